@@ -1,1 +1,1 @@
-"""Refactorings, one file each: what is offered at a cursor, and the edits once it is chosen."""
+"""Refactorings, one file each: the offer at a cursor, and the edits once it is chosen."""

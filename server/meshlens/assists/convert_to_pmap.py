@@ -120,7 +120,7 @@ _PLAIN = (Name, Attribute, Subscript, Constant, TupleDisplay, ListDisplay, Call,
 
 
 def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on the name of a function that no map runs yet, where it is defined or used."""
+    """Offers it on the name of a function that no map runs yet, at its definition or a use."""
     target = function_at(view, span)
     if target is None or not may_use_jax(view) or maps_around(view, target):
         return None
@@ -168,7 +168,7 @@ def _shard(view: FileView, spelling: Spelling, wishes: Wishes, step: Step) -> tu
     count = count_of_devices(wishes, spelling)
     if not step.sums:
         return split_helper(view, spelling, count)
-    # A pmap with devices takes as many rows as there are, and sums count rows once for each device that has all.
+    # A pmap with a list of devices needs one row per device, and sums count rows once for each device that holds them.
     helper = shard_helper if wishes.devices else split_or_alone_helper
     return helper(view, spelling, count)
 
@@ -176,7 +176,7 @@ def _shard(view: FileView, spelling: Spelling, wishes: Wishes, step: Step) -> tu
 def _merged(
     view: FileView, calls: tuple[PlainCall, ...], step: Step, spelling: Spelling
 ) -> tuple[list[FileEdit], tuple[FileEdit, ...]]:
-    """Edits after which the calls give the rows of all devices in one array, and the one that adds the helper."""
+    """Returns edits that merge the rows of all devices in each call's result, and the one that adds the helper."""
     out = step.out
     if not calls or out is None or (isinstance(out, tuple) and 0 not in out):
         return [], ()
@@ -193,10 +193,10 @@ def _merged(
 
 
 def _batch(view: FileView, call: PlainCall, step: Step) -> str:
-    """The batch of a call as it is written, which says how many rows there are.
+    """Returns the source of a call's batch, which determines the number of rows.
 
     Raises:
-        Obstacle: it is no variable, and whatever makes it would run twice.
+        Obstacle: it is not a variable, and computing it would run twice.
     """
     given = [value for value, axis in zip(call.values, step.axes, strict=True) if axis is not None]
     plain = next((value for value in given if _is_plain(view, value)), None)
@@ -207,7 +207,7 @@ def _batch(view: FileView, call: PlainCall, step: Step) -> str:
 
 
 def _is_plain(view: FileView, value: Node) -> bool:
-    """Returns whether an expression gives the same whenever it is evaluated, and changes nothing."""
+    """Returns whether an expression can be evaluated again with the same result and no side effects."""
     calls = [node.callee for node in walk(value) if isinstance(node, Call)]
     names = [dotted_name(view, one) for one in calls]
     is_pure = all(
@@ -219,7 +219,7 @@ def _is_plain(view: FileView, value: Node) -> bool:
 
 
 def _merged_below(view: FileView, call: PlainCall, out: tuple[int | None, ...], merge: str, batch: str) -> FileEdit:
-    """The line below a statement that binds the results of a call, which puts those together that are rows."""
+    """Returns the line after a call's statement that merges the results that are rows."""
     above = parent_of(view, call.whole)
     line = line_of(view, call.whole)
     targets = (
@@ -243,7 +243,7 @@ def _merged_below(view: FileView, call: PlainCall, out: tuple[int | None, ...], 
 
 
 def _sharded(view: FileView, call: PlainCall, axes: tuple[int | None, ...], shard: str) -> list[FileEdit]:
-    """Edits of one call after which the batch has one leading row for each device."""
+    """Returns edits of one call that give the batch a leading axis for the devices."""
     return [
         edit
         for place, axis in enumerate(axes)

@@ -72,14 +72,14 @@ def extract_axis_name(view: FileView, span: Span, wishes: Wishes) -> Answer:
         return None
     symbol = symbols.symbol(found[0])
     if symbol.uses and not symbol.binders:
-        # A name that no map binds is a typo before it is a constant.
+        # A name that no map binds is more likely a typo than a constant.
         return None
     title = f'{_TITLE} "{symbol.name}" to a constant'
     return offered(title, lambda: _written(view, symbol))
 
 
 def _string_at(view: FileView, span: Span) -> Site | None:
-    """The string literal that a cursor or selection is on."""
+    """Returns the string literal at a cursor or selection."""
     path = str(view.path)
     for key, block in view.facts.blocks.items():
         root = tree(view, path, key) if block.holds(span) else None
@@ -104,7 +104,7 @@ def _written(view: FileView, symbol: AxisSymbol) -> tuple[FileEdit, ...]:
 
 
 def _constant_for(view: FileView, symbol: AxisSymbol, here: list[Site]) -> tuple[str, int, list[FileEdit]]:
-    """The constant, where it is bound, and the edit that makes it where there is none."""
+    """Returns the constant, its position, and the edit that creates it if there is none."""
     known = [(name, view.span(site).end) for site in here if (name := _constant(view, site)) is not None]
     if known:
         return (*known[0], [])
@@ -119,7 +119,7 @@ def _constant_for(view: FileView, symbol: AxisSymbol, here: list[Site]) -> tuple
 
 
 def _name(view: FileView, symbol: AxisSymbol) -> str:
-    """`AXIS`, or `BATCH_AXIS` where a file has several axes or the plain name is taken."""
+    """Returns `AXIS`, or `BATCH_AXIS` if a file has several axes or the plain name is taken."""
     symbols = axis_symbols(view.solution)
     names = {node[1] for site, said in symbols.at.items() if site.path == str(view.path) for node in said}
     word = re.sub(r"\W+", "_", symbol.name).strip("_").upper()
@@ -131,7 +131,7 @@ def _name(view: FileView, symbol: AxisSymbol) -> str:
 
 
 def _is_plain(view: FileView, site: Site) -> bool:
-    """Returns whether a literal is one that a variable can stand for."""
+    """Returns whether a variable can replace a literal."""
     if not is_string(view.text(site)):
         return False
     path = path_to(view, site)
@@ -143,7 +143,7 @@ def _is_plain(view: FileView, site: Site) -> bool:
 
 
 def _constant(view: FileView, site: Site) -> str | None:
-    """The module constant that a literal is the value of."""
+    """Returns the module constant whose value a literal is."""
     path = path_to(view, site)
     if len(path) == 2 and isinstance(path[0], Assign) and site.block in view.solution.facts[site.path].top:
         targets = path[0].targets
@@ -153,7 +153,7 @@ def _constant(view: FileView, site: Site) -> str | None:
 
 
 def _elsewhere(view: FileView, path: str, name: str, sites: list[Site]) -> Iterator[FileEdit]:
-    """The edits of a file that imports this one, where that can bring the constant along."""
+    """Yields the edits of a file that imports this one, if that import can provide the constant."""
     home = str(view.path)
     other = view_of(view, path)
     found = [one for one in imported_by(view, path) if one.path == home]

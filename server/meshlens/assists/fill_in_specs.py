@@ -130,13 +130,13 @@ def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxe
 
 
 def _differentiates(view: FileView, target: Target) -> bool:
-    """Returns whether gradients are taken, which the check would sum over the devices."""
+    """Returns whether the code takes gradients, which the check would sum over devices."""
     inside = (node for root in reached(view, target) for node in walk(root))
     return any(isinstance(node, (Name, Attribute)) and dotted_name(view, node) in _GRADIENTS for node in inside)
 
 
 def _axis(view: FileView, binding: Binding) -> str:
-    """The first axis of the mesh, as it is written."""
+    """Returns the source of the mesh's first axis."""
     mesh = binding.binder.mesh
     names = [literal_name(name) for name in mesh.names] if isinstance(mesh, Mesh) else []
     if not names or names[0] is None or (isinstance(mesh, Mesh) and mesh.open):
@@ -159,7 +159,7 @@ def _axis(view: FileView, binding: Binding) -> str:
 
 
 def _operand(view: FileView, binding: Binding) -> Target:
-    """The function that is mapped; of a lambda one that returns what it does."""
+    """Returns the mapped function; for a lambda, an equivalent function."""
     binder = binding.binder
     node = decorated(view, binding)
     if node is not None:
@@ -180,7 +180,7 @@ def _operand(view: FileView, binding: Binding) -> Target:
 
 
 def _given(target: Target, specs: Value) -> tuple[int | None, ...]:
-    """Returns which parameters are split, by the `in_specs` that are there."""
+    """Returns which parameters are split according to the existing `in_specs`."""
     items = specs.items if isinstance(specs, Seq) and not specs.open else (specs,) * len(target.parameters)
     if not all(isinstance(item, Spec) and not item.open for item in items):
         raise Obstacle("unknown-in-specs", "the in_specs of this shard_map are not known")
@@ -189,7 +189,7 @@ def _given(target: Target, specs: Value) -> tuple[int | None, ...]:
 
 
 def _must_have_an_axis(view: FileView, binding: Binding, out: Prefix | tuple[int | None, ...]) -> None:
-    """A number that differs between the devices has no axis along which they could lie side by side."""
+    """Checks that a result that differs between devices has an axis to concatenate it along."""
     for call in view.records.calls_of_maps:
         if call.binder.site != binding.binder.site:
             continue

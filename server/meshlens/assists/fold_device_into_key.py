@@ -78,7 +78,7 @@ _KEYS = ("key", "rng")
 
 
 def fold_device_into_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on the name of a mapped function that draws with a key that all devices get."""
+    """Offers it on the name of a mapped function that draws with a key that all devices share."""
     target = function_at(view, span)
     maps = maps_around(view, target) if target is not None else frozenset()
     if target is None or not maps or not _draws(view, target):
@@ -94,7 +94,7 @@ def fold_device_into_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _draws(view: FileView, target: Target) -> bool:
-    """Returns whether a function draws random numbers, and does not ask which device it runs on."""
+    """Returns whether a function draws random numbers without using the device's index."""
     named = {
         dotted_name(view, node) for one in reached(view, target) for node in walk(one) if isinstance(node, Attribute)
     }

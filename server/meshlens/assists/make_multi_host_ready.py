@@ -148,7 +148,7 @@ def {name}(tree):
 
 
 def make_multi_host_ready(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `pmap` or `shard_map`, and on names of what goes in there and comes out."""
+    """Offers it on an application of `pmap` or `shard_map`, and on the names of its arguments and results."""
     if not _is_on_map(view, span):
         return None
     return offered(_TITLE, lambda: _written(view))
@@ -176,7 +176,7 @@ def _written(view: FileView) -> tuple[FileEdit, ...]:
 
 
 def _maps(view: FileView) -> tuple[Binding, ...]:
-    """The maps over devices of the program."""
+    """Returns the program's maps over devices."""
     found: dict[Site, Binding] = {}
     for path, records in view.solution.by_file.items():
         for binding in records.bindings:
@@ -210,7 +210,7 @@ def _crossed(view: FileView, crossing: Crossing, spelling: Spelling) -> list[Fil
 
 
 def _helpers(view: FileView, found: list[Crossing], spelling: Spelling) -> Iterator[FileEdit]:
-    """The functions that the calls need, each once."""
+    """Yields the functions that the calls need, each once."""
     for kind in sorted({split.spec is None for crossing in found for split in crossing.split}):
         yield from _helper(view, kind, spelling)[1]
 

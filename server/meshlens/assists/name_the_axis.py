@@ -55,7 +55,7 @@ _DEFAULT = "batch"
 
 
 def name_the_axis(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `pmap` or `vmap` that names no axis."""
+    """Offers it on an application of `pmap` or `vmap` without an axis name."""
     binding = pmap_at(view, span) or pmap_at(view, span, "jax.vmap")
     if binding is None or _is_named(binding):
         return None
@@ -76,10 +76,10 @@ def _is_named(binding: Binding) -> bool:
 
 
 def _name(view: FileView, binding: Binding, wishes: Wishes) -> str | None:
-    """The name to give; None where nothing asks for one.
+    """Returns the new name; None if nothing requires one.
 
     Raises:
-        Obstacle: there is none that leaves the rest of the program as it is.
+        Obstacle: every name would change the rest of the program.
     """
     under = tuple(_under(view, binding.binder.site))
     wanted = sorted({name for use in under if (name := _unbound(use, binding)) is not None and not use.context.guarded})
@@ -117,7 +117,7 @@ def _must_stay(view: FileView, use: AxisUse, binding: Binding, name: str) -> Non
 
 
 def _unbound(use: AxisUse, binding: Binding) -> str | None:
-    """The name of a use that nothing binds and whose innermost nameless map is this one."""
+    """Returns the name of an unbound use whose innermost unnamed map is this one."""
     name, env = literal_name(use.name), use.context.env
     if name is None or env.open or env.binder_of(name) is not None:
         return None

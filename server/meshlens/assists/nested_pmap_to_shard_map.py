@@ -95,7 +95,7 @@ _AXES = 2
 
 
 def nested_pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on two applications of `jax.pmap` of which one is the function of the other."""
+    """Offers it on two nested applications of `jax.pmap`."""
     try:
         nest = nest_at(view, span)
         if nest is None:

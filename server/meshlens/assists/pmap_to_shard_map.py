@@ -103,7 +103,7 @@ _STATIC_SPECS = (0, 6, 1)
 
 
 def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `jax.pmap`, a call or a decorator, and on the name of what it decorates."""
+    """Offers it on an application of `jax.pmap`, as call or decorator, and on the name of a decorated function."""
     binding = pmap_at(view, span)
     if binding is None:
         on_name = any(place.contains(span) for place in mentions(view, span))
@@ -131,7 +131,7 @@ def _readable(view: FileView, pmap: Pmap) -> Pmap:
 
 
 def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
-    """The `in_axes` with `None` for static arguments, which neither the mesh nor `jax.tree` may touch."""
+    """Returns the `in_axes` with `None` for static arguments, which neither the mesh nor `jax.tree` may touch."""
     if not pmap.static:
         return in_axes
     if view.jax_version < _STATIC_SPECS:
@@ -169,7 +169,7 @@ def _written(view: FileView, pmap: Pmap, spelling: Spelling, names: tuple[str, .
 
 
 def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit, ...]:
-    """Comments between the arguments move above the statement, as the arguments go."""
+    """Moves comments between the removed arguments above the statement."""
     operand = pmap.binder.operand_site
     text = view.text(pmap.binder.site)
     if operand is not None and not pmap.binding.decorator:

@@ -68,7 +68,7 @@ _OF_SHARDS = re.compile(
 
 
 def pmap_to_vmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `jax.pmap`, a call or a decorator, and on the name of what it decorates."""
+    """Offers it on an application of `jax.pmap`, as call or decorator, and on the name of a decorated function."""
     binding = pmap_at(view, span)
     if binding is None:
         on_name = any(place.contains(span) for place in mentions(view, span))
@@ -116,7 +116,7 @@ def _written(view: FileView, pmap: Pmap, spelling: Spelling) -> FileEdit:
 
 
 def _without_static(pmap: Pmap) -> Items:
-    """The `in_axes` with `None` for static arguments, which `vmap` would map."""
+    """Returns the `in_axes` with `None` for static arguments, which `vmap` would map."""
     axes = pmap.in_axes
     if not isinstance(axes, Items):
         count = argument_count(pmap)

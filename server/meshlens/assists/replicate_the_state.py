@@ -114,7 +114,7 @@ _LOOPS = (For, While)
 
 
 def replicate_the_state(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a call of a pmap, for the arguments that are fresh state."""
+    """Offers it on a call of a pmap with arguments that are fresh state."""
     calls = mapped_call_at(view, span)
     handed = list(handed_over(view, calls, span)) if calls else []
     chosen = [one for one in handed if one.some("fresh")]
@@ -138,7 +138,7 @@ def _written(view: FileView, chosen: list[Handed], call: MappedCall) -> tuple[Fi
 
 
 def _loop_around(view: FileView, call: MappedCall) -> Node | None:
-    """The outermost loop of the function that makes a call."""
+    """Returns the outermost loop around a call in its function."""
     found = None
     for node in path_to(view, call.call):
         if isinstance(node, (FunctionDef, Lambda)):
@@ -149,10 +149,10 @@ def _loop_around(view: FileView, call: MappedCall) -> Node | None:
 
 
 def _before(view: FileView, handed: Handed, call: MappedCall, loop: Node, replicate: str) -> FileEdit:
-    """A line before a loop that makes the copies.
+    """Returns a line before a loop that makes the copies.
 
     Raises:
-        Obstacle: the state is no variable, or the loop makes it anew.
+        Obstacle: the state is not a variable, or the loop assigns it again.
     """
     if not isinstance(handed.node, Name):
         raise Obstacle(

@@ -90,7 +90,7 @@ _SPLITS = ("shard", "split", "reshape", "replicate", "stack", "prefetch", "devic
 
 
 def shard_the_batch(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a call of a pmap, for the arguments that certainly lack an axis for the devices."""
+    """Offers it on a call of a pmap with arguments that certainly lack an axis for the devices."""
     calls = mapped_call_at(view, span)
     if not calls:
         return None
@@ -114,7 +114,7 @@ def _lacks_devices(view: FileView, handed: Handed) -> bool:
 
 
 def _is_split(view: FileView, handed: Handed) -> bool:
-    """Returns whether an argument has an axis for the devices already, as far as its size or its text says."""
+    """Returns whether an argument already has an axis for the devices, judged by its size or source."""
     if handed.rows and view.devices.local_count in handed.rows:
         return True
     callee = last_name(handed.node.callee) if isinstance(handed.node, Call) else ""

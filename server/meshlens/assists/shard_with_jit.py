@@ -151,8 +151,8 @@ class _Place:
 
     Attributes:
         view: the file.
-        calls: its calls, with what each argument holds.
-        elsewhere: how it names what stands beside the function; None for the file of the function.
+        calls: its calls, with the role of each argument.
+        elsewhere: how it refers to names in the function's module; None for the function's own file.
     """
 
     view: FileView
@@ -162,13 +162,13 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """How the batch is split at a call.
+    """How to split the batch of a call.
 
     Attributes:
-        rows: the function that splits the first axis.
-        along: the function that splits another one.
-        axes: the axis of the rows, of arguments that have them along another one than the first.
-        static: the arguments that are no arrays.
+        rows: the helper that splits the first axis.
+        along: the helper that splits another axis.
+        axes: the axis of the rows, for arguments whose rows are not along the first.
+        static: the arguments that are not arrays.
     """
 
     rows: str
@@ -178,7 +178,7 @@ class _Split:
 
 
 def shard_with_jit(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a function that no map over devices runs, and on a variable that holds what `jit` made of one."""
+    """Offers it on a function that no map over devices runs, and on a variable that holds the result of `jit`."""
     callee = callee_at(view, span)
     target = None if callee is not None else function_at(view, span)
     if target is not None:
@@ -256,7 +256,7 @@ def _state_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str,
 
 
 def _axes(view: FileView, function: Target | None, calls: _Calls, wishes: Wishes) -> dict[str, int]:
-    """Returns the axis of the rows for the arguments that hold a batch."""
+    """Returns the axis of the rows for each argument that holds a batch."""
     if wishes.batch:
         return dict(wishes.batch)
     if function is None or any(call.is_vmapped for call, _ in calls):
@@ -311,10 +311,10 @@ def _must_compile(view: FileView, callee: Callee, function: Target | None, calls
 def _in_body(
     view: FileView, function: Target, spelling: Spelling, mesh: OnMesh, wishes: Wishes
 ) -> tuple[FileEdit, ...]:
-    """Returns edits after which the body of a function splits its batch itself, or the batches that it makes.
+    """Returns edits that split a function's batch inside its body, or the batches that it makes.
 
     Raises:
-        Obstacle: nothing in it is known to be a batch.
+        Obstacle: nothing in it is certainly a batch.
     """
     if any(axis for _, axis in wishes.batch):
         raise Obstacle("batch-axis", f'only compiled code calls "{function.name}", whose batch is split by rows')
@@ -346,7 +346,7 @@ def _first_line(view: FileView, function: Target, names: str, split: str) -> Fil
 
 
 def _sharded(view: FileView, call: HostCall, given: tuple[Given, ...], split: _Split) -> list[FileEdit]:
-    """Returns the edits that split the batch in a call, which is laid out anew if its line gets too long."""
+    """Returns the edits that split the batch in a call, reformatting it if its line gets too long."""
     edits = list(_wrapped(view, call, given, split))
     span, text = view.span(call.site), view.text(call.site)
     indent, taken = around(view, span)

@@ -66,7 +66,7 @@ _TITLE = "split the key over the devices"
 
 
 def split_the_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a call of a pmap, for the arguments that are one key."""
+    """Offers it on a call of a pmap with arguments that are a single key."""
     calls = mapped_call_at(view, span)
     handed = list(handed_over(view, calls, span)) if calls else []
     chosen = [one for one in handed if one.every("key") and not one.some("keys")]

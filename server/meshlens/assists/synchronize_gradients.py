@@ -71,7 +71,7 @@ _TITLE = "average the gradients over the devices"
 
 
 def synchronize_gradients(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on the name of a mapped function that takes gradients and reduces none."""
+    """Offers it on the name of a mapped function that takes gradients and does not reduce them."""
     target = function_at(view, span)
     if target is None or not _takes_gradients(view, target) or is_synchronized(view, target):
         return None
@@ -97,7 +97,7 @@ def _takes_gradients(view: FileView, target: Target) -> bool:
 
 
 def _shared(view: FileView, target: Target) -> frozenset[str]:
-    """The parameters that are the same on every device, be they replicated or handed over once."""
+    """Returns the parameters that are the same on every device, either replicated or unmapped."""
     learned = differentiated(view, target)
     given = {axes for binder in maps_around(view, target) if (axes := _in_axes(binder)) is not None}
     found = set()
@@ -123,7 +123,7 @@ def _is_state(view: FileView, target: Target, parameter: Node, place: int, learn
 
 
 def is_synchronized(view: FileView, target: Target) -> bool:
-    """Returns whether a reduction over the devices meets a gradient in a function already."""
+    """Returns whether a function already reduces a gradient over devices."""
     return any(use.context.function == target.site and "gradient" in use.labels for use in view.records.uses)
 
 

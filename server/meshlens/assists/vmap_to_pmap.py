@@ -67,7 +67,7 @@ _OF_COUNTS = frozenset({"unknown-devices", "more-rows", "unknown-rows", "several
 
 
 def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `jax.vmap`, a call or a decorator, and on the name of what it decorates."""
+    """Offers it on an application of `jax.vmap`, as call or decorator, and on the name of a decorated function."""
     binding = pmap_at(view, span, "jax.vmap")
     if binding is None:
         return None
@@ -93,10 +93,10 @@ def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
 def _around(
     view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes, obstacle: Obstacle
 ) -> tuple[FileEdit, ...]:
-    """Splits what a vmap maps over the devices, each of which runs the vmap on its rows.
+    """Splits a vmap's arguments over devices, each of which runs the vmap on its rows.
 
     Raises:
-        Obstacle: the vmap is written or used in a way that does not allow that.
+        Obstacle: the vmap's form or its uses do not allow that.
     """
     axes = vmap.in_axes.items if isinstance(vmap.in_axes, Items) else (vmap.in_axes,)
     is_plain = isinstance(vmap.in_axes, Items) and vmap.in_axes.kind == "tuple"
@@ -121,7 +121,7 @@ def _around(
 def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) -> tuple[FileEdit, ...]:
     spelling = Spelling(view, view.span(vmap.binder.site).start)
     folded = dict(outer.arguments) if outer is not None else {}
-    # A jit has traced them already, so nothing depends on their values.
+    # A jit has already traced them, so nothing depends on their values.
     static = plain_arguments(vmap) if outer is None else ()
     arguments = (
         *kept(view, "axis_name", vmap.given("axis_name")),
@@ -140,14 +140,14 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) ->
 
 
 def _devices(view: FileView, wishes: Wishes, spelling: Spelling) -> tuple[str, ...]:
-    """The devices that the user asks for, unless there are no others, which a pmap takes anyway."""
+    """Returns the devices that the user chose, unless they are all devices, which a pmap uses anyway."""
     if not wishes.devices or prod(wishes.devices) == view.devices.count:
         return ()
     return (f"devices={pmap_devices(wishes, spelling)}",)
 
 
 def _axes(view: FileView, vmap: Pmap, name: str, axes: Prefix) -> tuple[str | Source, ...]:
-    """The axes as they are written, unless they are a list, which pmap does not take."""
+    """Returns the axes as written, unless they are a list, which pmap does not accept."""
     if name == "in_axes" and isinstance(axes, Items) and axes.kind == "list":
         return (f"in_axes={axes_text(Items('tuple', axes.items))}",)
     return kept(view, name, vmap.arguments.get(name))

@@ -102,7 +102,7 @@ _SECOND = 2
 
 
 def wrap_in_2d_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it where a function can be wrapped in a shard_map."""
+    """Offers it on a function that can be wrapped in a shard_map."""
     sizes = _sizes(view, wishes)
     answer = wrap_in_shard_map(view, span, replace(wishes, devices=sizes or ()))
     if not isinstance(answer, Proposal):
@@ -114,7 +114,7 @@ def wrap_in_2d_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _sizes(view: FileView, wishes: Wishes) -> tuple[int, ...] | None:
-    """The sizes of the mesh that the user, or the project, asks for."""
+    """Returns the sizes of the mesh that the user or the project sets."""
     if len(wishes.devices) == _SECOND:
         return wishes.devices
     target = view.devices.target

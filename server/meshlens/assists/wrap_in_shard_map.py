@@ -132,13 +132,13 @@ def _title(step: Step) -> str:
 
 
 def _form(view: FileView, target: Target, span: Span, wishes: Wishes) -> Form:
-    """The decorator, or the map in place of the call of `jit`, where nothing else uses the function."""
+    """Returns the form: a decorator, or a map instead of the call of `jit` if nothing else uses the function."""
     found = form_of(view, target, span, wishes)
     return found if found.how == "call" and not found.others else as_decorator(view, target, wishes)
 
 
 def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
-    """Returns what is known of a function; its calls stay as they are if they cannot be read."""
+    """Returns the analysis of a function; its calls stay unchanged if they cannot be read."""
     try:
         if target.is_method:
             raise Obstacle("method", f'"{target.name}" is a method that is never jitted')
@@ -173,7 +173,7 @@ def _static(target: Target, step: Step) -> tuple[str, ...]:
 
 
 def _in_specs(target: Target, step: Step, spec: str) -> str:
-    """The specs of the arguments, with None for those that are no arrays."""
+    """Returns the specs of the arguments, with None for those that are not arrays."""
     names = [parameter.name for parameter in target.parameters]
     axes = step.axes
     if target.is_method and not step.form.is_bound:

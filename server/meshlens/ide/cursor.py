@@ -1,4 +1,4 @@
-"""The nodes of the facts under a cursor, from the smallest expression to the whole block."""
+"""The nodes at a cursor, from the smallest expression to the whole block."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _COMPOUND = (If, For, While, With, Try, Match)
 
 
 class Part(NamedTuple):
-    """One thing that holds the cursor.
+    """A node or name at the cursor.
 
     Attributes:
         kind: the tag of a node; or "argument" for a whole argument, "parameter", "imported" for a name in an import,
             "defined" for the name in a `def`, "function" for the whole function.
-        site: where it is.
-        shape: the node; of an argument, parameter, imported name or function its tuple.
+        site: its site.
+        shape: the node.
     """
 
     kind: str
@@ -47,14 +47,14 @@ class Part(NamedTuple):
 
 
 def parts_at(view: FileView, offset: int) -> tuple[Part, ...]:
-    """Returns what holds an offset, the smallest thing first; the end of a thing belongs to it.
+    """Returns the parts that contain an offset, the smallest first; the end of a part belongs to it.
 
     Args:
         view: the file.
         offset: UTF-8 bytes from the start of the file.
 
     Returns:
-        Nothing outside every statement, in comments for example.
+        Nothing outside every statement, for example in comments.
     """
     block = _innermost_block(view, offset)
     if block is None:
@@ -141,7 +141,7 @@ class _Walk(NamedTuple):
         return []
 
     def _children(self, shapes: Any) -> Iterator[Part]:
-        """The parts in the first of some shapes, or of their nested lists, that holds the offset."""
+        """Yields the parts in the first of some nodes, or of their nested lists, that contains the offset."""
         for shape in shapes:
             if is_node(shape):
                 if self._holds(shape.site):
@@ -155,7 +155,7 @@ class _Walk(NamedTuple):
 
 
 def nodes_in(shapes: Any) -> Iterator[Any]:
-    """Every node of a shape, outer ones first; functions inside are not entered."""
+    """Yields every node in a shape, outer ones first, without entering nested functions."""
     waiting = [shapes]
     while waiting:
         shape = waiting.pop()
@@ -168,7 +168,7 @@ def nodes_in(shapes: Any) -> Iterator[Any]:
 
 
 def statements_in(body: Any) -> Iterator[Any]:
-    """Every statement of a function's body, also those in loops and conditions, none of a function inside."""
+    """Yields every statement of a function's body, also in loops and conditions, without nested functions."""
     waiting = [body]
     while waiting:
         shape = waiting.pop()
@@ -181,7 +181,7 @@ def statements_in(body: Any) -> Iterator[Any]:
 
 
 def expression_at(parts: tuple[Part, ...]) -> int | None:
-    """The index of the whole dotted name under the cursor: `jax.lax.psum` for a cursor on `lax`."""
+    """Returns the index of the whole dotted name under the cursor: `jax.lax.psum` for a cursor on `lax`."""
     if not parts or parts[0].kind not in ("name", "attr"):
         return None
     place = 0
@@ -191,7 +191,7 @@ def expression_at(parts: tuple[Part, ...]) -> int | None:
 
 
 def call_of(parts: tuple[Part, ...], place: int) -> Part | None:
-    """The call whose callee is the expression at an index."""
+    """Returns the call whose callee is the expression at an index."""
     above = parts[place + 1] if place + 1 < len(parts) else None
     if above is not None and above.kind == "call" and above.shape.callee is parts[place].shape:
         return above
@@ -199,5 +199,5 @@ def call_of(parts: tuple[Part, ...], place: int) -> Part | None:
 
 
 def arguments_of(call: Part) -> frozenset[Site]:
-    """The expressions that are the arguments of a call."""
+    """Returns the expressions that are the arguments of a call."""
     return frozenset(Site(call.site.path, call.site.block, argument.value.site) for argument in call.shape.arguments)

@@ -1,4 +1,4 @@
-"""The function that a map maps, as it was written: its parameters, and its signature, which the map hides."""
+"""The function that a map maps: its parameters and signature, which the map hides."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _WIDE = 88
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter that the caller of the map gives.
+    """A parameter that the caller of the map passes.
 
     Attributes:
         name: its name.
         how: as in the facts: "only", "any", "*", "key", "**".
-        text: as it is written, with annotation and default.
+        text: its source, with annotation and default.
         optional: whether it has a default.
     """
 
@@ -36,8 +36,8 @@ class Operand:
 
     Attributes:
         function: the function of the workspace.
-        parameters: those that no partial and no `self` takes.
-        returns: the annotation of the result as it is written, "" if there is none.
+        parameters: the parameters not filled by a partial or `self`.
+        returns: the source of the return annotation, "" if there is none.
     """
 
     function: Function
@@ -46,12 +46,12 @@ class Operand:
 
     @property
     def name(self) -> str:
-        """Its own name, "lambda" for one without."""
+        """Returns its name, "lambda" for a lambda."""
         return self.function.name if self.function.name.isidentifier() else "lambda"
 
 
 def operand_of(view: FileView, value: Value) -> Operand | None:
-    """The function behind an operand; None if it is not in the workspace."""
+    """Returns the function that an operand resolves to; None if it is not in the workspace."""
     if isinstance(value, Function):
         return _of_function(view, value)
     if isinstance(value, Bound):
@@ -70,7 +70,7 @@ def operand_of(view: FileView, value: Value) -> Operand | None:
 
 
 def signature_text(operand: Operand) -> str:
-    """`def step(state, batch, *, lr=0.1) -> State`, on several lines if it is long."""
+    """Returns the source of a signature, `def step(state, batch, *, lr=0.1) -> State`, wrapped if it is long."""
     texts = parameter_texts(operand)
     if operand.name == "lambda":
         return f"lambda {', '.join(texts)}"
@@ -82,7 +82,7 @@ def signature_text(operand: Operand) -> str:
 
 
 def parameter_texts(operand: Operand) -> tuple[str, ...]:
-    """The parameters as they are written, with the `/` and `*` between them."""
+    """Returns the parameters as written, with the `/` and `*` between them."""
     texts: list[str] = []
     before = ""
     for parameter in operand.parameters:
@@ -121,7 +121,7 @@ def _source(view: FileView, function: Function, shape: Any) -> str:
 
 
 def _returns(view: FileView, function: Function) -> str:
-    """The annotation of the result, read from the text behind the last parameter; facts do not hold it."""
+    """Returns the return annotation, read from the text after the last parameter because facts do not store it."""
     source, at = view.texts[function.path], view.span(function.site).end
     if not function.name.isidentifier():
         return ""
@@ -134,7 +134,7 @@ def _returns(view: FileView, function: Function) -> str:
 
 
 def _without(operand: Operand, partial: Partial) -> Operand:
-    """Returns what a partial leaves to its callers; keywords that it gives may be given again, by keyword."""
+    """Returns the part that a partial leaves to its callers; its keywords can be given again."""
     if any(arg.label in ("*", "**") for arg in partial.args):
         return operand
     positional = sum(arg.label is None for arg in partial.args)

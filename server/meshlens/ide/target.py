@@ -9,10 +9,9 @@ from meshlens.project.view import FileView
 
 
 def sites_at(view: FileView, offset: int) -> tuple[Site, ...]:
-    """The sites whose text holds an offset, the shortest first; an offset at the end of a site is in it.
+    """Returns the sites whose text contains an offset, the shortest first; the end of a site counts as inside.
 
-    A site that stands for a whole statement or block comes last; where two have the same text, the inner one of the
-    shape comes first.
+    Sites of whole statements or blocks come last; of two with the same text, the inner one comes first.
 
     Args:
         view: the file.

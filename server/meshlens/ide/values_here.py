@@ -1,4 +1,4 @@
-"""The values of an expression under the cursor, as far as the analysis met it or its assignment shows."""
+"""The value of an expression under the cursor, if the analysis reached it or its assignment shows it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _DEEP = 4
 
 
 def value_at(view: FileView, parts: tuple[Part, ...], place: int) -> Value:
-    """The value of the expression at an index of the parts; UNKNOWN where nothing says it."""
+    """Returns the value of the expression at an index of the parts; UNKNOWN if nothing determines it."""
     return _value(view, parts[place].shape, parts[place].site, parts[place:], _DEEP)
 
 
 def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None:
-    """The dotted name of something outside the workspace, as the file spells it with its aliases undone."""
+    """Returns the dotted name of something outside the workspace, as the file spells it, with its aliases undone."""
     shape, attributes = parts[place].shape, []
     while isinstance(shape, Attribute):
         attributes.append(shape.name)
@@ -32,12 +32,12 @@ def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None
 
 
 def named(view: FileView, name: str, parts: tuple[Part, ...]) -> Value:
-    """Returns what a name stands for where the parts are."""
+    """Returns the value of a name at the place of the parts."""
     return _of_name(view, name, parts, _DEEP)
 
 
 def value_of_text(view: FileView, dotted: str, offset: int) -> Value:
-    """Returns what a dotted name stands for that is read from the text, where the grammar may see none."""
+    """Returns the value of a dotted name read from the text, where the grammar may see none."""
     parts = parts_at(view, offset) or (Part("text", Site(str(view.path), "", 0), ()),)
     first, *attributes = dotted.split(".")
     site = parts[0].site
@@ -48,7 +48,7 @@ def value_of_text(view: FileView, dotted: str, offset: int) -> Value:
 
 
 def mapped_in(value: Value) -> Mapped | None:
-    """The mapped function behind transparent transformations, partials and alternatives."""
+    """Returns the mapped function inside transparent transformations, partials and alternatives."""
     for _ in range(_DEEP):
         if isinstance(value, Mapped):
             return value
@@ -64,7 +64,7 @@ def mapped_in(value: Value) -> Mapped | None:
 
 
 def result_of(view: FileView, call: Site) -> Value:
-    """Returns what comes out of the call at a site."""
+    """Returns the result of the call at a site."""
     for binding in view.records.bindings:
         if binding.binder.site == call:
             return Mapped(binding.binder)
@@ -91,7 +91,7 @@ def _value(view: FileView, shape: Any, site: Site, parts: tuple[Part, ...], dept
 
 
 def _as_argument(view: FileView, site: Site) -> Value:
-    """The value of an expression that is an argument of some call."""
+    """Returns the value of an expression that is an argument of some call."""
     for record in view.records.calls:
         for arg in record.args:
             if arg.site == site:
@@ -129,7 +129,7 @@ def _of_name(view: FileView, name: str, parts: tuple[Part, ...], depth: int) -> 
 
 
 def _assigned(view: FileView, body: Any, name: str, scope: Site, parts: tuple[Part, ...], depth: int) -> Value | None:
-    """The value that a function's body assigns to a name; None if it does not assign it."""
+    """Returns the value that a function's body assigns to a name; None if it does not assign it."""
     found: Value | None = None
     for node in statements_in(body):
         if isinstance(node, Assign) and any(
@@ -156,7 +156,7 @@ def _of_attribute(view: FileView, shape: Any, site: Site, parts: tuple[Part, ...
 
 
 def _of_self(view: FileView, name: str, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
-    """Returns what the methods of a class assign to an attribute of `self`."""
+    """Returns the value that the methods of a class assign to an attribute of `self`."""
     prefix = site.block.partition(".")[0] + "."
     for key, block in view.facts.blocks.items():
         if not key.startswith(prefix) or not isinstance(block.shape, FunctionShape):

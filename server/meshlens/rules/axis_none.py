@@ -62,7 +62,7 @@ _LEAVE_ONE_VALUE = frozenset({"psum", "pmean", "pmax", "pmin"})
 
 @rule("AX105", Severity.ERROR, reads="places")
 def axis_none(view: FileView) -> Iterator[Finding]:
-    """Reports each collective that some sure, unconditional route reaches with None as its axis."""
+    """Reports each collective that a sure, unconditional route reaches with None as its axis."""
     by_call: dict[Site, list[AxisUse]] = defaultdict(list)
     for use in view.records.uses:
         if use.kind in _REFUSE_NONE and not use.context.skip:
@@ -97,7 +97,7 @@ def _came_as_argument(use: AxisUse) -> bool:
 
 
 def _runs_as_program(use: AxisUse) -> bool:
-    """Tells if the route begins at module level: elsewhere an attribute or a global may have been replaced before."""
+    """Returns whether the route begins at module level; elsewhere, an attribute or global may have been replaced."""
     return all(step.how != "start" for step in use.context.route)
 
 
@@ -127,7 +127,7 @@ def _finding(view: FileView, use: AxisUse, elsewhere: bool) -> Finding | None:
 
 
 def _where_given(use: AxisUse) -> Site | None:
-    """The argument that is None, or the call that leaves it to its default."""
+    """Returns the argument that is None, or the call that leaves it at its default."""
     name = use.name
     if not isinstance(name, Const):
         return None
@@ -161,7 +161,7 @@ def _fixes(view: FileView, use: AxisUse, axis: Site, text: str) -> tuple[Fix, ..
 
 
 def _stands_alone(view: FileView, site: Site) -> bool:
-    """Returns whether an expression is all that a `return` or an assignment has."""
+    """Returns whether an expression is the whole value of a `return` or an assignment."""
     span = view.span(site)
     source = view.texts[site.path]
     line = source[source.rfind(b"\n", 0, span.start) + 1 : span.start].rstrip()

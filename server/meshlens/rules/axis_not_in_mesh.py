@@ -57,7 +57,7 @@ _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 
 @rule("AX201", Severity.ERROR, reads="places")
 def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
-    """Compares every axis name of a spec with the axes of the mesh that it is used with."""
+    """Compares every axis name in a spec with the axes of its mesh."""
     odd = view.solution.once("odd-meshes", _odd)
     places: dict[tuple[Site, str], list[_Named]] = defaultdict(list)
     used = view.solution.once("logical-names", _logical_names)
@@ -76,7 +76,7 @@ def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
 
 
 def _odd(solution: Solution) -> dict[tuple[Site | None, str], list[_Named]]:
-    """The meshes that lack what a spec names which other meshes have where the same call uses it, with the specs."""
+    """Returns the meshes that lack a spec's axis which other meshes at the same call have, with the specs."""
     odd: dict[tuple[Site | None, str], list[_Named]] = defaultdict(list)
     for path, records in solution.by_file.items():
         calls: dict[tuple[Site | None, Site, str], list[_Named]] = defaultdict(list)
@@ -126,14 +126,14 @@ def _of_shardings(records: Records) -> Iterator[_Named]:
 
 
 def _logical_names(solution: Solution) -> tuple[Value, ...]:
-    """The logical names that arrays are certainly made with."""
+    """Returns the logical names that arrays are certainly created with."""
     calls = [call for records in solution.by_file.values() for call in records.calls if call.dotted in PARTITIONED]
     given = [argument_of(call.args, "names", 1) for call in calls if _is_certain(call.context)]
     return tuple(dict.fromkeys([arg.value for arg in given if arg is not None]))
 
 
 def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
-    """The mesh axes that rules for logical names give to arrays."""
+    """Yields the mesh axes that rules for logical names assign to arrays."""
     for call in records.calls:
         if call.dotted != TO_SHARDINGS:
             continue
@@ -152,7 +152,7 @@ def _place_of_spec(call: ApiCall) -> tuple[str, int]:
 
 
 def _of_constraints(records: Records) -> Iterator[_Named]:
-    """The axes that a vmap adds to a constraint whose sharding says the mesh."""
+    """Yields the axes that a vmap adds to a constraint whose sharding includes a mesh."""
     for call in records.calls:
         sharding = argument_of(call.args, "shardings", 1)
         mesh, spec = sharding_parts(sharding.value) if sharding is not None else (None, None)
@@ -189,7 +189,7 @@ def _under(context: Context, is_certain: bool) -> Context:
 
 
 def _lacks(path: str, named: _Named, name: str) -> bool | None:
-    """Returns whether the mesh lacks the axis; under a condition a mesh from elsewhere may never come here."""
+    """Returns whether the mesh lacks the axis. A mesh passed under a condition may never be used here."""
     mesh, context = named[3], named[4]
     axes = mesh_axes(mesh)
     if axes is None or not isinstance(mesh, Mesh):

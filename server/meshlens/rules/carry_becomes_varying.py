@@ -43,7 +43,7 @@ _CHECKED_SINCE = (0, 6, 0)
 
 @rule("AX406", Severity.ERROR, reads="places")
 def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
-    """Reports each carry of a loop in a checked map that a step makes varying."""
+    """Reports each carry that becomes varying in a step of a loop in a checked map."""
     seen: set[Span] = set()
     lacking = maps_that_lack_an_axis(view.solution)
     for use in view.records.gradient_uses:

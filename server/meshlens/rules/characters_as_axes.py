@@ -99,7 +99,7 @@ def _is_certain(call: ApiCall, row: NamedReduction, axis: Arg) -> bool:
 
 
 def _of_jax_array(call: ApiCall) -> bool:
-    """Returns whether the object of a method is an array for certain: other libraries name their axes with strings."""
+    """Returns whether a method's object is certainly a JAX array; other libraries name their axes with strings."""
     owner = next((arg.value for arg in call.args if arg.label == "self"), None)
     if not isinstance(owner, Data):
         return False

@@ -55,7 +55,7 @@ _ASKS_WHICH = re.compile(r"process_index|host_id|axis_index|rank|main|primary|ch
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """Something that waits for the others, in one arm of a branch."""
+    """An operation in one arm of a branch that waits for other devices or processes."""
 
     what: str
     axis: str
@@ -65,7 +65,7 @@ class _Meeting:
 
 @rule("AX303", Severity.ERROR, reads="places")
 def collective_under_divergent_branch(view: FileView) -> Iterator[Finding]:
-    """Reports each collective in a branch on the device's index whose other arms do not have the same one."""
+    """Reports each collective in a branch on the device's index if the other arms lack the same one."""
     arms: dict[Site, dict[int, list[_Meeting]]] = defaultdict(lambda: defaultdict(list))
     for meeting in _meetings(view):
         if meeting.context.branch is not None:
@@ -103,12 +103,12 @@ def _may_hang(use: AxisUse, name: str) -> bool:
 
 
 def _under_vmap(env: AxisEnv) -> bool:
-    """Returns whether a `vmap` runs here, which takes both arms of a branch."""
+    """Returns whether a `vmap` runs here, which executes both arms of a branch."""
     return any(binder.kind not in MAPS_ON_DEVICES for binder in env.maps)
 
 
 def _arms_of(view: FileView, branch: Site) -> int | None:
-    """How many arms a branch has; None if one of them is not known or the branch is not about devices for certain."""
+    """Returns how many arms a branch has; None if one is unknown or the branch may not depend on the device."""
     calls = [
         call for call in view.records.calls
         if call.dotted in _CONDITIONALS and any(arg.site == branch for arg in call.args)

@@ -49,7 +49,7 @@ _MESH_ENTERED = "jax.sharding.Mesh.__enter__"
 
 @rule("AX502", Severity.WARNING, reads="names")
 def deprecated_api(view: FileView) -> Iterator[Finding]:
-    """Reports names and keywords that the JAX in use warns of."""
+    """Reports deprecated names and keywords of the JAX version in use."""
     version = view.jax_version
 
     def going(row: Change) -> bool:
@@ -99,7 +99,7 @@ def _keywords(view: FileView) -> Iterator[Finding]:
 
 
 def _mesh_contexts(view: FileView) -> Iterator[Finding]:
-    """Yields a finding for each mesh that `with` enters, unless its constructor was removed: that is found by AX501."""
+    """Yields a finding for each mesh entered by `with`, unless its constructor was removed (AX501)."""
     seen: set[Span] = set()
     since = version_words(BEHAVIOURS["mesh-context-is-deprecated"])
 

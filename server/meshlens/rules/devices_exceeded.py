@@ -70,7 +70,7 @@ from meshlens.text import Span
 
 @rule("AX301", Severity.WARNING, reads="places")
 def devices_exceeded(view: FileView) -> Iterator[Finding]:
-    """Compares what the program shares out with the number of devices that is assumed."""
+    """Compares the sizes that the program splits with the assumed number of devices."""
     if not view.devices.sure:
         return
     yield from split_badly(view)
@@ -100,7 +100,7 @@ def _complaint(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
 
 
 def _reshape(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
-    """`devices.reshape(3, 2)`, or a batch that is reshaped to one part for each device."""
+    """Returns the fault in `devices.reshape(3, 2)`, or in reshaping a batch to one part per device."""
     receiver, wanted = call.args[0].value, [arg.value for arg in call.args[1:] if arg.label is None]
     if not isinstance(receiver, Data) or len(wanted) != len(call.args) - 1:
         return None
@@ -150,7 +150,7 @@ def _mesh(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
 
 
 def _there_are(view: FileView, have: int) -> str:
-    """Of all devices what says how many there are; of a part of them the number alone."""
+    """Returns the number of devices in words, with its source if all devices are used."""
     if have == view.devices.local_count and have != view.device_count:
         return local_there_are(view.devices)
     return there_are(view.devices) if have == view.device_count else f"there are {have}"

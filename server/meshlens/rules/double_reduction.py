@@ -59,7 +59,7 @@ from meshlens.text import Span
 
 @rule("AX404", Severity.WARNING, reads="places")
 def double_reduction(view: FileView) -> Iterator[Finding]:
-    """Reports what is reduced again, in maps and after them."""
+    """Reports values that are reduced again, in maps and after them."""
     seen: set[Span] = set()
     for use in view.records.uses:
         binder = _summing_map(use)
@@ -86,7 +86,7 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
 
 
 def _summing_map(use: AxisUse) -> Binder | None:
-    """The checked shard_map that has summed what is reduced here, over this axis."""
+    """Returns the checked shard_map that has already summed the reduced value over this axis."""
     context = use.context
     if use.kind not in ("psum", "pmean") or context.guarded or context.expected or not context.sure:
         return None

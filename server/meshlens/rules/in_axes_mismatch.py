@@ -63,7 +63,7 @@ _MAPS = frozenset({"jax.pmap", "jax.vmap"})
 
 @rule("AX205", Severity.ERROR, reads="places")
 def in_axes_mismatch(view: FileView) -> Iterator[Finding]:
-    """Compares the axes of each `pmap` and `vmap` with its calls, its function and what that returns."""
+    """Compares the axes of each `pmap` and `vmap` with its calls, its function and the results."""
     seen: set[Span] = set()
     values = (unlike_values(view, _MAPS), unlike_sizes(view, _MAPS), mapped_by_vmap(view))
     for finding in chain(_counted_wrong(view), badly_written(view, _MAPS), *values):
@@ -92,7 +92,7 @@ def _counted_wrong(view: FileView) -> Iterator[Finding]:
 
 
 def _given_by_keyword(view: FileView, miscount: Miscount) -> Finding | None:
-    """A finding at the keyword argument that makes the difference: it is not counted."""
+    """Returns a finding at the keyword argument that makes the difference, because keywords are not counted."""
     call = miscount.call
     keywords = keyword_arguments(call) if call is not None else ()
     if call is None or miscount.arguments + len(keywords) != miscount.entries or keywords[0].whole is None:
@@ -107,7 +107,7 @@ def _given_by_keyword(view: FileView, miscount: Miscount) -> Finding | None:
 
 
 def _by_position(view: FileView, miscount: Miscount) -> tuple[Fix, ...]:
-    """Takes the keywords away where they name the parameters that come next, in order."""
+    """Removes the keywords that name the next parameters, in order."""
     assert miscount.call is not None
     names = [binding.parameters for binding in view.records.bindings if binding.binder.site == miscount.binder.site]
     parameters = [name for name, how, _ in names[0] or () if how == "any"] if names and names[0] else []

@@ -51,7 +51,7 @@ _STRINGS_ONLY = (0, 8, 1)
 
 @rule("AX107", Severity.ERROR, reads="places")
 def invalid_axis_name(view: FileView) -> Iterator[Finding]:
-    """Reports what gets, on every route, an axis name that it cannot take."""
+    """Reports each map or collective that gets an invalid axis name on every route."""
     by_map: dict[Site, list[Binding]] = defaultdict(list)
     for binding in view.records.bindings:
         if binding.binder.kind in ("pmap", "vmap"):
@@ -70,7 +70,7 @@ def invalid_axis_name(view: FileView) -> Iterator[Finding]:
 
 
 def _names_used_under(view: FileView) -> set[tuple[Site, str]]:
-    """Returns which names the collectives of this file use under which binders."""
+    """Returns the names that this file's collectives use, with their binders."""
     found: set[tuple[Site, str]] = set()
     for use in view.records.uses:
         if isinstance(use.name, Const) and isinstance(use.name.value, str):

@@ -50,7 +50,7 @@ _MERGED = (0, 8, 0)
 
 @rule("AX602", Severity.HINT)
 def jit_of_pmap(view: FileView) -> Iterator[Finding]:
-    """Reports each `jit` that is applied to a pmap, and each call of a pmap inside a function that `jit` runs."""
+    """Reports each `jit` applied to a pmap, and each call of a pmap in a jitted function."""
     severity = Severity.HINT if view.jax_version >= _MERGED else Severity.WARNING
     seen: set[Site] = set()
     for call in view.records.calls:

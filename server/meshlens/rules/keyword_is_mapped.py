@@ -54,7 +54,7 @@ _MAPS = frozenset({"jax.pmap", "jax.vmap"})
 
 @rule("AX209", Severity.WARNING, reads="places")
 def keyword_is_mapped(view: FileView) -> Iterator[Finding]:
-    """Looks at the keyword arguments of each call of a map whose `in_axes` is one int other than 0."""
+    """Checks the keyword arguments in calls of maps whose `in_axes` is one int other than 0."""
     places: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and canonical(call.binder.dotted) in _MAPS and keyword_arguments(call):
@@ -68,7 +68,7 @@ def keyword_is_mapped(view: FileView) -> Iterator[Finding]:
 
 
 def _says_otherwise(call: MappedCall, label: str | None) -> bool:
-    """Returns whether `in_axes` is one int that is not 0, and the argument may well have been meant to follow it."""
+    """Returns whether `in_axes` is one int other than 0 that the argument was probably meant to follow."""
     given = call.binder.argument("in_axes")
     axis = given.value.value if given is not None and isinstance(given.value, Const) else None
     arg = next((arg for arg in call.args if arg.label == label), None)
@@ -87,13 +87,13 @@ def _finding(view: FileView, call: MappedCall, arg: Arg) -> Finding:
     related: tuple[Related, ...] = ()
     if given.whole is not None:
         related = (Related(view.path_of(given.whole), view.span(given.whole), "mapped here"),)
-    # Masks and the like are often made to be mapped on their first axis, so a shape that is not known says little.
+    # Masks are often created with the mapped axis first, so an unknown shape says little.
     severity = Severity.HINT if shape_of(arg.value) is None else None
     return Finding(view.span(arg.whole), message, _by_position(view, call, arg), related, severity)
 
 
 def _by_position(view: FileView, call: MappedCall, arg: Arg) -> tuple[Fix, ...]:
-    """Takes the keyword away where it names the parameter that comes next."""
+    """Removes the keyword if it names the next parameter."""
     names = [one.parameters for one in view.records.bindings if one.binder.site == call.binder.site]
     parameters = [name for name, how, _ in names[0] or () if how == "any"] if names else []
     count = positional(call)

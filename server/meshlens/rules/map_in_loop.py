@@ -68,7 +68,7 @@ _REMEMBERS = re.compile(r"cache|memo|once|singleton", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A map or a jit as it is made: where, of what, under what circumstances."""
+    """The creation of a map or jit: its place, operand and context."""
 
     kind: str
     site: Site
@@ -78,7 +78,7 @@ class _Made:
 
 @rule("AX601", Severity.WARNING)
 def map_in_loop(view: FileView) -> Iterator[Finding]:
-    """Reports each pmap or jit of a new function object that is made and called again and again."""
+    """Reports each pmap or jit of a new function object that is created and called repeatedly."""
     if _TESTS.search(view.path.name):
         return
     seen: set[Site] = set()
@@ -123,7 +123,7 @@ def _in_loop(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding | N
 
 
 def _in_function(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding | None:
-    """The same in a function that a loop calls."""
+    """Returns the finding for a function called in a loop."""
     loop = _loop_on_the_route(view, made.context)
     owner, inside, block = _owner(view, made.site, path)
     if loop is None or owner is None or any(isinstance(node, _SOMETIMES) for node in inside):
@@ -140,7 +140,7 @@ def _in_function(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding
 
 
 def _loop_on_the_route(view: FileView, context: Context) -> Site | None:
-    """The call in the innermost loop of the route; None where a function on the way remembers its results."""
+    """Returns the call in the innermost loop of the route; None if a function on the way caches its results."""
     if not context.loop:
         return None
     for step in reversed(context.route):
@@ -164,7 +164,7 @@ def _remembers(view: FileView, function: Site) -> bool:
 
 
 def _owner(view: FileView, site: Site, path: tuple[Node, ...]) -> tuple[Node | None, tuple[Node, ...], str]:
-    """The function whose body makes the map, what leads from there to the place, and the function's block."""
+    """Returns the function whose body creates the map, the nodes from there to the place, and its block."""
     for place in range(len(path) - 2, -1, -1):
         if isinstance(path[place], FunctionDef) and path[place + 1] in path[place].function.body:
             return path[place], path[place:], site.block
@@ -179,7 +179,7 @@ def _owner(view: FileView, site: Site, path: tuple[Node, ...]) -> tuple[Node | N
 
 
 def _made_inside(view: FileView, made: _Made, around: Site) -> bool:
-    """Returns whether the operand itself comes about in the loop, or in the function, not before it."""
+    """Returns whether the operand itself is created in the loop or function, not before it."""
     operand = made.operand
     while isinstance(operand, Wrapped) or (isinstance(operand, Mapped) and operand.binder.kind == "vmap"):
         operand = operand.operand if isinstance(operand, Wrapped) else operand.binder.operand
@@ -188,14 +188,14 @@ def _made_inside(view: FileView, made: _Made, around: Site) -> bool:
 
 
 def _depends(ends: tuple[Node, ...], changing: set[str]) -> bool:
-    """Returns whether the map, or the function that it decorates, uses something that changes."""
+    """Returns whether the map, or the function that it decorates, uses a changing name."""
     outer, node = ends
     decorated = isinstance(outer, FunctionDef) and node in outer.function.decorators
     return bool(names_used(outer if decorated else node) & changing)
 
 
 def _only_called(inside: tuple[Node, ...], scope: Node) -> bool:
-    """Tells if all that is done with the map is to call it, once: it is not stored, returned, or called in a loop."""
+    """Returns whether the map is only called, once, and not stored, returned, or called in a loop."""
     parent, node = inside[-2], inside[-1]
     if isinstance(parent, Call) and parent.callee is node:
         return True
@@ -225,7 +225,7 @@ def _is_only_called(name: str, scope: Node, made: Node) -> bool:
 
 
 def _fixes(view: FileView, made: _Made, inside: tuple[Node, ...]) -> tuple[Fix, ...]:
-    """Moves a one-line assignment that stands directly in the loop to the line before it."""
+    """Moves a one-line assignment directly in the loop to the line before it."""
     loop, statement = inside[0], inside[1]
     if (
         isinstance(loop, Comprehension)

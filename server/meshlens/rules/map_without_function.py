@@ -52,7 +52,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 @rule("AX207", Severity.ERROR, reads="places")
 def map_without_function(view: FileView) -> Iterator[Finding]:
-    """Looks at the operand of every `pmap` and `vmap`."""
+    """Checks the operand of every `pmap` and `vmap`."""
     places: dict[Site, list[ApiCall]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted in BINDERS:
@@ -105,7 +105,7 @@ def _missing(view: FileView, call: ApiCall) -> Finding:
 
 
 def _hold(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
-    """Holds the arguments with `functools.partial` until the function comes."""
+    """Wraps the call in `functools.partial`, which waits for the function."""
     callee, whole = view.span(call.callee), view.span(call.call)
     if not view.is_here(call.callee) or callee.start != whole.start:
         return ()
@@ -142,7 +142,7 @@ def _no_function(view: FileView, call: ApiCall) -> Finding:
 
 
 def _name_it(view: FileView, call: ApiCall, operand: Arg) -> tuple[Fix, ...]:
-    """`@jax.pmap("batch")`: the string is meant as the axis name."""
+    """Makes the string in `@jax.pmap("batch")` the axis name."""
     if not call.decorator or operand.label is not None or operand.site is None:
         return ()
     held = _hold(view, call)

@@ -48,7 +48,7 @@ _PERMUTES = frozenset({"ppermute", "psend", "precv"})
 
 @rule("AX304", Severity.ERROR, reads="places")
 def one_sided_permute(view: FileView) -> Iterator[Finding]:
-    """Reports each permutation that is known on every route and not one to one."""
+    """Reports each permutation that is known on every route and is not one-to-one."""
     by_call: dict[Site, list[AxisUse]] = defaultdict(list)
     for use in view.records.uses:
         if use.kind in _PERMUTES or use.kind == "pshuffle":
@@ -87,7 +87,7 @@ def _complaint(use: AxisUse) -> str | None:
 
 
 def _beyond(use: AxisUse, pairs: list[tuple[int, int]]) -> str | None:
-    """Says which index of a permutation the axis does not have."""
+    """Returns which index in a permutation the axis does not have, in words."""
     name = use.name.value if isinstance(use.name, Const) and use.whole == use.name else None
     size = size_along(use.context.env, name) if isinstance(name, str) else None
     strange = next((one for pair in pairs for one in pair if size is not None and not 0 <= one < size), None)
@@ -104,7 +104,7 @@ def _pair(value: Value) -> tuple[int, int] | None:
 
 
 def _clashes(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Each first number that stands in two pairs, with the two second numbers."""
+    """Yields each first number in two pairs, with the two second numbers."""
     seen: dict[int, int] = {}
     for first, second in pairs:
         if first in seen:

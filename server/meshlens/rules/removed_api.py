@@ -44,7 +44,7 @@ from meshlens.text import Span
 
 @rule("AX501", Severity.ERROR, reads="names")
 def removed_api(view: FileView) -> Iterator[Finding]:
-    """Reports names and nestings that the JAX in use does not have any more."""
+    """Reports names and nestings that the JAX in use does not have."""
 
     def gone(row: Change) -> bool:
         return row.removed is not None and row.removed <= view.jax_version

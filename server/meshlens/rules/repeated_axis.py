@@ -53,7 +53,7 @@ _HARMLESS = frozenset({"axis_index", "axis_size", "pcast", "pvary"})
 
 @rule("AX104", Severity.ERROR, reads="places")
 def repeated_axis(view: FileView) -> Iterator[Finding]:
-    """Reports each collective, each spec in use and each mesh that certainly names an axis twice."""
+    """Reports each collective, used spec and mesh that certainly names an axis twice."""
     seen: set[Site] = set()
     for site, finding in (*_collectives(view), *_specs(view), *_meshes(view), *_of_vmaps(view)):
         if site not in seen:
@@ -86,7 +86,7 @@ def _certain(context: Context) -> bool:
 
 
 def _repeated(whole: Value) -> Const | None:
-    """The second of two equal names in a sequence."""
+    """Returns the second of two equal names in a sequence."""
     if not isinstance(whole, Seq) or whole.kind not in ("tuple", "list"):
         return None
     return _first_repeated(whole.items)
@@ -103,7 +103,7 @@ def _first_repeated(items: tuple[Value, ...]) -> Const | None:
 
 
 def _second(view: FileView, whole: Value, name: Const, axis: Site) -> Site:
-    """The repeated literal where it stands in the argument itself; else the argument."""
+    """Returns the repeated literal if it is in the argument itself, else the argument."""
     origin = name.origin
     if origin is None or origin.path != axis.path or not view.span(axis).contains(view.span(origin)):
         return axis
@@ -130,7 +130,7 @@ def _specs(view: FileView) -> Iterator[tuple[Site, Finding]]:
 
 
 def _of_vmaps(view: FileView) -> Iterator[tuple[Site, Finding]]:
-    """Constraints whose spec names an axis that a vmap around them adds."""
+    """Yields constraints whose spec names an axis that a vmap around them adds."""
     for call in view.records.calls:
         sharding = argument_of(call.args, "shardings", 1)
         if sharding is None or not _certain(call.context) or call.context.conditional:

@@ -52,12 +52,12 @@ from meshlens.text import Edit, FileEdit, Span
 _LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademacher|gumbel|multinomial|poisson)\b")
 
 _WRITTEN_OUT = re.compile(r"^(\w+\.)*(PRNGKey|key)\(\s*(seed\s*=\s*)?\d+\s*\)$")
-"""A key of a number that is written out: a placeholder more often than an oversight."""
+"""Matches a key made from a literal number, usually a placeholder rather than an oversight."""
 
 
 @rule("AX403", Severity.WARNING, reads="places")
 def replicated_key(view: FileView) -> Iterator[Finding]:
-    """Reports keys whose numbers meet the data of each device, or a reduction over the devices."""
+    """Reports keys whose numbers are combined with each device's data or reduced over devices."""
     draws = [use for use in view.records.random_uses if use.how == "draw"]
     differing = {use.call for use in draws if use.labels & {"varying", "index"} and not use.alike}
     seen: set[Span] = set()
@@ -83,7 +83,7 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         place = Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")
         message = f"every device draws the same random numbers with {what}"
         severity = Severity.HINT if _WRITTEN_OUT.search(view.text(use.key)) else None
-        # Copies are made outside of the map, where no device has an index.
+        # Copies are made outside the map, where no device has an index.
         fixes = () if is_copied else _fixes(view, use, span, binder)
         yield Finding(span, message, fixes, (place,), severity)
 

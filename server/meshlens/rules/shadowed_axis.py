@@ -62,7 +62,7 @@ _NAMED_BY_ARGUMENT = frozenset({"pmap", "vmap", "smap"})
 
 @rule("AX102", Severity.WARNING, reads="workspace")
 def shadowed_axis(view: FileView) -> Iterator[Finding]:
-    """Reports each map that certainly runs where its own axis name is bound."""
+    """Reports each map that certainly runs where its own axis name is already bound."""
     seen: set[tuple[Site, str]] = set()
     for call in view.records.mapped_calls:
         binder = call.binder
@@ -82,7 +82,7 @@ def shadowed_axis(view: FileView) -> Iterator[Finding]:
 
 
 def _used(solution: Solution) -> frozenset[tuple[Site, str]]:
-    """The maps whose names some collective uses, each with the name."""
+    """Returns the maps whose names some collective uses, each with the name."""
     found: set[tuple[Site, str]] = set()
     for records in solution.by_file.values():
         for use in records.uses:

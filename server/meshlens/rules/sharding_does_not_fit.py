@@ -66,16 +66,16 @@ _CONSTRAINT = "jax.lax.with_sharding_constraint"
 
 
 class _Fit(NamedTuple):
-    """The arrays that a call lays out, and how.
+    """Arrays that a call places or constrains, with their sharding.
 
     Attributes:
         value: the arrays.
         sharding: one sharding, or a tree of them.
-        site: the place to underline.
-        divides: whether the parts have to be equal.
-        mesh: the mesh in force, for bare specs.
-        context: the circumstances.
-        called: whether a jitted function is called, with its arguments as the arrays.
+        site: the place to mark.
+        divides: whether the parts must be equal.
+        mesh: the current mesh, for bare specs.
+        context: the context.
+        called: whether this is a call of a jitted function, whose arguments are the arrays.
     """
 
     value: Value
@@ -104,7 +104,7 @@ def sharding_does_not_fit(view: FileView) -> Iterator[Finding]:
 
 
 def _unlike_results(view: FileView) -> Iterator[Finding]:
-    """Compares `out_shardings` with what each jitted function returns."""
+    """Compares `out_shardings` with the results of each jitted function."""
     places: dict[Site, list[ApiCall]] = defaultdict(list)
     for call in view.records.calls:
         shardings = call.args[1].site if call.dotted == RETURNED and not call.guarded else None
@@ -135,7 +135,7 @@ def _fits(call: ApiCall) -> Iterator[_Fit]:
     sharding = argument_of(call.args, TAKE_SPECS[call.dotted], 1)
     if value is not None and sharding is not None:
         site = sharding.site or call.call
-        # AX301 says it of one sharding for all that is put on a mesh.
+        # AX301 reports a single sharding for everything placed on a mesh.
         is_put = call.dotted == "jax.device_put" and isinstance(sharding.value, Made)
         divides = call.dotted != _CONSTRAINT and not is_put
         yield _Fit(value.value, sharding.value, site, divides, call.mesh, call.context)
@@ -148,14 +148,14 @@ def _judged(fit: _Fit) -> bool | None:
 
 
 def _complaint(value: Value, sharding: Value, fit: _Fit) -> tuple[str, Value | None] | None:
-    """Returns what is wrong with the first array that a sharding does not fit; None if nothing is for certain."""
+    """Returns the fault in the first array that its sharding does not fit; None if nothing is certain."""
     return _complaint_of(value, sharding, fit, set())
 
 
 def _complaint_of(
     value: Value, sharding: Value, fit: _Fit, met: set[tuple[int, int]]
 ) -> tuple[str, Value | None] | None:
-    # A tree may hold one of its parts a thousand times.
+    # A tree may contain one of its parts a thousand times.
     if (id(value), id(sharding)) in met:
         return None
     met.add((id(value), id(sharding)))

@@ -73,7 +73,7 @@ _WHY = "check how the argument is split"
 
 @rule("AX202", Severity.ERROR, reads="places")
 def spec_count_mismatch(view: FileView) -> Iterator[Finding]:
-    """Compares the specs of each `shard_map` with its calls, its function and what that returns."""
+    """Compares the specs of each `shard_map` with its calls, its function and the results."""
     for miscount in miscounts(view, _MAPS, "in_specs"):
         yield from _miscounted(view, miscount)
     bindings: dict[Site, list[Binding]] = defaultdict(list)

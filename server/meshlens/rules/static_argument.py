@@ -67,7 +67,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 @rule("AX206", Severity.ERROR, reads="places")
 def static_argument(view: FileView) -> Iterator[Finding]:
-    """Looks at the static arguments of each `pmap` and how calls pass them, and at those that `jit` is told of."""
+    """Checks the static arguments of each `pmap`, how calls pass them, and those declared to `jit`."""
     groups: dict[Site, list[Binding]] = defaultdict(list)
     for binding in view.records.bindings:
         if canonical(binding.binder.dotted) == "jax.pmap":
@@ -106,7 +106,7 @@ def _donated(view: FileView, binding: Binding) -> Finding:
 
 
 def _beyond(call: MappedCall) -> int | None:
-    """The first static position that no positional argument of a call takes."""
+    """Returns the first static position that a call does not fill by position."""
     count = positional(call)
     if count is None:
         return None
@@ -153,7 +153,7 @@ def _keyword_of(binding: Binding, call: MappedCall, place: int) -> Arg | None:
 
 
 def _by_position(view: FileView, call: MappedCall, keyword: Arg, place: int) -> tuple[Fix, ...]:
-    """Takes the keyword away where the argument is the next one anyway."""
+    """Removes the keyword if the argument is the next one anyway."""
     first = keyword_arguments(call)[0]
     if positional(call) != place or keyword is not first or keyword.whole is None or keyword.site is None:
         return ()

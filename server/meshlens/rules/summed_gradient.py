@@ -67,7 +67,7 @@ _COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")
 
 @rule("AX402", Severity.HINT)
 def summed_gradient(view: FileView) -> Iterator[Finding]:
-    """Looks at sums of gradients and gradients of sums."""
+    """Checks sums of gradients and gradients of sums."""
     divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
     seen: set[Span] = set()
     for use in view.records.uses:
@@ -86,7 +86,7 @@ def _is_sum_of_mean(use: AxisUse) -> bool:
 
 
 def _counts_devices(view: FileView, call: Site) -> bool:
-    """Returns whether the function that sums divides something else, a learning rate say, by the number of devices."""
+    """Returns whether the summing function divides another value, such as a learning rate, by the device count."""
     function = next((node for node in reversed(path_to(view, call)) if isinstance(node, FunctionDef)), None)
     return function is not None and any(
         isinstance(node, BinaryOperation)
@@ -126,7 +126,7 @@ def _differentiated(view: FileView) -> Iterator[Finding]:
 
 
 def _averaged_sums(view: FileView) -> set[Site]:
-    """The sums whose gradients a `pmean` divides again."""
+    """Returns the sums whose gradients a `pmean` divides again."""
     return {
         label[1]
         for use in view.records.uses

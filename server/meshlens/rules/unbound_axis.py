@@ -52,7 +52,7 @@ _MOST_REPEATED = 4
 
 @rule("AX101", Severity.ERROR, reads="places")
 def unbound_axis(view: FileView) -> Iterator[Finding]:
-    """Reports each collective that some sure, closed route reaches without its axis bound."""
+    """Reports each collective that a sure, closed route reaches without its axis bound."""
     seen: set[tuple[Site, str]] = set()
     for fault in unbound_uses(view.solution):
         name = fault.name
@@ -64,7 +64,7 @@ def unbound_axis(view: FileView) -> Iterator[Finding]:
 
 
 def _where_routes_part(use: AxisUse, binding: list[AxisUse]) -> Site:
-    """The first step of a failing route that enters what other routes enter with the axis bound."""
+    """Returns the first step of a failing route into a function that other routes enter with the axis bound."""
     good = {step.function for other in binding for step in _bound_steps(other)} - {None}
     for place, step in enumerate(use.context.route):
         if step.function in good:
@@ -81,7 +81,7 @@ def _bound_steps(use: AxisUse) -> list[Step]:
 
 
 def _common(use: AxisUse, solution: Solution) -> tuple[str, ...]:
-    """The bound names that could stand in this literal: no map lacks them on any route that reads it."""
+    """Returns the bound names that fit this literal on every route that reads it."""
     literal = use.name.origin if isinstance(use.name, Const) else None
     readers = solution.once("readers-of-literals", _by_literal).get(literal, [])
     names = [other.context.env.names for other in readers if other.context.env.names]

@@ -47,7 +47,7 @@ _WARNINGS = {
 
 @rule("AX407", Severity.WARNING, reads="places")
 def uneven_average(view: FileView) -> Iterator[Finding]:
-    """Reports averages whose two sides are not of the same devices."""
+    """Reports averages that combine values of different sets of devices."""
     seen: set[Span] = set()
     for use in view.records.gradient_uses:
         context = use.context

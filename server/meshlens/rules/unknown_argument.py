@@ -60,7 +60,7 @@ _ALSO_CHECKED = ("jax.grad", "jax.value_and_grad", "jax.make_mesh", "jax.shardin
 
 @rule("AX208", Severity.ERROR, reads="places")
 def unknown_argument(view: FileView) -> Iterator[Finding]:
-    """Compares the arguments of each transformation with what it takes in the project's version of JAX."""
+    """Compares the arguments of each transformation with those it accepts in the project's JAX version."""
     places: dict[Site, list[ApiCall]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted in _CHECKED or call.dotted in _ALSO_CHECKED:
@@ -114,7 +114,7 @@ def _unknown(view: FileView, call: ApiCall, arg: Arg, label: str) -> Finding:
 
 
 def _drop(view: FileView, whole: Span) -> tuple[Fix, ...]:
-    """Removes an argument with the comma before it."""
+    """Removes an argument and the comma before it."""
     before = view.source[: whole.start].rstrip()
     if not before.endswith(b","):
         return ()
@@ -141,7 +141,7 @@ def _surplus(view: FileView, call: ApiCall) -> Finding:
 
 
 def _by_keyword(view: FileView, call: ApiCall, surplus: list[Arg]) -> tuple[Fix, ...]:
-    """Names the surplus arguments in the order in which their kind of map takes them."""
+    """Adds keywords to the surplus arguments, in the order in which such maps usually accept them."""
     order = BINDERS[call.dotted].keywords
     given = {arg.label for arg in call.args}
     if len(surplus) > 3 or any(name in given for name in order[: len(surplus)]):

@@ -35,7 +35,7 @@ from meshlens.text import Span
 
 @rule("AX902", Severity.WARNING)
 def unknown_devices(view: FileView) -> Iterator[Finding]:
-    """Looks at the file's own comment."""
+    """Checks the file's own comment."""
     said = view.facts.devices
     if said is None or said.how != "comment":
         return

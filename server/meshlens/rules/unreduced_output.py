@@ -38,7 +38,7 @@ from meshlens.text import Span
 
 @rule("AX405", Severity.WARNING, reads="places")
 def unreduced_output(view: FileView) -> Iterator[Finding]:
-    """Compares what the operand of a map returns with what its out_axes or out_specs say, or what the host takes."""
+    """Compares the results of a map's operand with its out_axes or out_specs, or with the host's use of them."""
     yield from _first_of_devices(view)
     if not any(_declared(binding.binder) for binding in view.records.bindings):
         return
@@ -67,7 +67,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
 
 
 def _first_of_devices(view: FileView) -> Iterator[Finding]:
-    """Means and sums that each device has of its own, of which the host keeps one."""
+    """Yields each device's own means and sums of which the host keeps only one."""
     seen: set[Span] = set()
     for use in view.records.gradient_uses:
         context = use.context
@@ -92,7 +92,7 @@ def _declared(binder: Binder) -> tuple[str, Arg] | None:
 
 
 def _outputs(entry: Value, value: Value, whole: Site | None) -> Iterator[tuple[Site | None, Value, Value]]:
-    """Each entry of the declaration with the output that it speaks of and the place where it stands."""
+    """Yields each declared entry with its output and its place."""
     if isinstance(entry, Seq) and isinstance(value, Seq) and len(entry.items) == len(value.items):
         for one, other in zip(entry.items, value.items, strict=True):
             yield from _outputs(one, other, None)
@@ -108,7 +108,7 @@ def _outputs(entry: Value, value: Value, whole: Site | None) -> Iterator[tuple[S
 
 
 def _left_out(binder: Binder, entry: Value) -> tuple[str, ...]:
-    """The axes of the map that a part of the declaration does not name, so that the output is to be the same there."""
+    """Returns the map's axes that a part of the declaration does not name, over which the output must be the same."""
     if isinstance(entry, Const):
         return axes_of(binder) if entry.value is None else ()
     if not isinstance(entry, Spec) or entry.open:
@@ -120,7 +120,7 @@ def _left_out(binder: Binder, entry: Value) -> tuple[str, ...]:
                 return ()
             named.add(one.value)
     known = mesh_axes(binder.mesh) if binder.mesh is not None else None
-    # A name that the mesh does not have is the fault, and may stand for any of those that it has.
+    # A name missing from the mesh is the fault, and may stand for any that the mesh has.
     if known is not None and not named <= {*known, None}:
         return ()
     return tuple(axis for axis in axes_of(binder) if axis not in named)
@@ -131,7 +131,7 @@ def _named(axes: tuple[str, ...]) -> str:
 
 
 def _different(call: MappedCall, value: Value, axes: tuple[str, ...]) -> str | None:
-    """Returns what certainly differs between the devices: the first part that does, where others do not."""
+    """Returns the part of an output that certainly differs between devices, if others do not."""
     if not _differs(call, value, axes):
         return None
     if isinstance(value, Seq):
@@ -146,7 +146,7 @@ def _different(call: MappedCall, value: Value, axes: tuple[str, ...]) -> str | N
 
 
 def _differs(call: MappedCall, value: Value, axes: tuple[str, ...]) -> bool:
-    """Tells if a part of an output certainly differs between devices, or does for JAX where it checks."""
+    """Returns whether part of an output certainly differs between devices, or is varying to JAX in a checked map."""
     context = call.context
     if not context.sure or context.guarded or context.expected:
         return False

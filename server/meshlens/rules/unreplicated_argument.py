@@ -62,7 +62,7 @@ _ATTRIBUTE = re.compile(r"[^\W\d]\w*(\.\w+)+")
 
 @rule("AX302", Severity.WARNING, reads="places")
 def unreplicated_argument(view: FileView) -> Iterator[Finding]:
-    """Looks at what every call of a `pmap` passes to its mapped arguments."""
+    """Checks the arguments that every call of a `pmap` passes at mapped positions."""
     places: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and canonical(call.binder.dotted) == "jax.pmap":
@@ -75,7 +75,7 @@ def unreplicated_argument(view: FileView) -> Iterator[Finding]:
 
 
 def _what(view: FileView, call: MappedCall, place: int) -> str:
-    """Returns what is passed once where one for each device is wanted; empty where that is not certain."""
+    """Returns the argument that is passed once instead of once per device, in words; empty if uncertain."""
     if place >= len(call.args) or (positional(call) is None and call.args[place].label is None):
         return ""
     arg = call.args[place]
@@ -114,7 +114,7 @@ def _of_leaf(value: Value) -> str:
 
 
 def _has_unknown_statics(call: MappedCall) -> bool:
-    """Returns whether an argument may be meant as static although it is not known to be."""
+    """Returns whether an argument may be meant as static although that is unknown."""
     given = [name for name, _ in call.binder.arguments if name.startswith("static")]
     places = static_places(call.binder)
     return bool(given) and (not places or max(places) >= (positional(call) or 0))

@@ -70,7 +70,7 @@ _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
 
 @rule("AX401", Severity.WARNING, reads="workspace")
 def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
-    """Follows gradients of a mapped function to what it returns."""
+    """Follows the gradients of a mapped function to its results."""
     seen: set[Span] = set()
     for use in view.records.gradient_uses:
         if use.kind not in ("stepped", "skipped") or use.context.guarded or use.context.expected:
@@ -91,7 +91,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
 
 
 def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
-    """Gradients that are reduced over one axis, and not over another one over which the parameters are the same."""
+    """Yields gradients reduced over one axis but not another over which the parameters are the same."""
     for site, axis, binder in view.solution.once("drifted", _drifted):
         if not view.is_here(site) or view.span(site) in seen:
             continue
@@ -102,7 +102,7 @@ def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
 
 
 def _drifted(solution: Solution) -> list[tuple[Site, str, Binder]]:
-    """The gradients that come out of a map although they were not reduced over one of its axes."""
+    """Returns the gradients that leave a map without being reduced over one of its axes."""
     found = []
     for records in solution.by_file.values():
         for call in records.mapped_calls:
@@ -133,14 +133,14 @@ def _differentiated(use: AxisUse) -> bool:
 
 
 def _averages_state(view: FileView) -> bool:
-    """Tells if something here reduces an argument of a map as it comes: parameters may be averaged now and then."""
+    """Returns whether an argument of a map is reduced unchanged, as code that averages parameters at times does."""
     return any(
         use.kind == "pmean" and "entered" in use.labels and not _of_statistics(view, use) for use in view.records.uses
     )
 
 
 def _of_statistics(view: FileView, use: AxisUse) -> bool:
-    """Returns whether what is reduced as it comes are the statistics of layers, which are no parameters."""
+    """Returns whether such reduced arguments are the statistics of layers, which are not parameters."""
     binder = use.context.env.maps[-1] if use.context.env.maps else None
     calls = list(_calls_of(view, binder)) if binder is not None else []
     texts = [view.texts[call.call.path][span.start : span.end] for call in calls for span in _spans(view, call)]

@@ -49,7 +49,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 @rule("AX103", Severity.HINT, default=False)
 def unused_axis(view: FileView) -> Iterator[Finding]:
-    """Reports each named axis of a pmap or vmap whose whole operand is in sight and does not use it."""
+    """Reports each named axis of a pmap or vmap whose operand is fully visible and does not use it."""
     by_map: dict[Site, list[Binding]] = defaultdict(list)
     for binding in view.records.bindings:
         if binding.binder.kind in ("pmap", "vmap") and binding.binder.names:
@@ -72,7 +72,7 @@ def unused_axis(view: FileView) -> Iterator[Finding]:
 
 
 def _used(view: FileView) -> set[tuple[Site, object]]:
-    """The names that are used under each binder, None for one that is not known."""
+    """Returns the names that are used under each binder, None for an unknown one."""
     found: set[tuple[Site, object]] = set()
     for records in view.solution.by_file.values():
         for use in records.uses:
@@ -95,7 +95,7 @@ def _function(binder: Binder) -> Function | None:
 
 
 def _fixes(view: FileView, whole: Site) -> tuple[Fix, ...]:
-    """Takes the argument out, with the comma before it."""
+    """Removes the argument and the comma before it."""
     span = view.span(whole)
     source = view.texts[whole.path]
     before = source[: span.start].rstrip()

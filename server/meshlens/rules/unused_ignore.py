@@ -72,7 +72,7 @@ def _finding(view: FileView, idle: Idle, code: str) -> Finding:
 
 
 def _places(source: bytes, span: Span) -> dict[str, Span]:
-    """Returns where each code or name of a comment stands, by its lower-case text, those of other tools included."""
+    """Returns the span of each code or name in a comment by its lower-case text, including those of other tools."""
     found = _CODES.search(source, span.start, span.end)
     if found is None:
         return {}
@@ -84,7 +84,7 @@ def _places(source: bytes, span: Span) -> dict[str, Span]:
 
 
 def _without_comment(source: bytes, span: Span) -> Edit:
-    """Removes a comment: with its line if it stands alone, else with the space that set it apart."""
+    """Removes a comment: the whole line if it is alone, otherwise with the space before it."""
     line_start = max(source.rfind(b"\n", 0, span.start), source.rfind(b"\r", 0, span.start)) + 1
     end = span.end
     while source[end : end + 1] in (b" ", b"\t"):
@@ -99,7 +99,7 @@ def _without_comment(source: bytes, span: Span) -> Edit:
 
 
 def _without(source: bytes, places: dict[str, Span], gone: set[str]) -> Edit:
-    """Removes some codes of a list, each with one comma, as one edit of the whole list."""
+    """Removes some codes from a list, each with a comma, as one edit of the whole list."""
     spans = list(places.values())
     whole = Span(spans[0].start, spans[-1].end)
     kept = [source[span.start : span.end].decode() for name, span in places.items() if name not in gone]

@@ -1,1 +1,1 @@
-"""Completion and signature help, also in code that is not finished."""
+"""Completion and signature help, including for unfinished code."""

@@ -1,4 +1,4 @@
-"""Completes the axis that a collective, or whatever else uses axis names, is given: the names that are bound there."""
+"""Completes axis names in collectives and other users of axes: the names that are bound there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AXIS_PARAMETER = re.compile(r"(?:\w+_)?axis_names?|cross_replica_axis")
 
 
 def bound_axes(place: Place) -> tuple[Completion, ...] | None:
-    """The axis names that are bound at the cursor, where an axis name is asked for; else None."""
+    """Returns the axis names bound at the cursor if an axis name is expected there; otherwise None."""
     if not place.calls or not _asks_for_axis(place, place.calls[0]):
         return None
     return axis_names(place, _names(place))
@@ -79,7 +79,7 @@ def _environments(place: Place) -> tuple[AxisEnv, ...]:
 
 
 def _of_collective(view: FileView, bracket: int) -> tuple[AxisEnv, ...]:
-    """The environments of the collective whose bracket stands at an offset, if it was understood."""
+    """Returns the environments of the collective with this opening bracket, if it was analyzed."""
     found: list[AxisEnv] = []
     for use in view.records.uses:
         if use.call.path == str(view.path):
@@ -90,7 +90,7 @@ def _of_collective(view: FileView, bracket: int) -> tuple[AxisEnv, ...]:
 
 
 def _before(view: FileView, name: str) -> tuple[AxisEnv, ...]:
-    """The environments that the function of this name had."""
+    """Returns the environments in which the function of this name ran before."""
     sites: dict[Site, None] = {}
     for context in contexts(view.records):
         for site in (context.function, *(step.function for step in context.route)):

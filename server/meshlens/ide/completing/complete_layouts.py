@@ -28,7 +28,7 @@ _LAMBDA = re.compile(rb"\s*lambda\b[^:]*:\s*")
 
 
 def layouts(place: Place) -> tuple[Completion, ...] | None:
-    """A skeleton for the layout that the cursor stands before; None where no layout is asked for."""
+    """Returns a skeleton for the layout argument at the cursor; None if none is expected."""
     call = place.calls[0] if place.calls else None
     row = BINDERS.get(call.dotted) if call is not None else None
     if call is None or row is None or call.current is None or place.typed.string is not None:
@@ -51,7 +51,7 @@ def layouts(place: Place) -> tuple[Completion, ...] | None:
 
 
 def _is_free(source: bytes, start: int, offset: int) -> bool:
-    """Tells if nothing stands between the keyword and the next argument, apart from a bracket that was just opened."""
+    """Returns whether there is nothing between the keyword and the next argument, except a bracket just opened."""
     line_end = source.find(b"\n", offset)
     rest = source[offset : line_end if line_end >= 0 else len(source)].strip()
     if source[start:offset] == b"(":
@@ -95,7 +95,7 @@ def _tuple(entries: tuple[str, ...]) -> str:
 
 
 def _results(source: bytes, text: Span | None) -> tuple[str, ...]:
-    """The results of a function, as its last return statement writes them."""
+    """Returns the results of a function as its last return statement writes them."""
     if text is None:
         return ()
     found = _LAMBDA.match(source, text.start, text.end)
@@ -117,7 +117,7 @@ def _results(source: bytes, text: Span | None) -> tuple[str, ...]:
 
 
 def _spelling(view: FileView) -> str:
-    """Returns how this file writes `jax.sharding.PartitionSpec`."""
+    """Returns this file's spelling of `jax.sharding.PartitionSpec`."""
     state = view.solution.modules.get(str(view.path))
     for name, value in state.frame.vars.items() if state is not None else ():
         if isinstance(value, Ext) and canonical(value.dotted) == PARTITION_SPEC:
@@ -126,6 +126,6 @@ def _spelling(view: FileView) -> str:
 
 
 def _axis(place: Place) -> str:
-    """The first axis of the mesh in reach."""
+    """Returns the first axis of the mesh used here."""
     known = mesh_in_reach(place) or tuple(mesh for view in place.views for mesh in meshes_of(view))
     return next((name for made in known for name in mesh_sizes(made.mesh)), "data")

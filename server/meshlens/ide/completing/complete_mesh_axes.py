@@ -14,7 +14,7 @@ from meshlens.jaxapi.meshes import PARTITION_SPEC, SPECS
 
 
 def mesh_axes_here(place: Place) -> tuple[Completion, ...] | None:
-    """The axes of the mesh in reach, where a mesh axis is asked for; else None."""
+    """Returns the axes of the mesh used here if a mesh axis is expected; otherwise None."""
     opening = place.typed.openings[0]
     if opening.bracket == "[" and opening.callee.endswith(".shape"):
         owner = opening.callee.removesuffix(".shape")
@@ -49,7 +49,7 @@ def _named(place: Place, meshes: tuple[KnownMesh, ...]) -> Iterator[tuple[str, s
 
 
 def mesh_in_reach(place: Place) -> tuple[KnownMesh, ...]:
-    """The mesh that a call around the cursor is given, empty if it is not known."""
+    """Returns the mesh passed to a call around the cursor; empty if unknown."""
     for call in place.calls:
         row = BINDERS.get(call.dotted)
         if row is not None and row.mesh:
@@ -66,7 +66,7 @@ def mesh_in_reach(place: Place) -> tuple[KnownMesh, ...]:
 
 
 def _called(place: Place, name: str) -> tuple[KnownMesh, ...]:
-    """The meshes that a variable of this name can be."""
+    """Returns the meshes that a variable of this name may hold."""
     for view in place.views:
         found = tuple(known for known in meshes_of(view) if known.name == name.rpartition(".")[2])
         if found:

@@ -1,4 +1,4 @@
-"""Completes the axis name that a map is to bind: first the names that its operand uses and nothing binds."""
+"""Completes the axis name of a new map, starting with unbound names that its operand uses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STRING = re.compile(rb"[\"'](\w+)[\"']")
 
 
 def new_axis(place: Place) -> tuple[Completion, ...] | None:
-    """Names for the axis of a map, where the cursor is in its `axis_name`; else None."""
+    """Returns names for the axis of a map if the cursor is in its `axis_name`; otherwise None."""
     call = place.calls[0] if place.calls else None
     row = BINDERS.get(call.dotted) if call is not None else None
     if call is None or row is None or row.names_from != "axis_name":
@@ -54,7 +54,7 @@ def _unbound(place: Place, operand: Operand) -> Iterator[str]:
 
 
 def _written(source: bytes, text: Span) -> Iterator[str]:
-    """The strings that stand in the axis arguments of collectives."""
+    """Yields the string literals in the axis arguments of collectives."""
     for call in _CALL.finditer(source, text.start, text.end):
         plain = 0
         for argument in arguments_at(source, call.start(1)):
@@ -76,7 +76,7 @@ def _runs_in(use: AxisUse, function: Site) -> bool:
 
 
 def _uses(view: FileView) -> Iterator[AxisUse]:
-    """The uses in this file, and those that its own roots lead to in other files."""
+    """Yields the uses in this file, and those in other files on routes from its own roots."""
     yield from view.records.uses
     for (path, _), result in view.solution.results.items():
         if path == str(view.path):

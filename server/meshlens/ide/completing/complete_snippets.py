@@ -1,4 +1,4 @@
-"""Completes snippets where a statement may begin, in a file that uses JAX or is new; imports go to the file's own."""
+"""Completes snippets at the start of a statement, in a file that uses JAX or is new; adds missing imports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from meshlens.text import Edit, Span
 
 
 def snippets(view: FileView, typed: Typed, wants: CompletionWants) -> tuple[Completion, ...]:
-    """The snippets that may begin at the cursor and work with the project's JAX; none where no statement begins.
+    """Returns the snippets for the cursor that work with the project's JAX; none if no statement begins there.
 
-    A client without placeholders gets plain text, and only what begins as the text before the cursor does.
+    A client without placeholders gets plain text, and only snippets that start with the text before the cursor.
     """
     source = view.source
     start = statement_start(source, typed) if wants.snippets else None
@@ -34,7 +34,7 @@ def snippets(view: FileView, typed: Typed, wants: CompletionWants) -> tuple[Comp
 
 
 def _could_be(written: str, prefix: str) -> bool:
-    """Returns whether the letters that are written stand in a prefix in this order, beginning with the first."""
+    """Returns whether the typed letters occur in a prefix in this order, beginning with its first letter."""
     left = iter(prefix)
     return prefix[:1] == written[:1] and all(letter in left for letter in written) if written else True
 
@@ -57,7 +57,7 @@ def _completion(view: FileView, snippet: Snippet, span: Span, wants: CompletionW
 
 
 def _imports(view: FileView, snippet: Snippet, span: Span) -> tuple[Edit, ...] | None:
-    """Returns what adds the imports that the file lacks; None where they would stand right at the snippet itself."""
+    """Returns the edits that add the missing imports; None if they would be directly at the snippet."""
     missing = [one.statement for one in snippet.imports if name_of_module(view, one.dotted) != one.name]
     edits = tuple(edit.edit for edit in import_edits(view, missing))
     apart = all(edit.span.end < span.start or edit.span.start > span.end for edit in edits)

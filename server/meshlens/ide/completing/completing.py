@@ -1,4 +1,4 @@
-"""The parts that completions are made of: the place, the client's abilities, and the names to offer there."""
+"""Shared parts of completions: the place, the client's abilities, and the axis names to offer."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class CompletionWants:
     """The completion features that a client supports.
 
     Attributes:
-        placeholders: it understands `${1:text}` in what is inserted.
+        placeholders: whether it understands `${1:text}` in the inserted text.
         snippets: the snippets to offer; none for a client that brings its own.
-        edits_elsewhere: what is inserted may come with edits of other lines of the file.
+        edits_elsewhere: whether a completion may include edits of other lines.
     """
 
     placeholders: bool = False
@@ -36,19 +36,19 @@ class CompletionWants:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One thing that may be inserted.
+    """A completion.
 
     Attributes:
-        label: what the list shows.
-        insert: what replaces the span; with placeholders where `is_snippet`.
-        span: what is replaced, in bytes; it lies on one line and holds the cursor.
+        label: its text in the list.
+        insert: the text that replaces the span; with placeholders if `is_snippet`.
+        span: the replaced text, in bytes; it is on one line and contains the cursor.
         kind: "axis", "skeleton" or "snippet".
-        detail: what it is, in a few words.
+        detail: a short description.
         documentation: Markdown, "" for none.
         is_snippet: whether `insert` has placeholders.
-        sort: orders the list.
-        filter: what the typed text is compared with.
-        others: edits of other lines that come with it.
+        sort: its sort key.
+        filter: the text to compare with what is typed.
+        others: edits of other lines.
     """
 
     label: str
@@ -65,14 +65,14 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is to be completed.
+    """A place for completions.
 
     Attributes:
         view: the file.
-        before: the file when it was last whole.
-        typed: what stands around the cursor.
+        before: the file when it last had no errors.
+        typed: the text around the cursor.
         calls: the calls around it, innermost first.
-        wants: what the client can show.
+        wants: the abilities of the client.
     """
 
     view: FileView
@@ -83,19 +83,19 @@ class Place:
 
     @property
     def views(self) -> tuple[FileView, ...]:
-        """The file as it is now, then as it was."""
+        """Returns the current file, then the one before it was broken."""
         return (self.view,) if self.before is None else (self.view, self.before)
 
 
 def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completion, ...]:
-    """Completions for axis names, in this order.
+    """Returns completions for axis names, in this order.
 
-    Inside a string they replace its contents; where an argument begins they bring their quotes.
-    Names that stand beside the cursor in the same tuple or spec are left out, as an axis may be named once.
+    Inside a string they replace its contents; at the start of an argument they include quotes. Names already in the
+    same tuple or spec are omitted, since an axis may be named once.
 
     Args:
         place: the place.
-        named: names, with what binds each in words.
+        named: names, each with a description of its binder.
     """
     typed, source = place.typed, place.view.source
     quote = ""
@@ -112,7 +112,7 @@ def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completi
     for name, detail in _first(named):
         text = f"{quote}{name}{quote}"
         if name not in beside and _fits(name, written, quote, place.wants):
-            # An editor compares with the text that it replaces, so quotes that are not typed yet are left out.
+            # An editor compares with the text that it replaces, so quotes that are not typed yet are omitted.
             found.append(Completion(name, text, span, "axis", detail, sort=f"{len(found):03}", filter=name))
     return tuple(found)
 
@@ -122,14 +122,14 @@ def _begins_argument(source: bytes, offset: int) -> bool:
 
 
 def _fits(name: str, written: str, quote: str, wants: CompletionWants) -> bool:
-    """Tells if to offer a name for what is written of it; a client without placeholders compares with the insertion."""
+    """Returns whether a name matches the typed part; a client without placeholders compares with the inserted text."""
     if quote:
         return name.startswith(written) and (wants.placeholders or not written)
     return wants.placeholders or name.startswith(written)
 
 
 def _beside(place: Place) -> frozenset[str]:
-    """The strings around the cursor in its tuple or spec."""
+    """Returns the strings around the cursor in its tuple or spec."""
     source, typed = place.view.source, place.typed
     opening = typed.openings[0]
     call = place.calls[0] if place.calls else None

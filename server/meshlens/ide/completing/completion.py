@@ -1,4 +1,4 @@
-"""Completions at a cursor: axis names, mesh axes, skeletons of `in_axes` and specs, snippets; elsewhere nothing."""
+"""Completions at a cursor: axis names, mesh axes, skeletons of `in_axes` and specs, snippets."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _KINDS = (mesh_axes_here, new_axis, layouts, bound_axes)
 def complete(
     view: FileView, offset: int, wants: CompletionWants, before: FileView | None = None
 ) -> tuple[Completion, ...]:
-    """Returns what may be written at a cursor, best first.
+    """Returns the completions at a cursor, best first.
 
     Args:
         view: the file as it is now, broken or not.
         offset: the cursor, in bytes.
-        wants: what the client can show.
-        before: the same file when it was last whole, for what the broken text no longer says.
+        wants: the abilities of the client.
+        before: the same file when it last had no errors, for information missing from the broken text.
     """
     typed = typed_at(view.source, offset)
     if typed is None:

@@ -1,4 +1,4 @@
-"""The axis names that the maps and meshes of a file, or of the whole workspace, bind; and a file's meshes by name."""
+"""The axis names that a file or the workspace binds, and a file's meshes by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AS = re.compile(rb"[ \t]+as[ \t]+([\w\x80-\xff]+)")
 
 @dataclass(frozen=True, slots=True)
 class KnownMesh:
-    """A mesh that a file makes.
+    """A mesh that a file creates.
 
     Attributes:
         name: the variable that it is assigned to, "" if there is none.
@@ -36,7 +36,7 @@ class KnownMesh:
 
 
 def meshes_of(view: FileView) -> tuple[KnownMesh, ...]:
-    """The meshes that a file makes, in order."""
+    """Returns the meshes that a file creates, in order."""
     found: dict[object, KnownMesh] = {}
     for call in view.records.calls:
         if isinstance(call.result, Mesh) and call.result.site == call.call and call.call not in found:
@@ -45,23 +45,23 @@ def meshes_of(view: FileView) -> tuple[KnownMesh, ...]:
 
 
 def variable_of(source: bytes, call: Span) -> str:
-    """The variable that the result of a call is assigned to, by `=` or `as`; "" if there is none."""
+    """Returns the variable that a call's result is assigned to by `=` or `as`; "" if there is none."""
     line = max(line_start(source, call.start), call.start - MOST_BYTES)
     name = _ASSIGNED.search(source, line, call.start) or _AS.match(source, call.end)
     return name[1].decode("utf-8", "replace") if name is not None else ""
 
 
 def spec_names_of(view: FileView) -> tuple[str, ...]:
-    """The axis names that the specs of a file mention, the most frequent first."""
+    """Returns the axis names that the specs of a file mention, the most frequent first."""
     specs = {call.call: call.result for call in view.records.calls if isinstance(call.result, Spec)}
     names = Counter(name for spec in specs.values() for entry in spec.entries for name in spec_names(entry))
     return tuple(name for name, _ in names.most_common() if name)
 
 
 def known_names(views: Iterable[FileView]) -> dict[str, str]:
-    """The axis names that maps and meshes bind, with what binds each in words.
+    """Returns the axis names that maps and meshes bind, each with a description of its binder.
 
-    Those of the first view that has some; else those of the whole workspace.
+    Uses the first view that has any; otherwise the whole workspace.
 
     Args:
         views: one file, at one or several times.
@@ -76,7 +76,7 @@ def known_names(views: Iterable[FileView]) -> dict[str, str]:
 
 
 def names_of_workspace(solution: Solution) -> dict[str, str]:
-    """The axis names that any map or mesh of the workspace binds, with what binds each in words."""
+    """Returns the axis names that any map or mesh of the workspace binds, each with a description of its binder."""
     return solution.once("ide: axis names", _all_names)
 
 
@@ -97,13 +97,13 @@ def _names(records: Records) -> Iterator[tuple[str, str]]:
 
 
 def map_in_words(binder: Binder) -> str:
-    """A map in a few words: what maps, and what it is applied to."""
+    """Returns a short description of a map: its kind and its operand."""
     operand = operand_words(binder)
     return f"{binder.kind} over {operand}" if operand else binder.kind
 
 
 def operand_words(binder: Binder) -> str:
-    """Returns what a map is applied to, "" if that is not known."""
+    """Returns a description of a map's operand; "" if unknown."""
     name = name_of(binder.operand)
     if name == "<lambda>":
         return "a lambda"

@@ -1,4 +1,4 @@
-"""Signature help for calls of mapped functions: the parameters that the map hides, and how each is mapped."""
+"""Signature help for calls of mapped functions: the original parameters, and how each is mapped."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class SignatureParameter:
     """One parameter.
 
     Attributes:
-        start, end: where it stands in the label, in characters.
-        text: how its argument is mapped.
+        start, end: its position in the label, in characters.
+        text: a description of how its argument is mapped.
     """
 
     start: int
@@ -37,9 +37,9 @@ class Signature:
 
     Attributes:
         label: `step(state, batch)`.
-        text: which map it is called through.
+        text: a description of its map.
         parameters: the parameters in order.
-        active: the index of the parameter that the cursor is at; None if the cursor is at none of them.
+        active: the index of the parameter that the cursor is at; None if there is none.
     """
 
     label: str
@@ -49,15 +49,15 @@ class Signature:
 
 
 def signature(view: FileView, offset: int, style: HoverStyle = "plaintext") -> Signature | None:
-    """The signature of the mapped function whose call holds an offset between its brackets.
+    """Returns the signature of the mapped function in whose call's brackets an offset is.
 
     Args:
         view: the file.
         offset: UTF-8 bytes from the start of the file.
-        style: how to write, as for a hover.
+        style: the style of the text, as for a hover.
 
     Returns:
-        None where no mapped function is called, or where its operand is not in the workspace.
+        None if no mapped function is called, or if its operand is not in the workspace.
     """
     for call, callee in _calls(view, offset):
         binder = _binder(view, call, callee)
@@ -77,7 +77,7 @@ def signature(view: FileView, offset: int, style: HoverStyle = "plaintext") -> S
 
 
 def _calls(view: FileView, offset: int) -> Iterator[tuple[Part, tuple[Part, ...]]]:
-    """The innermost call whose brackets hold the offset, with the parts from its callee on."""
+    """Yields the innermost calls whose brackets contain the offset, with the parts from its callee on."""
     parts = parts_at(view, offset)
     for place, part in enumerate(parts):
         if part.kind == "lambda":
@@ -115,7 +115,7 @@ def _signature(prose: Prose, binder: Binder, operand: Operand, active: int | Non
 
 
 def _active(view: FileView, call: Part, operand: Operand, offset: int) -> int | None:
-    """The parameter of the argument at the offset, or of the one that would be written there."""
+    """Returns the parameter of the argument at the offset, or of the one that would be written there."""
     arguments = [
         (label, view.span(Site(call.site.path, call.site.block, site))) for label, site, _ in call.shape.arguments
     ]

@@ -1,4 +1,4 @@
-"""The meaning of a dotted name in a text: a callable of JAX by its canonical name, or a value of the workspace."""
+"""Resolves dotted names in a text: a JAX callable by its canonical name, or a value of the workspace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def uses_jax(source: bytes) -> bool:
 
 
 def value_of(view: FileView, dotted: str) -> Value | None:
-    """The value that a dotted name has at the end of the module, None if that is not known."""
+    """Returns the value of a dotted name at the end of the module; None if unknown."""
     state = view.solution.modules.get(str(view.path))
     head, *rest = dotted.split(".")
     value = state.frame.vars.get(head) if state is not None else None
@@ -37,9 +37,9 @@ def value_of(view: FileView, dotted: str) -> Value | None:
 
 
 def callable_of(view: FileView, dotted: str) -> str:
-    """The canonical name of what a dotted name calls, "" if it is nothing outside the workspace.
+    """Returns the canonical name of the callable that a dotted name refers to; "" if it is in the workspace.
 
-    Where the module could not be run, or the name is local, the import statements of the text decide.
+    Uses the import statements of the text if the module could not be run or the name is local.
     """
     if not dotted:
         return ""

@@ -1,4 +1,4 @@
-"""Strings, brackets and commas of a stretch of Python, and the arguments of a call, read without a tree."""
+"""Strings, brackets and commas in a piece of Python, and the arguments of a call, read without a tree."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ MOST_BYTES = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a call, as it is written.
+    """An argument of a call as written.
 
     Attributes:
         keyword: its keyword.
-        value: the text of its value without surrounding blanks.
-        text: from the bracket or comma before it to the comma or bracket behind it.
+        value: the text of its value, stripped.
+        text: its text between the brackets or commas around it.
     """
 
     keyword: str | None
@@ -41,7 +41,7 @@ class Argument:
 
 
 def arguments_at(source: bytes, bracket: int) -> tuple[Argument, ...]:
-    """The arguments behind an open bracket, up to its end or to where the text can no longer belong to it."""
+    """Returns the arguments after an open bracket, up to its end or to text that can no longer belong to it."""
     found: list[Argument] = []
     start, equals, depth, lambdas = bracket + 1, -1, 0, 0
     beyond = _NEXT_STATEMENT.search(source, bracket, bracket + MOST_BYTES)
@@ -68,11 +68,11 @@ def arguments_at(source: bytes, bracket: int) -> tuple[Argument, ...]:
 
 
 def header_end(source: bytes, offset: int) -> int | None:
-    """The offset behind the colon that ends the head of a compound statement.
+    """Returns the offset after the colon that ends the header of a compound statement.
 
     Args:
         source: the file.
-        offset: somewhere in the head, outside of brackets.
+        offset: an offset in the header, outside brackets.
     """
     depth = 0
     for kind, _, end in tokens(source, offset, min(len(source), offset + MOST_BYTES)):
@@ -86,7 +86,7 @@ def header_end(source: bytes, offset: int) -> int | None:
 
 
 def tokens(source: bytes, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """Strings, comments, brackets, commas and equals signs of a text that begins outside of strings."""
+    """Yields strings, comments, brackets, commas and equals signs in a text that begins outside strings."""
     at = start
     while (found := _TOKEN.search(source, at, end)) is not None:
         at = found.end()
@@ -111,7 +111,7 @@ def _argument(source: bytes, start: int, equals: int, end: int) -> Argument:
 
 
 def _code(source: bytes, start: int, end: int) -> Span:
-    """A stretch without the blanks and comments at its ends; where it holds nothing else, its end."""
+    """Returns a span without whitespace and comments at its ends; an empty span at its end if nothing is left."""
     comments = {at: stop for kind, at, stop in tokens(source, start, end) if kind == "comment"}
     text = source[start:end]
     first = start + len(text) - len(text.lstrip())

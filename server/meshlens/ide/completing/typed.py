@@ -1,6 +1,6 @@
-"""The text being typed: the string, the word and the open brackets before a cursor, read from the text alone.
+"""The text being typed: the string, the word and the open brackets before a cursor, read without a tree.
 
-Code is mostly broken while it is typed, so nothing here needs a tree; the work grows with the statement, not the file.
+Code is mostly broken while it is being typed. The work grows with the statement, not the file.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Quoted:
     """The string that a cursor is in.
 
     Attributes:
-        span: its contents, as far as they can be told.
-        closed: whether its closing quote stands on the line.
+        span: its contents, as far as they are known.
+        closed: whether its closing quote is on the same line.
     """
 
     span: Span
@@ -44,9 +44,9 @@ class Opening:
     """A bracket that is open at the cursor.
 
     Attributes:
-        at: where it stands.
+        at: its offset.
         bracket: "(", "[" or "{".
-        callee: the dotted name before it; "" if nothing is called or indexed, `UNNAMED` if that has no name.
+        callee: the dotted name before it; "" if nothing is called or indexed, `UNNAMED` if the callee has no name.
     """
 
     at: int
@@ -60,10 +60,10 @@ class Typed:
 
     Attributes:
         offset: the cursor.
-        string: the string that it is in.
-        word: the identifier that it is in or behind.
+        string: the string at the cursor.
+        word: the identifier at or before the cursor.
         openings: the open brackets, innermost first.
-        line: where the cursor's line begins.
+        line: the start of the cursor's line.
     """
 
     offset: int
@@ -74,10 +74,10 @@ class Typed:
 
 
 def typed_at(source: bytes, offset: int) -> Typed | None:
-    """Returns what is being typed at a cursor, None in a comment, a string of several lines, or an endless line.
+    """Returns the text being typed at a cursor; None in a comment, a multi-line string or a very long line.
 
     Args:
-        source: the file, as broken as it may be.
+        source: the file, which may be broken.
         offset: the cursor.
     """
     if _in_long_string(source, offset):
@@ -102,7 +102,7 @@ def typed_at(source: bytes, offset: int) -> Typed | None:
 
 
 def line_start(source: bytes, offset: int) -> int:
-    """Returns where the line of an offset begins."""
+    """Returns the start of an offset's line."""
     return max(source.rfind(b"\n", 0, offset), source.rfind(b"\r", max(0, offset - MOST_BYTES), offset)) + 1
 
 
@@ -111,7 +111,7 @@ def statement_start(source: bytes, typed: Typed) -> int | None:
 
     Args:
         source: the file.
-        typed: what stands around the cursor.
+        typed: the text around the cursor.
     """
     if typed.openings or typed.string is not None or source[: typed.line].rstrip(b"\r\n").endswith(b"\\"):
         return None
@@ -148,12 +148,12 @@ def _quoted(source: bytes, start: int, offset: int) -> Quoted:
 
 
 def _swallows(source: bytes, closing: re.Match[bytes], offset: int) -> bool:
-    """Returns whether the quote behind the cursor rather opens another string: `psum(x, "|, "batch")`."""
+    """Returns whether the quote after the cursor more likely opens another string: `psum(x, "|, "batch")`."""
     return any(mark in source[offset : closing.start(1)] for mark in (b",", b"(", b")", b"="))
 
 
 def _openings(source: bytes, line: int, found: list[tuple[str, int, int]]) -> Iterator[Opening]:
-    """The brackets that are open behind some tokens of a line, looked for backwards, line by line."""
+    """Yields the brackets that are open after some tokens of a line, searching backwards line by line."""
     closers = 0
     for _ in range(MOST_LINES):
         for kind, at, _ in reversed(found):
@@ -172,7 +172,7 @@ def _openings(source: bytes, line: int, found: list[tuple[str, int, int]]) -> It
 
 
 def _line_above(source: bytes, line: int) -> tuple[int, int] | None:
-    """Start and end of the code on the next line above that has some."""
+    """Returns the span of the code on the nearest line above that has some."""
     while line > 0:
         end = line - 1
         line = line_start(source, end)

@@ -1,4 +1,4 @@
-"""The calls around a cursor, with what they call and which of their arguments the cursor is in."""
+"""The calls around a cursor, with their callees and the argument at the cursor."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class TypedCall:
     """A call that is open at the cursor.
 
     Attributes:
-        dotted: the canonical name of what is called, "" if it is nothing outside the workspace.
-        value: what is called, if that is known; of a `partial`, what it is made of.
-        at: where its bracket stands.
-        arguments: its arguments; of a `partial`, those behind the callable.
-        current: the argument that the cursor is in.
-        position: how many positional arguments stand before it; None where it has a keyword or stands behind one.
+        dotted: the canonical name of the callee, "" if it is in the workspace.
+        value: the callee, if known; for a `partial`, the function that it wraps.
+        at: the offset of its bracket.
+        arguments: its arguments; for a `partial`, those after the callable.
+        current: the argument at the cursor.
+        position: the number of positional arguments before it; None if it has a keyword or follows one.
     """
 
     dotted: str
@@ -35,7 +35,7 @@ class TypedCall:
     position: int | None
 
     def parameter(self, positional: tuple[str, ...]) -> str | None:
-        """The parameter that the cursor's argument is for.
+        """Returns the parameter of the cursor's argument.
 
         Args:
             positional: the positional parameters in order.
@@ -48,7 +48,7 @@ class TypedCall:
         return positional[self.position] if known and self.position is not None else None
 
     def argument(self, name: str, position: int | None) -> Argument | None:
-        """The argument for a parameter, given by keyword or at a position."""
+        """Returns the argument for a parameter, given by keyword or position."""
         plain = [argument for argument in self.arguments if argument.keyword is None]
         named = next((argument for argument in self.arguments if argument.keyword == name), None)
         if named is not None or position is None or position >= len(plain):
@@ -57,7 +57,7 @@ class TypedCall:
 
 
 def calls_at(view: FileView, typed: Typed) -> tuple[TypedCall, ...]:
-    """The calls that are open at the cursor, innermost first."""
+    """Returns the calls that are open at the cursor, innermost first."""
     return tuple(_calls(view, typed))
 
 
@@ -66,7 +66,7 @@ def _calls(view: FileView, typed: Typed) -> Iterator[TypedCall]:
         if not opening.callee:
             continue
         if opening.bracket == "[":
-            # What stands around an index says nothing of the index.
+            # The text around an index says nothing about the index.
             return
         arguments = arguments_at(view.source, opening.at)
         dotted, value = callable_of(view, opening.callee), value_of(view, opening.callee)

@@ -1,4 +1,4 @@
-"""The operand of a map that is being typed: the function it is given, or the one below its decorator."""
+"""The operand of a map that is being typed: its function argument, or the function below its decorator."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MOST_BYTES = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """The function that a map is applied to.
+    """A function that a map is applied to.
 
     Attributes:
         name: its name, "" for a lambda.
-        value: what the name stands for, if that is known.
-        name_span: where its name is defined in this file, if it was found there.
-        parameters: the names of its positional parameters without a default; None if they are not known.
-        text: its text in this file, if it was found there.
+        value: the value of the name, if known.
+        name_span: the span of its name in this file, if found.
+        parameters: the names of its positional parameters without a default; None if unknown.
+        text: its text in this file, if found.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Operand:
 
 
 def operand_at(place: Place, call: TypedCall, row: Binder) -> Operand | None:
-    """The operand of a map, None if the text does not give it one yet."""
+    """Returns the operand of a map; None if the text does not have one yet."""
     source = place.view.source
     line = source.rfind(b"\n", 0, call.at) + 1
     if source[line : call.at].lstrip().startswith(b"@"):
@@ -67,7 +67,7 @@ def _named(place: Place, name: str) -> Operand | None:
 
 
 def _last_definition(source: bytes, name: str, offset: int) -> re.Match[bytes] | None:
-    """The definition of a function that stands last before an offset."""
+    """Returns the last definition of a function before an offset."""
     if not name.isidentifier():
         return None
     defined = re.compile(rb"^([ \t]*)(?:async[ \t]+)?def[ \t]+(%s)[ \t]*(\()" % re.escape(name.encode()), re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The call that is being typed, read from the text where its bracket is still open and the grammar sees no call."""
+"""The call being typed, read from the text because the grammar sees no call while its bracket is open."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Unclosed:
     """A call without its closing bracket.
 
     Attributes:
-        callee: the dotted name that is called.
-        start: where that begins.
-        keyword: the keyword of the argument that is being typed.
-        position: how many positional arguments stand before it.
+        callee: the dotted name of the callee.
+        start: the offset of the callee.
+        keyword: the keyword of the argument being typed.
+        position: the number of positional arguments before it.
     """
 
     callee: str
@@ -31,7 +31,7 @@ class Unclosed:
 
 
 def unclosed_call(view: FileView, offset: int) -> Unclosed | None:
-    """The innermost call whose bracket is open at an offset; None if there is none on the lines before."""
+    """Returns the innermost call whose bracket is open at an offset; None if there is none on the lines before."""
     begin = max(0, offset - _FAR)
     text = _STRINGS.sub(lambda found: b"_" * len(found[0]), view.source[begin:offset])
     depth, ends = 0, [len(text)]

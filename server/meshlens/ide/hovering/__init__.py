@@ -1,1 +1,1 @@
-"""Hovers, and the words that they are made of."""
+"""Hovers and their wording."""

@@ -1,4 +1,4 @@
-"""A sentence for each collective and axis query on what it does, and what comes out of it."""
+"""Sentences that explain each collective and axis query and its result."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words for one collective.
+    """The description of one collective.
 
     Attributes:
-        does: what it does, `{over}` stands for the axes.
-        out: what comes out, `{size}` stands for the number of indices or for n, `{last}` for the last one,
-            `{everywhere}` for all indices; "" for what `does` says.
+        does: what it does; `{over}` stands for the axes.
+        out: its result; `{size}` stands for the number of indices or for n, `{last}` for the last one, `{everywhere}`
+            for all indices; "" if `does` includes the result.
     """
 
     does: str
@@ -93,7 +93,7 @@ def words_for(kind: str, arguments: frozenset[str]) -> Words:
 
     Args:
         kind: its name.
-        arguments: the parameters that are given as true.
+        arguments: the parameters given as true.
     """
     if "tiled" in arguments and f"{kind} tiled" in COLLECTIVE_WORDS:
         return COLLECTIVE_WORDS[f"{kind} tiled"]

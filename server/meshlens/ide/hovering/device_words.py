@@ -1,4 +1,4 @@
-"""The devices of a file in words: those that it is meant for, and those that are here; always said which of them."""
+"""A file's devices in words: target devices and detected devices, clearly distinguished."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meshlens.project.settings.devices import Devices, there_are
 
 
 def said_by(devices: Devices) -> str:
-    """Returns what says that these are the devices: "target 8xH100", "asked for by this file", "detected"."""
+    """Returns the source of a file's devices: "target 8xH100", "asked for by this file", "detected"."""
     if devices.target is None:
         return DETECTED
     if devices.origin in ("set", "comment"):
@@ -18,7 +18,7 @@ def said_by(devices: Devices) -> str:
 
 
 def all_devices(devices: Devices) -> str | None:
-    """The devices of every process: "8 × NVIDIA H100 80GB (target 8xH100)"; of those here where nothing is aimed at."""
+    """Returns the devices of all processes: "8 × NVIDIA H100 80GB (target 8xH100)"; without a target, those here."""
     if devices.target is not None:
         return f"{devices_of(devices.target)} ({said_by(devices)})"
     found = _found(devices)
@@ -26,7 +26,7 @@ def all_devices(devices: Devices) -> str | None:
 
 
 def own_devices(devices: Devices) -> str | None:
-    """The devices of one process, which are those that a `pmap` maps over."""
+    """Returns the devices of one process, which are those that a `pmap` maps over."""
     target = devices.target
     if target is None or target.hosts == 1:
         return all_devices(devices)
@@ -34,7 +34,7 @@ def own_devices(devices: Devices) -> str | None:
 
 
 def part_of(devices: Devices, count: int) -> str:
-    """So many of the devices that are aimed at: "8 of 16 × TPU v5e (target v5e-16)"; the number where nothing is."""
+    """Returns a part of the target devices: "8 of 16 × TPU v5e (target v5e-16)"; without a target, the number."""
     words = all_devices(devices) if devices.target is not None else None
     if words is None or devices.count is None:
         return counted(count, "device")
@@ -44,22 +44,22 @@ def part_of(devices: Devices, count: int) -> str:
 
 
 def here(devices: Devices) -> str | None:
-    """The devices that are here: "here: 1 CPU device"; None where they are not known, or the code is meant for them."""
+    """Returns the detected devices, such as "here: 1 CPU device"; None if unknown or if a target is set."""
     found = _found(devices)
     return f"here: {found}" if found and devices.origin != "detected" else None
 
 
 def has_devices(report: Report | None) -> bool:
-    """Returns whether a report tells of devices, be it of the driver's alone."""
+    """Returns whether a report lists devices, even if only from the driver."""
     return report is not None and bool(report.devices or report.accelerators)
 
 
 def status(devices: Devices, *, trusted: bool = True) -> str:
-    """All of it in as few words as a status bar has room for: "target 2x4, here 1 CPU device".
+    """Returns a short text for the status bar, such as "target 2x4, here 1 CPU device".
 
     Args:
-        devices: those of the file.
-        trusted: whether its workspace is, so that its Python may be asked.
+        devices: the devices of the file.
+        trusted: whether its workspace is trusted, so that its Python may run.
     """
     found = _found(devices)
     here = f"here {found}" if found else "" if trusted else "workspace not trusted"
@@ -72,7 +72,7 @@ def status(devices: Devices, *, trusted: bool = True) -> str:
 
 
 def has_no_jax(report: Report | None) -> bool:
-    """Returns whether the Python that was asked has no JAX."""
+    """Returns whether the user's Python has no JAX."""
     return report is not None and bool(report.failure) and bool(report.python) and report.version("jax") is None
 
 

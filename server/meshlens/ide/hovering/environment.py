@@ -1,4 +1,4 @@
-"""The axis environments of functions, and which functions are around an offset, however broken the text."""
+"""The axis environments of functions, and the functions around an offset, even in broken text."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MOST_DEFINITIONS = 200
 
 
 def definitions_around(source: bytes, line: int) -> tuple[Span, ...]:
-    """The names of the functions whose bodies hold a line, innermost first, told by their indentation.
+    """Returns the names of the functions whose bodies contain a line, innermost first, judged by indentation.
 
     Args:
         source: the file.
-        line: where a line begins at which a statement does.
+        line: the start of a line that begins a statement.
     """
     return tuple(_definitions(source, line))
 
@@ -51,7 +51,7 @@ def _indent(source: bytes, line: int) -> int:
 
 
 def function_site(view: FileView, name: Span) -> Site | None:
-    """The site of a function whose name stands at a span."""
+    """Returns the site of the function whose name is at a span."""
     for key, block in view.facts.blocks.items():
         whole = block.span(0)
         if whole.start <= name.start and name.end <= whole.end:
@@ -62,7 +62,7 @@ def function_site(view: FileView, name: Span) -> Site | None:
 
 
 def contexts(records: Records) -> tuple[Context, ...]:
-    """The circumstances of all records, each once."""
+    """Returns the contexts of all records, without duplicates."""
     made = (
         records.uses,
         records.calls,
@@ -75,9 +75,9 @@ def contexts(records: Records) -> tuple[Context, ...]:
 
 
 def environments(view: FileView, function: Site) -> tuple[AxisEnv, ...]:
-    """The axis environments in which a function's body runs, each once.
+    """Returns the axis environments in which a function's body runs, without duplicates.
 
-    Where no record lies in it, as in a body that does nothing with axes yet, they are those of the maps over it.
+    If the body has no records, for example because it does not use axes yet, they are those of its maps.
 
     Args:
         view: the file of the function.
@@ -94,7 +94,7 @@ def environments(view: FileView, function: Site) -> tuple[AxisEnv, ...]:
 
 
 def distinct(environments: Iterable[AxisEnv]) -> tuple[AxisEnv, ...]:
-    """Environments that differ in their names or in the places of their maps; that is quicker to tell than equality."""
+    """Returns environments that differ in names or map sites, which is faster to compare than equality."""
     found: dict[object, AxisEnv] = {}
     for env in {id(env): env for env in environments}.values():
         names = tuple([(bound.name, bound.binder.site) for bound in env.bound])
@@ -103,7 +103,7 @@ def distinct(environments: Iterable[AxisEnv]) -> tuple[AxisEnv, ...]:
 
 
 def bindings_of(solution: Solution) -> dict[Site, tuple[Binding, ...]]:
-    """The maps that are applied to each function of a workspace, seen through `jit`, partials and further maps."""
+    """Returns the maps applied to each function of a workspace, including through `jit`, partials and other maps."""
     found = _maps_over(solution)
     return {site: tuple(binding for binding, _ in pairs) for site, pairs in found.items()}
 
@@ -123,7 +123,7 @@ def _compute_maps_over(solution: Solution) -> dict[Site, tuple[tuple[Binding, Ax
 
 
 def entered(binder: Binder, env: AxisEnv) -> tuple[Function | None, AxisEnv]:
-    """The function that a call of a mapped function runs in the end, and the environment that it runs in.
+    """Returns the function that a call of a mapped function ultimately runs, and its environment.
 
     Args:
         binder: the outermost map.
@@ -139,13 +139,13 @@ def entered(binder: Binder, env: AxisEnv) -> tuple[Function | None, AxisEnv]:
 
 
 def function_in(value: Value | None) -> Function | None:
-    """The function of the workspace that a value runs when it is called."""
+    """Returns the workspace function that a value runs when it is called."""
     inner = called_by(value)
     return inner if isinstance(inner, Function) else None
 
 
 def called_by(value: Value | None) -> Function | Mapped | None:
-    """The function or map that a value calls, behind partials, methods and transparent transformations."""
+    """Returns the function or map that a value calls, through partials, methods and transparent transformations."""
     while not isinstance(value, (Function, Mapped)):
         if isinstance(value, Partial):
             value = value.callee

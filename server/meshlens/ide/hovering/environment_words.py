@@ -1,4 +1,4 @@
-"""Axis environments and routes in words: inside which maps code runs, and who calls it."""
+"""Axis environments and routes in words: the maps around code, and its callers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _MOST_ROUTES = 3
 
 
 def map_words(prose: Prose, binder: Binder) -> str:
-    """A map with its axis names and its place: `pmap over "batch" (train.py:12)`."""
+    """Returns a map with its axis names and place, such as `pmap over "batch" (train.py:12)`."""
     names = prose.axes(name.value for name in binder.names)
     over = f" over {names}" if names else " over unknown axes" if binder.open else ""
     return f"{prose.code(binder.kind)}{over} ({prose.place(binder.site)})"
 
 
 def environment_words(prose: Prose, env: AxisEnv) -> str:
-    """Returns which maps enclose code that runs in an environment, innermost first."""
+    """Returns the maps around code that runs in an environment, innermost first, in words."""
     closed = any(binder.kind in MAPS_ON_DEVICES for binder in env.maps)
     more = "; callers may bind more" if env.open and not closed else ""
     if env.maps:
@@ -31,7 +31,7 @@ def environment_words(prose: Prose, env: AxisEnv) -> str:
 
 
 def route_words(prose: Prose, contexts: Iterable[Context]) -> str | None:
-    """The ways that lead to a place, a few of them, None if nothing calls it."""
+    """Returns a few of the routes that lead to a place; None if nothing calls it."""
     routes = list(dict.fromkeys(filter(None, (_route(prose, context) for context in contexts))))
     if not routes:
         return None
@@ -43,13 +43,13 @@ def route_words(prose: Prose, contexts: Iterable[Context]) -> str | None:
 
 
 def operand_name(prose: Prose, binder: Binder) -> str:
-    """Returns what a map's function is called."""
+    """Returns the name of a map's function."""
     name = name_of(binder.operand)
     return "a lambda" if name == "<lambda>" else prose.code(name)
 
 
 def _route(prose: Prose, context: Context) -> str:
-    """The callers on one route, outermost first, each with the place of its call."""
+    """Returns the callers on one route, outermost first, each with the place of its call."""
     steps = [step for step in context.route if _is_call(step)]
     if not steps:
         return ""
@@ -59,7 +59,7 @@ def _route(prose: Prose, context: Context) -> str:
 
 
 def _is_call(step: Step) -> bool:
-    """Returns whether a step is a call as it is written; that a map enters its operand is said with the map."""
+    """Returns whether a step is a written call; steps from a map into its operand are described with the map."""
     if step.how == "map":
         return step.function is None and step.site != step.env.maps[-1].site
     return step.how in ("call", "jit", "grad") and step.site != step.function

@@ -1,4 +1,4 @@
-"""Hovers for the text under the mouse: about JAX's maps, meshes, specs and axis names, else nothing."""
+"""Hovers for JAX's maps, meshes, specs and axis names."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Hover:
     """A hover to show.
 
     Attributes:
-        span: the text that it is about.
-        text: plain text or Markdown, by the style that was asked for.
+        span: the described text.
+        text: plain text or Markdown, depending on the requested style.
     """
 
     span: Span
@@ -39,15 +39,15 @@ class Hover:
 
 
 def hover(view: FileView, offset: int, style: HoverStyle) -> Hover | None:
-    """Returns what there is to say about the text at an offset.
+    """Returns the hover for the text at an offset.
 
     Args:
         view: the file.
         offset: UTF-8 bytes from the start of the file.
-        style: "plaintext"; "markdown"; "svg" and "html" for Markdown in which more is shown.
+        style: "plaintext"; "markdown"; "svg" and "html" for Markdown with more features.
 
     Returns:
-        None for everything that is plain Python or a function of a library without axes.
+        None for plain Python and library functions without axes.
     """
     parts = parts_at(view, offset)
     if not parts:
@@ -79,7 +79,7 @@ def _of_literal(prose: Prose, part: Part) -> str | None:
 
 
 def _of_keyword(prose: Prose, parts: tuple[Part, ...], offset: int) -> str | None:
-    """The name of a keyword argument."""
+    """Returns the hover of a keyword argument's name."""
     label = parts[0].shape.label
     if label in (None, "*", "**") or len(parts) < 2 or parts[1].kind != "call":
         return None
@@ -91,7 +91,7 @@ def _of_keyword(prose: Prose, parts: tuple[Part, ...], offset: int) -> str | Non
 
 
 def _of_import(prose: Prose, parts: tuple[Part, ...]) -> str | None:
-    """An imported name: of JAX what became of it, of the workspace what it stands for."""
+    """Returns the hover of an imported name: its history in JAX, or its value in the workspace."""
     text, alias = parts[0].shape.name, parts[0].shape.alias
     statement = parts[1].shape
     if isinstance(statement, ImportFrom) and statement.level == 0:
@@ -103,7 +103,7 @@ def _of_import(prose: Prose, parts: tuple[Part, ...]) -> str | None:
 
 
 def _of_call(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str | None) -> str | None:
-    """The callee of a call that has to do with axes."""
+    """Returns the hover of the callee of a call that involves axes."""
     view = prose.view
     call = call_of(parts, place)
     if call is None:
@@ -127,7 +127,7 @@ def _of_call(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str | No
 
 
 def _of_name(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str | None) -> str | None:
-    """A name that is not called, or whose call says nothing."""
+    """Returns the hover of a name that is not called, or whose call has no hover."""
     view = prose.view
     if dotted is not None:
         return with_reference(prose, dotted, _of_partial(prose, parts, place, dotted), api_text(prose, dotted))
@@ -135,7 +135,7 @@ def _of_name(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str | No
 
 
 def _of_value(prose: Prose, site: Site, value: Value) -> str | None:
-    """A variable, by what it holds."""
+    """Returns the hover of a variable, depending on its value."""
     mapped = mapped_in(value)
     if mapped is not None:
         return binder_text(prose, mapped.binder)
@@ -155,7 +155,7 @@ def _of_made(prose: Prose, value: Value) -> str | None:
 
 
 def _of_partial(prose: Prose, parts: tuple[Part, ...], place: int, dotted: str) -> str | None:
-    """A map or collective that is named without being called: `@jax.pmap`, `partial(jax.lax.psum, …)`."""
+    """Returns the hover of a map or collective that is named but not called: `partial(jax.lax.psum, …)`."""
     name = canonical(dotted)
     for part in parts[place : place + 3]:
         if row_of(name) is not None and (found := binders_at(prose.view, part.site)):

@@ -1,4 +1,4 @@
-"""The hover of names and keywords that JAX has removed or deprecated: since when, and what takes their place."""
+"""The hover of names and keywords that JAX removed or deprecated: the release and the replacement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from meshlens.jaxapi.history import Change, KeywordChange, change, keyword_chang
 
 
 def api_text(prose: Prose, dotted: str) -> str | None:
-    """Returns what became of a name in the version of JAX that is used; None if nothing did.
+    """Returns the history of a name as of the JAX version in use; None if it has not changed.
 
     Args:
         prose: how to write.
@@ -23,7 +23,7 @@ def api_text(prose: Prose, dotted: str) -> str | None:
 
 
 def keyword_text(prose: Prose, dotted: str, keyword: str) -> str | None:
-    """Returns what became of a keyword of a callable; None if nothing did."""
+    """Returns the history of a callable's keyword; None if it has not changed."""
     row = keyword_change(dotted, keyword)
     what = _state(prose, row) if row is not None else None
     if row is None or what is None:
@@ -46,7 +46,7 @@ def _state(prose: Prose, row: Change | KeywordChange) -> str | None:
 
 
 def _instead(prose: Prose, row: Change) -> str:
-    """Returns what takes its place, if this version has that already."""
+    """Returns the replacement, if this version has it."""
     if row.replacement is None:
         return f"; {row.note}" if row.note else ""
     to = change(row.replacement)

@@ -1,4 +1,4 @@
-"""The hover of an axis name: who binds it, who uses it, and whose mesh axis it is."""
+"""The hover of an axis name: its binders, its uses, and the meshes that have it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_NAMES = 3
 
 @dataclass(slots=True)
 class _Maps:
-    """The uses and binders of one axis name in the workspace; binders by their place."""
+    """The uses and binders of one axis name in the workspace; binders by site."""
 
     uses: list[AxisUse] = field(default_factory=list)
     binders: dict[Site, Binder] = field(default_factory=dict)
@@ -31,19 +31,19 @@ class _Maps:
 
 @dataclass(slots=True)
 class _Layouts:
-    """The meshes and specs of the workspace that have one axis name, by their places."""
+    """The meshes and specs of the workspace that have one axis name, by site."""
 
     meshes: dict[Site, Mesh] = field(default_factory=dict)
     specs: dict[Site, Spec] = field(default_factory=dict)
 
 
 def axis_text(prose: Prose, site: Site, name: Const | None) -> str | None:
-    """Returns what to say of an expression that may be an axis name; None if it is none.
+    """Returns the hover of an expression that may be an axis name; None if it is not one.
 
     Args:
         prose: how to write.
         site: the expression under the cursor.
-        name: its value, if that is known.
+        name: its value, if known.
     """
     solution = prose.view.solution
     names = [name.value] if name is not None and isinstance(name.value, str) else _names_at(solution, site)
@@ -55,7 +55,7 @@ def axis_text(prose: Prose, site: Site, name: Const | None) -> str | None:
 
 
 def _names_at(solution: Solution, site: Site) -> list[str]:
-    """The axis names that an expression has on some route, such as a parameter that is handed an axis name."""
+    """Returns the axis names that an expression has on some route, such as a parameter that receives one."""
     found: dict[str, None] = {}
     for records in solution.by_file.values():
         for use in records.uses:
@@ -151,7 +151,7 @@ def _bound_words(
 
 
 def _unbound_words(prose: Prose, name: str) -> str:
-    """That no map binds an axis, and which one its collectives run under that has almost the same name."""
+    """Returns a sentence that no map binds an axis, with a similar name that is bound around its collectives."""
     meant = [
         f"did you mean {prose.axis(one)} ({prose.places(maps)})?"
         for one, maps in near_misses(prose.view.solution).meant.get(name, {}).items()
@@ -172,7 +172,7 @@ def _use_words(prose: Prose, name: str, uses: list[AxisUse], binders: dict[Site,
 
 
 def _unused_words(prose: Prose, name: str, binders: dict[Site, Binder]) -> str:
-    """That no collective uses an axis, and which ones under its maps say almost the same name."""
+    """Returns a sentence that no collective uses an axis, with similar names that are used under its maps."""
     said: dict[str, list[Site]] = defaultdict(list)
     for binder in binders:
         for one, sites in near_misses(prose.view.solution).of_maps.get((binder, name), {}).items():

@@ -1,4 +1,4 @@
-"""The hover of a map and of a mapped function: the original signature, how each argument is mapped, the devices."""
+"""The hover of a map and of a mapped function: the original signature, how each argument is mapped, devices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_MAPS = 3
 
 
 def binder_text(prose: Prose, binder: Binder) -> str:
-    """Returns what to say of one map and of the function that it gives."""
+    """Returns the description of a map and its mapped function."""
     operand = operand_of(prose.view, binder.operand)
     return prose.page(
         prose.snippet(signature_text(operand)) if operand else None,
@@ -58,7 +58,7 @@ def mapped_function_text(prose: Prose, function: Site) -> str | None:
 
 
 def binders_at(view: FileView, site: Site) -> tuple[Binder, ...]:
-    """The maps that a call or decorator at a site makes, those with the most names first."""
+    """Returns the maps that a call or decorator at a site creates, those with the most names first."""
     found = [binding.binder for binding in view.records.bindings if binding.binder.site == site]
     return tuple(sorted(found, key=lambda binder: -len(binder.names)))
 
@@ -92,7 +92,7 @@ def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:
 
 
 def binders_of(view: FileView) -> dict[Site, dict[Site, Binder]]:
-    """The maps of each function of the workspace, by the function's name and the place of the map."""
+    """Returns the maps of each function of the workspace, by the function's name and the map's site."""
 
     def collect(solution: Solution) -> dict[Site, dict[Site, Binder]]:
         found: dict[Site, dict[Site, Binder]] = defaultdict(dict)

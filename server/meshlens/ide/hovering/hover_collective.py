@@ -1,4 +1,4 @@
-"""The hover of a collective: what it does over which axis, who binds it, which routes lead here, what comes out."""
+"""The hover of a collective: its effect, its axes, their binders, the routes that reach it, and its result."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from meshlens.jaxapi.collectives import Collective
 
 
 def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str | None:
-    """Returns what to say of the call at a site; None if it is no collective that the analysis has reached.
+    """Returns the description of the call at a site; None if it is not a collective that the analysis reached.
 
     Args:
         prose: how to write.
         call: the call.
-        arguments: the arguments of the call; one that is the axis of a collective says that the call makes what later
+        arguments: the arguments of the call; if one is the axis of a collective, the call creates an object that later
             reduces over it, such as a `BatchNorm` or a `partial`.
     """
     uses = [use for use in prose.view.records.uses if use.call == call or use.axis in arguments]
@@ -49,7 +49,7 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
 
 
 def unreached_text(prose: Prose, row: Collective) -> str:
-    """Returns what to say of a collective in code that no route in sight reaches."""
+    """Returns the description of a collective in code that no visible route reaches."""
     words = words_for(row.name, frozenset())
     return prose.page(words.does.format(over="the axis that its argument names"), "No known call leads here.")
 
@@ -68,7 +68,7 @@ def _over(prose: Prose, names: tuple[str, ...], sizes: dict[str, int], uses: Seq
 
 
 def _everywhere(uses: Sequence[AxisUse], names: tuple[str, ...]) -> str:
-    """All indices of the axes: all devices, where the axes are all that a map over devices binds."""
+    """Returns all indices of the axes in words: all devices, if the axes are all those of a map over devices."""
     together = _together(uses)
     pairs = [
         (use.context.env.binder_of(name), name)
@@ -87,19 +87,19 @@ def _everywhere(uses: Sequence[AxisUse], names: tuple[str, ...]) -> str:
 
 
 def _total(uses: Sequence[AxisUse], names: tuple[str, ...], sizes: dict[str, int]) -> int | None:
-    """Returns the number of indices that take part; None if it is unknown or differs between routes."""
+    """Returns the number of participating indices; None if it is unknown or differs between routes."""
     if not names or not all(name in sizes for name in names) or (len(names) > 1 and not _together(uses)):
         return None
     return prod(sizes[name] for name in names)
 
 
 def _together(uses: Sequence[AxisUse]) -> bool:
-    """Returns whether several axes are named at once, and not another one on each route."""
+    """Returns whether several axes are named at once, not a different one on each route."""
     return any(isinstance(use.whole, Seq) and len(use.whole.items) > 1 for use in uses)
 
 
 def _may_be_bound(uses: Sequence[AxisUse]) -> bool:
-    """Returns whether some route binds the axis, or may."""
+    """Returns whether some route binds or may bind the axis."""
     for use in uses:
         name = literal_name(use.name)
         if name is None or use.context.env.open or use.context.env.binder_of(name) is not None:
@@ -108,7 +108,7 @@ def _may_be_bound(uses: Sequence[AxisUse]) -> bool:
 
 
 def _bindings(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> Iterator[str]:
-    """Yields who binds each axis; in one sentence for those that the same maps bind."""
+    """Yields the binders of each axis, combined for axes with the same binders."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(_binding(prose, uses, name), []).append(name)
@@ -118,7 +118,7 @@ def _bindings(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> 
 
 
 def _sizes(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> dict[str, int]:
-    """The sizes of the axes, where all routes agree."""
+    """Returns the sizes of the axes on which all routes agree."""
     found: dict[str, int] = {}
     for name in names:
         binders = {binder.site: binder for use in uses if (binder := use.context.env.binder_of(name)) is not None}
@@ -130,7 +130,7 @@ def _sizes(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> dic
 
 
 def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
-    """Returns who binds an axis name, or that nothing does; `{axes}` stands for the name."""
+    """Returns the binders of an axis name in words, or that nothing binds it; `{axes}` stands for the name."""
     mine = [use for use in uses if literal_name(use.name) == name]
     binders = {binder.site: binder for use in mine if (binder := use.context.env.binder_of(name)) is not None}
     unbound = [use for use in mine if use.context.env.binder_of(name) is None]
@@ -153,7 +153,7 @@ def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
 
 
 def _who_may(prose: Prose, uses: Sequence[AxisUse]) -> str:
-    """Returns what may bind a name that nothing in sight binds: a map whose mesh is not known, or else a caller."""
+    """Returns the possible binder of a name without a visible one: a map with an unknown mesh, or else a caller."""
     for use in uses:
         for binder in reversed(use.context.env.maps):
             if binder.open:
@@ -164,7 +164,7 @@ def _who_may(prose: Prose, uses: Sequence[AxisUse]) -> str:
 
 
 def _environments(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> list[str]:
-    """The axis environments, where the binders of the names do not say it all."""
+    """Returns the axis environments, if the binders of the names do not describe them fully."""
     found: list[str] = []
     for use in uses:
         env = use.context.env

@@ -1,4 +1,4 @@
-"""The hover of `jax.devices()` and the other questions about devices: those meant, and those that are here."""
+"""The hover of `jax.devices()` and other device queries: target devices and detected devices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _QUESTIONS = {
 
 
 def devices_text(prose: Prose, dotted: str) -> str | None:
-    """Returns what to say of a question about devices; None if the name is none."""
+    """Returns the description of a device query; None if the name is not one."""
     name = canonical(dotted)
     question = _QUESTIONS.get(name)
     if question is None:
@@ -48,7 +48,7 @@ def _meant(prose: Prose, name: str, devices: Devices) -> str | None:
 
 
 def _answer_of(name: str, target: Topology) -> str:
-    """Returns what it would give on the devices that are aimed at."""
+    """Returns the result of the query on the target devices."""
     if name == "jax.devices":
         return describe(target).removeprefix(f"{target.text}: ")
     if name == "jax.local_devices":
@@ -81,7 +81,7 @@ def _count(name: str, devices: int, local: int, processes: int) -> int:
 
 
 def _listed(prose: Prose, name: str, report: Report | None) -> str | None:
-    """The devices one by one, where there is more to tell than their number."""
+    """Returns the devices one by one, if there is more to show than their number."""
     if report is None or name not in ("jax.devices", "jax.local_devices"):
         return None
     shown = [one for one in report.devices if one.local or name == "jax.devices"]

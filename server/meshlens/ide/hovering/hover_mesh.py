@@ -1,4 +1,4 @@
-"""The hover of a mesh: its axes with their sizes, how many devices it has, and a picture."""
+"""The hover of a mesh: its axes with their sizes, the number of devices, and a picture."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
 
 
 def _devices(prose: Prose, mesh: Mesh, total: int) -> str:
-    """Returns how many devices it has; an abstract one has none of its own."""
+    """Returns the number of devices of a mesh in words; an abstract mesh has none of its own."""
     return part_of(prose.view.devices, total) if mesh.kind == "Mesh" else counted(total, "device")
 
 
 def picture(prose: Prose, mesh: Mesh, shards: tuple[tuple[str, int], ...] | None = None) -> str | None:
-    """The mesh as it is drawn for this client; None while names or sizes are not known.
+    """Returns the picture of the mesh for this client; None if names or sizes are unknown.
 
     Args:
         prose: how to write.
         mesh: the mesh.
-        shards: the shard of an array that lies on each device.
+        shards: the shard of an array on each device.
     """
     drawing = drawing_of(mesh, device_ids(prose.view, mesh), shards)
     if drawing is None:
@@ -53,7 +53,7 @@ def picture(prose: Prose, mesh: Mesh, shards: tuple[tuple[str, int], ...] | None
 
 
 def _numbers(prose: Prose, mesh: Mesh) -> str | None:
-    """Returns what the numbers in the picture are, where they are not what one would take them for."""
+    """Returns an explanation of the numbers in the picture, unless it is obvious."""
     if drawing_of(mesh) is None or mesh.kind != "Mesh" or device_ids(prose.view, mesh) is not None:
         return None
     target, report = prose.view.devices.target, prose.view.devices.detected
@@ -67,7 +67,7 @@ def _made(prose: Prose, mesh: Mesh) -> str:
 
 
 def missing_axes(mesh: Mesh, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names that a mesh certainly lacks."""
+    """Returns the names that a mesh certainly lacks."""
     if mesh.open or mesh.kind == "pallas":
         return ()
     known = tuple(name.value for name in mesh.names if isinstance(name, Const))

@@ -1,4 +1,4 @@
-"""The top of a hover on a map or collective: its signature in this JAX, what it does, and where JAX documents it."""
+"""The start of a hover on a map or collective: its signature in this JAX, its purpose, and a link to JAX's docs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from meshlens.jaxapi.signatures import SUMMARIES, signature
 
 
 def with_reference(prose: Prose, dotted: str, *ours: str | None) -> str | None:
-    """Returns what JAX itself says of a callable, and below that what we know; None if there is nothing to say."""
+    """Returns JAX's own description of a callable, followed by ours; None if there is neither."""
     reference, own = _reference(prose, dotted), prose.page(*ours)
     rule = "---" if reference and own and not prose.is_plain else None
     return prose.page(reference, rule, own) or None
 
 
 def _reference(prose: Prose, dotted: str) -> str | None:
-    """None for a name that is not a map or collective of this release."""
+    """Returns JAX's description; None for a name that is not a map or collective of this release."""
     name = canonical(dotted)
     found = signature(name, prose.view.jax_version)
     if found is None:

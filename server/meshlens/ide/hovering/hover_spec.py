@@ -1,4 +1,4 @@
-"""The hover of a spec: which dimension lies on which mesh axis, and what is replicated."""
+"""The hover of a spec: the mesh axes of each dimension, and what is replicated."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SHARDING = "jax.sharding.NamedSharding"
 
 
 def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
-    """Returns what to say of a spec; None while not one of its entries is known.
+    """Returns the description of a spec; None if none of its entries is known.
 
     Args:
         prose: how to write.
         spec: the spec.
-        mesh: the mesh that it is used with; looked for among the uses in this file if it is not given.
+        mesh: the mesh that it is used with; by default found among the uses in this file.
     """
     found = [mesh] if mesh is not None else list(meshes_of(prose.view, spec.site))
     known = found[0] if len(found) == 1 else None
@@ -44,7 +44,7 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
 
 
 def _shards(prose: Prose, spec: Spec, mesh: Mesh | None) -> Iterator[str]:
-    """The picture of which block of the array lies on which device."""
+    """Yields the picture of which block of the array is on which device."""
     shards = shards_of(spec, mesh) if mesh is not None else None
     drawn = picture(prose, mesh, shards) if mesh is not None and shards is not None else None
     if drawn is not None:
@@ -78,14 +78,14 @@ def _entry(prose: Prose, spec: Spec, place: int, sizes: dict[str, int | None]) -
 
 
 def _keywords(view: FileView, spec: Spec) -> tuple[Arg, ...]:
-    """Returns what the call says of axes that no dimension lies on: `unreduced={"data"}`."""
+    """Returns the keywords of the call for axes without a dimension: `unreduced={"data"}`."""
     records = view.solution.by_file.get(spec.site.path)
     call = next((call for call in records.calls if call.call == spec.site), None) if records is not None else None
     return tuple(arg for arg in call.args if arg.label in ("unreduced", "reduced")) if call is not None else ()
 
 
 def _replicated(prose: Prose, spec: Spec, mesh: Mesh | None) -> str | None:
-    """The mesh axes along which every device has the same."""
+    """Returns the mesh axes along which every device has the same, in words."""
     used = {name for entry in spec.entries for name in spec_names(entry)}
     if mesh is None or spec.open or mesh.open or missing_axes(mesh, tuple(used)):
         return None
@@ -110,7 +110,7 @@ def _mesh_line(prose: Prose, mesh: Mesh | None) -> str | None:
 
 
 def meshes_of(view: FileView, spec: Site) -> Iterator[Mesh]:
-    """The meshes that a spec is used with in this file."""
+    """Yields the meshes that a spec is used with in this file."""
     found: dict[Site, Mesh] = {}
     for call in view.records.calls:
         if call.dotted == _SHARDING and isinstance(call.result, Made):

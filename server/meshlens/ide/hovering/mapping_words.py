@@ -1,4 +1,4 @@
-"""How a map treats each argument and the results, in words: `in_axes`, `in_specs`, static, donated."""
+"""How a map treats arguments and results, in words: `in_axes`, `in_specs`, static, donated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_PARTS = 4
 
 
 def argument_words(prose: Prose, binder: Binder, operand: Operand, place: int) -> str:
-    """Returns how the argument for one parameter is mapped."""
+    """Returns how the argument for one parameter is mapped, in words."""
     parameter = operand.parameters[place]
     row = row_of(canonical(binder.dotted))
     if row is not None and _listed(binder, row.static, place, parameter):
@@ -29,7 +29,7 @@ def argument_words(prose: Prose, binder: Binder, operand: Operand, place: int) -
 
 
 def says_axes(binder: Binder) -> bool:
-    """Returns whether a map takes an entry for each positional argument, as those of JAX do."""
+    """Returns whether a map has one entry per positional argument, as JAX's maps do."""
     row = row_of(canonical(binder.dotted))
     if row is None or row.in_axes is None or "variable_axes" in row.parameters:
         return False
@@ -37,7 +37,7 @@ def says_axes(binder: Binder) -> bool:
 
 
 def result_words(prose: Prose, binder: Binder) -> str:
-    """Returns how the results are put together."""
+    """Returns how the results are combined, in words."""
     row = row_of(canonical(binder.dotted))
     given = binder.argument(row.out_axes) if row is not None and row.out_axes else None
     if binder.kind in ("pmap", "vmap"):
@@ -74,18 +74,18 @@ def _mapped(prose: Prose, binder: Binder, parameter: Parameter, place: int) -> s
 
 
 def _rest(prose: Prose, binder: Binder, entries: Seq, place: int) -> str:
-    """Returns how the arguments behind a star are mapped."""
+    """Returns how the arguments for `*args` are mapped, in words."""
     words = {_entry(prose, binder, entry, None) for entry in entries.items[place:]}
     return words.pop() if len(words) == 1 and not entries.open else "by the entries that are left"
 
 
 def given_name(binder: Binder) -> str:
-    """Returns what a map calls the parameter that says how arguments are mapped."""
+    """Returns the name of the map's parameter that says how arguments are mapped."""
     return "in_axes" if binder.kind in ("pmap", "vmap", "smap") else "in_specs"
 
 
 def _entry(prose: Prose, binder: Binder, value: Value, site: Site | None) -> str:
-    """One entry of `in_axes`, `in_specs` and their likes."""
+    """Returns one entry of `in_axes`, `in_specs` and similar in words."""
     if isinstance(value, Spec):
         return _spec(prose, value)
     if is_shared(value) is True:
@@ -111,7 +111,7 @@ def _stacked(prose: Prose, binder: Binder, axis: int) -> str:
 
 
 def items_at(view: FileView, site: Site | None) -> tuple[Site, ...]:
-    """The places of the items of a tuple or list as it is written; () where none stands."""
+    """Returns the sites of a literal tuple's or list's items; () if there is none."""
     facts = view.solution.facts.get(site.path) if site is not None else None
     if site is None or facts is None or site.block not in facts.blocks:
         return ()

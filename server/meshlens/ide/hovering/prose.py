@@ -1,4 +1,4 @@
-"""The text of a hover: sentences, lists and code in Markdown or in plain text, with places that can be followed."""
+"""The text of a hover: sentences, lists and code in Markdown or plain text, with links to places."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _MARKS = re.compile(r"[\\\[\]`<*]")
 
 
 def as_text(name: str) -> str:
-    """Returns a name in one line of Markdown in which it makes no link, picture, code or tag."""
+    """Returns a name in one line of Markdown without links, pictures, code or tags."""
     line = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in name)
     return _MARKS.sub(r"\\\g<0>", line)
 
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """How to write about one file.
+    """The writing style for one file.
 
     Attributes:
         view: the file.
-        style: "plaintext"; "markdown"; "svg" for Markdown in which pictures are shown; "html" for one in which text
-            has the colors of VS Code's themes too.
-        colors: the numbers of the axes' colors, where text has colors.
+        style: "plaintext"; "markdown"; "svg" for Markdown with pictures; "html" if text can also have the colors of VS
+            Code's themes.
+        colors: the numbers of the axes' colors, if text has colors.
     """
 
     view: FileView
@@ -43,33 +43,31 @@ class Prose:
 
     @property
     def is_plain(self) -> bool:
-        """Tells if the client shows no Markdown."""
+        """Returns whether the client does not show Markdown."""
         return self.style == "plaintext"
 
     def code(self, text: str) -> str:
-        """A name or a piece of code within a sentence."""
+        """Returns a name or a piece of code within a sentence."""
         if self.is_plain:
             return text
-        # An empty line would end the span, and what follows would be Markdown: a picture that is loaded from somewhere.
+        # An empty line would end the span, and the rest would be Markdown, possibly a picture loaded from elsewhere.
         line = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
         ticks = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
         space = " " if line.startswith("`") or line.endswith("`") else ""
         return f"{ticks}{space}{line}{space}{ticks}"
 
     def axis(self, name: str) -> str:
-        """An axis name, with the color of its axis where the client has one."""
+        """Returns an axis name in the color of its axis, if the client supports that."""
         code = self.code(f'"{name}"')
         color = self.colors.get(name)
         return code if color is None else f'<span style="color:var(--vscode-meshlens-axis{color + 1});">●</span> {code}'
 
     def axes(self, names: Iterable[str]) -> str:
-        """Axis names, as a list within a sentence."""
+        """Returns axis names as a list within a sentence."""
         return ", ".join(self.axis(name) for name in names)
 
     def place(self, site: Site) -> str:
-        """A place as `train.py:12`, relative to the root of the workspace; of a notebook, whose cells count their own
-        lines, the file alone.
-        """
+        """Returns a place as `train.py:12`, relative to the workspace; for a notebook, only the file."""
         line = self._line(site)
         path = Path(site.path)
         if path.suffix == ".ipynb":
@@ -78,7 +76,7 @@ class Prose:
         return text if self.is_plain else f"[{as_text(text)}]({path.as_uri()}#L{line})"
 
     def places(self, sites: Iterable[Site]) -> str:
-        """A list of places in the order of the files, the file of the view first; only some of many are named."""
+        """Returns a list of places, those of the view's own file first, shortened if there are many."""
         here = str(self.view.path)
         ordered = sorted(dict.fromkeys(sites), key=lambda site: (site.path != here, site.path, self.view.span(site)))
         lines = list(dict.fromkeys(self.place(site) for site in ordered))
@@ -87,19 +85,19 @@ class Prose:
         return f"{shown} and {more} more" if more > 0 else shown
 
     def snippet(self, text: str) -> str:
-        """A block of Python."""
+        """Returns a block of Python."""
         return text if self.is_plain else f"```python\n{text}\n```"
 
     def drawing(self, text: str) -> str:
-        """A block of text whose columns matter."""
+        """Returns a block of text whose columns matter."""
         return text if self.is_plain else f"```text\n{text}\n```"
 
     def items(self, lines: Iterable[str]) -> str:
-        """A list with one line for each item."""
+        """Returns a list with one line for each item."""
         return "\n".join(f"- {line}" for line in lines)
 
     def page(self, *parts: str | None) -> str:
-        """The whole text: parts that say nothing are left out."""
+        """Returns the parts as one text, without empty ones."""
         return ("\n" if self.is_plain else "\n\n").join(part for part in parts if part)
 
     def _line(self, site: Site) -> int:
@@ -113,5 +111,5 @@ class Prose:
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:
-    """A number with its noun: "1 device", "8 devices"."""
+    """Returns a number with its noun: "1 device", "8 devices"."""
     return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,1 +1,1 @@
-"""Where an axis is named: definition, references, rename, and what stands in their way."""
+"""The names of axes: definition, references, rename, and obstacles to it."""

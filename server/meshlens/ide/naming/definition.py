@@ -1,4 +1,4 @@
-"""Definition: from the use of an axis name to what binds it, from what carries the name to where it is written."""
+"""Definition: goes from the use of an axis name to its binder, and from an expression with the name to its literal."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from meshlens.project.view import FileView
 
 
 def definition(view: FileView, offset: int) -> tuple[Place, ...]:
-    """Returns where the axis name under the cursor is bound.
+    """Returns the places that bind the axis name at the cursor.
 
-    For an argument of a binder that is no literal, and for a name that nothing binds, it is where the name is
-    written.  Nothing where the cursor is on no axis name.
+    For a binder's argument that is not a literal, and for an unbound name, returns the place of the literal. Empty if
+    the cursor is not on an axis name.
 
     Args:
         view: the file.
@@ -34,7 +34,7 @@ def definition(view: FileView, offset: int) -> tuple[Place, ...]:
 
 
 def _binding_places(view: FileView, symbols: AxisSymbols, node: Node) -> list[Site]:
-    """Returns where binders and meshes say a name: the literal if it stands there, else the expression."""
+    """Returns where binders and meshes give a name: the literal if it is there, else the expression."""
     if node in symbols.unwritten:
         return [node[0]]
     found: list[Site] = []

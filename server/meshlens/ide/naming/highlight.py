@@ -1,4 +1,4 @@
-"""Highlights: the places of this file that say the axis name under the cursor, and whether they bind or use it."""
+"""Highlights: the places in this file with the axis name under the cursor, and whether they bind or use it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Highlight:
 
     Attributes:
         span: the bytes.
-        access: "write" where the axis name is bound, "read" where it is used, "text" where it is merely said.
+        access: "write" if it binds the axis name, "read" if it uses it, "text" otherwise.
     """
 
     span: Span
@@ -27,7 +27,7 @@ _ACCESS: dict[str, Literal["read", "write", "text"]] = {"binds": "write", "uses"
 
 
 def highlights(view: FileView, offset: int) -> tuple[Highlight, ...]:
-    """The occurrences of the axis under the cursor in the view's own file, in order.
+    """Returns the occurrences of the axis under the cursor in the view's own file, in order.
 
     Args:
         view: the file.

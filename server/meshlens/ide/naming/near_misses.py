@@ -1,4 +1,4 @@
-"""The other end of a typo: collectives whose axis is not bound under their map, but spelled almost like one that is."""
+"""Near misses: collectives whose axis is unbound under their map but similar to a bound one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class NearMisses:
     """Collectives whose axis no map on their route binds.
 
     Attributes:
-        of_maps: by the map and the axis that they most likely mean, the name that they say and where.
-        meant: by the name that they say, the axis that they most likely mean and the maps that bind it.
+        of_maps: by map and the axis that they most likely mean, their name and site.
+        meant: by their name, the axis that they most likely mean and the maps that bind it.
     """
 
     of_maps: dict[tuple[Site, str], dict[str, list[Site]]] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class NearMisses:
 
 
 def near_misses(solution: Solution) -> NearMisses:
-    """Returns the near misses of a workspace, worked out once for each solution."""
+    """Returns the near misses of a workspace, computed once per solution."""
     return solution.once("ide: near misses", _found)
 
 

@@ -1,4 +1,4 @@
-"""Occurrences: every place of the workspace that says the name of one axis, and what it says it for."""
+"""Occurrences: every place in the workspace with the name of one axis, and its role."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Occurrence:
-    """A place that says an axis name.
+    """A place with an axis name.
 
     Attributes:
         path, span: the literal, or the expression that stands for it.
-        role: "binds" for a binder or a mesh, "uses" for a collective or a spec, "names" for a constant, a default or
-            an argument that carries the name.
+        role: "binds" for a binder or a mesh, "uses" for a collective or a spec, "names" for a constant, a default or an
+            argument with the name.
     """
 
     path: Path
@@ -39,12 +39,12 @@ class Occurrence:
 
 
 def place_of(view: FileView, site: Site) -> Place:
-    """Returns where a site lies."""
+    """Returns the place of a site."""
     return Place(view.path_of(site), view.span(site))
 
 
 def said_at(view: FileView, offset: int, symbols: AxisSymbols) -> Site | None:
-    """The innermost expression at an offset, if it says an axis name."""
+    """Returns the innermost expression at an offset that gives an axis name."""
     sites = sites_at(view, offset)
     spans = [view.span(site) for site in sites]
     for place, site in enumerate(sites):
@@ -55,7 +55,7 @@ def said_at(view: FileView, offset: int, symbols: AxisSymbols) -> Site | None:
 
 
 def symbols_under(view: FileView, offset: int) -> tuple[AxisSymbol, ...]:
-    """The axis symbols that the expression at an offset speaks of; none where it is no axis name."""
+    """Returns the axis symbols of the expression at an offset; none if it is not an axis name."""
     symbols = axis_symbols(view.solution)
     site = said_at(view, offset, symbols)
     return symbols.symbols_at(site) if site is not None else ()

@@ -1,4 +1,4 @@
-"""Axis names that come from a package outside the workspace: which expression gives one, and what to say of it."""
+"""Axis names from packages outside the workspace: the expression, and its description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OutsideAxis:
 
     Attributes:
         span: the expression.
-        dotted: where the name comes from: `package.constants.AXIS`.
+        dotted: the origin of the name: `package.constants.AXIS`.
     """
 
     span: Span
@@ -27,7 +27,7 @@ class OutsideAxis:
 
 
 def outside_axis(view: FileView, offset: int) -> OutsideAxis | None:
-    """The axis name under the cursor, if it is one of a package that is not in the workspace.
+    """Returns the axis name at the cursor, if it comes from a package outside the workspace.
 
     Args:
         view: the file.
@@ -43,7 +43,7 @@ def outside_axis(view: FileView, offset: int) -> OutsideAxis | None:
 
 
 def _given(view: FileView) -> Iterator[tuple[Site, str]]:
-    """The expressions in a file that give axis names of other packages."""
+    """Yields the expressions in a file that give axis names of other packages."""
     path = str(view.path)
     for use in view.records.uses:
         if isinstance(use.name, Ext) and use.axis is not None and use.axis.path == path:
@@ -62,11 +62,11 @@ def _of_binder(binder: Binder, path: str) -> Iterator[tuple[Site, str]]:
 
 
 def outside_text(axis: OutsideAxis, found: Found) -> str:
-    """Returns what to say of such a name, in Markdown that is plain text too.
+    """Returns the description of such a name, in Markdown that is also readable as plain text.
 
     Args:
         axis: the expression.
-        found: where its name is written.
+        found: the place of its definition.
     """
     many = "Axis names" if len(found.names) > 1 else "Axis name"
     names = ", ".join(f'"{as_text(name)}"' for name in found.names) or axis.dotted

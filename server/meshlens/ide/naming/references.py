@@ -1,4 +1,4 @@
-"""References: the places of the whole workspace that say the axis name under the cursor."""
+"""References: the places in the whole workspace with the axis name under the cursor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from meshlens.project.view import FileView
 
 
 def references(view: FileView, offset: int) -> tuple[Occurrence, ...]:
-    """All occurrences of the axis under the cursor, in order of file and place; none where there is no axis name.
+    """Returns all occurrences of the axis under the cursor, in order of file and place; none without an axis name.
 
     Args:
         view: the file.

@@ -1,4 +1,4 @@
-"""Rename: another name for one axis, in every file, or the place that stands in the way."""
+"""Rename: gives one axis another name in every file, or refuses with the obstacles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 @dataclass(frozen=True, slots=True)
 class Renamable:
-    """A name that can be renamed under the cursor, between its quotes."""
+    """An axis name under the cursor that can be renamed, between its quotes."""
 
     span: Span
     name: str
@@ -25,11 +25,11 @@ class Renamable:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why a rename is not done.
+    """A refusal to rename.
 
     Attributes:
         message: a short sentence, lower case.
-        places: what stands in the way; empty where there is nothing to rename.
+        places: the obstacles; empty if there is nothing to rename.
     """
 
     message: str
@@ -38,14 +38,14 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """The edits of a rename, which do not overlap, and the text that each of them replaces."""
+    """The edits of a rename, which do not overlap, and the text that each replaces."""
 
     edits: tuple[FileEdit, ...]
     replaced: tuple[str, ...] = ()
 
 
 def prepare(view: FileView, offset: int) -> Renamable | Refused:
-    """Returns whether the axis name under the cursor can be renamed, before a new name is known.
+    """Returns whether the axis name under the cursor can be renamed, before the new name is known.
 
     Args:
         view: the file.
@@ -65,12 +65,12 @@ def prepare(view: FileView, offset: int) -> Renamable | Refused:
 
 
 def rename(view: FileView, offset: int, new_name: str) -> Renaming | Refused:
-    """The edits that give the axis under the cursor another name wherever it is said.
+    """Returns the edits that rename the axis under the cursor everywhere.
 
     Args:
         view: the file.
         offset: UTF-8 bytes from the start of the file.
-        new_name: the name to be.
+        new_name: the new name.
     """
     found = _literal_at(view, offset)
     if isinstance(found, Refused):
@@ -112,7 +112,7 @@ def _literal_at(view: FileView, offset: int) -> tuple[Site, AxisSymbol] | Refuse
 
 
 def _whole(view: FileView, symbol: AxisSymbol) -> AxisSymbol | Refused:
-    """All that the rename has to change, if nothing stands in its way."""
+    """Returns everything that the rename must change, or the obstacle."""
     whole = with_strays(view, symbol)
     if not isinstance(whole, AxisSymbol):
         return Refused(*whole)

@@ -1,4 +1,4 @@
-"""Obstacles to a rename: names that are not written, unseen binders, names that are taken."""
+"""Obstacles to a rename: names that are not literals, unseen binders, names already in use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Block = tuple[str, tuple[Place, ...]]
 
 
 def blocking(view: FileView, symbol: AxisSymbol) -> Block | None:
-    """Why an axis cannot be renamed to anything, and where; None if it can."""
+    """Returns why an axis cannot be renamed at all, and where; None if it can."""
     for site in sorted(symbol.unwritten):
         return f'the name "{symbol.name}" comes from outside the workspace here', (place_of(view, site),)
     for site in sorted(symbol.literals):
@@ -32,7 +32,7 @@ def blocking(view: FileView, symbol: AxisSymbol) -> Block | None:
 
 
 def captured(view: FileView, symbol: AxisSymbol, new_name: str) -> Block | None:
-    """The axis that has the new name already where both would be bound or stand in one mesh, and the place of it."""
+    """Returns an axis with the new name that would be bound or be in a mesh together with this one, and its place."""
     for use in symbol.uses:
         other = use.context.env.binder_of(new_name)
         if other is not None and use.context.env.binder_of(symbol.name) is not None:

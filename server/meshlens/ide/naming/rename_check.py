@@ -1,4 +1,4 @@
-"""Tries a rename: what the analysis says of the program with the new name."""
+"""Checks a rename by analyzing the program with the new name."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Block = tuple[str, tuple[Place, ...]]
 
 
 def left_behind(view: FileView, old: str, new: str, edits: Iterable[FileEdit]) -> Block | None:
-    """The use that would still say the old name where only the new one is bound; None if there is none.
+    """Returns a use that would keep the old name where only the new one is bound; None if there is none.
 
-    The analysis bounds its effort, so a program that is run again can show a route that it had not followed.
+    The analysis is limited, so a second run may follow a route that the first one did not.
 
     Args:
         view: a file of the workspace.
-        old: the name that an axis has.
-        new: the name that it gets.
+        old: the current name of the axis.
+        new: its new name.
         edits: the edits that rename it.
     """
     after = _after(view, edits)

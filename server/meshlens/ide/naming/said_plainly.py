@@ -1,4 +1,4 @@
-"""Literals that stand where axis names stand, as the source is written, whether or not any run passes them."""
+"""Literals that the source makes axis names, even if no run passes them."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _CALLEES = frozenset({row.name for row in COLLECTIVES.values()}) | {"PartitionSp
 
 
 def said_plainly(view: FileView, name: str) -> Iterator[Site]:
-    """Literals of a name in the whole workspace that the text around them makes an axis name.
+    """Yields literals of a name in the whole workspace that their context makes an axis name.
 
     They are arguments of collectives, specs and meshes, keywords such as `axis_name=`, keys of a mesh's shape, rules
-    that map logical axes, and what an axis name is compared with.
+    that map logical axes, and values compared with an axis name.
 
     Args:
         view: a file of the workspace.
@@ -76,7 +76,7 @@ def _of_call(node: Any, name: str) -> Iterator[int]:
 
 
 def _strings(node: Any, name: str) -> Iterator[int]:
-    """Literals of a name in an expression that is written out: displays of strings, of tuples of them, …"""
+    """Yields literals of a name in strings and in tuples or lists of them."""
     if isinstance(node, Constant):
         if node.value == name and isinstance(node.value, str):
             yield node.site

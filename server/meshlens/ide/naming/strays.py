@@ -1,4 +1,4 @@
-"""Strays: specs without a mesh and literals that no run passes, and the one axis of the program that they can mean."""
+"""Strays: specs without a mesh and literals that no run passes, and the only axis that they can mean."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Block = tuple[str, tuple[Place, ...]]
 
 
 def with_strays(view: FileView, symbol: AxisSymbol) -> AxisSymbol | Block:
-    """A symbol with every stray that can mean no other axis; or the stray that may mean it or another.
+    """Returns a symbol with every stray that can mean no other axis, or an ambiguous stray.
 
     Args:
         view: a file of the workspace.
-        symbol: an axis; one that is itself a stray gives the axis that it means.
+        symbol: an axis; for a stray, the axis that it means is used.
     """
     named = axis_symbols(view.solution).named(symbol.name)
     axes = [one for one in named if _is_bound(one)]
@@ -67,7 +67,7 @@ def _not_known(view: FileView, stray: AxisSymbol, meant: list[AxisSymbol]) -> Bl
 
 
 class _Meanings:
-    """Which axes of one name a stray can mean."""
+    """Decides which axes of one name a stray can mean."""
 
     def __init__(self, solution: Solution, axes: list[AxisSymbol]) -> None:
         self._axes = axes
@@ -75,7 +75,7 @@ class _Meanings:
         self._under = [blocks_under(axis) for axis in axes]
 
     def of(self, stray: AxisSymbol) -> list[AxisSymbol]:
-        """The axes said in the same function, else those bound where the stray stands, else those of its program."""
+        """Returns the axes named in the same function, else those bound around the stray, else those of its program."""
         near = [axis for axis in self._axes if _in_one_function(stray, axis)]
         if near:
             return near
@@ -89,7 +89,7 @@ def _in_one_function(one: AxisSymbol, other: AxisSymbol) -> bool:
 
 
 def _holds(outer: Site, inner: Site) -> bool:
-    """Returns whether a function is the other or stands around it; statements of the top level are no function."""
+    """Returns whether a function is the other or encloses it; top-level statements do not count as a function."""
     if outer.path != inner.path or outer.block.startswith("="):
         return False
     return outer.block == inner.block or inner.block.startswith(f"{outer.block}.")

@@ -1,4 +1,4 @@
-"""Which places one program runs together: those that one root reads, with the modules that its file imports."""
+"""Decides which places run in one program: those that one root reads, with the modules that its file imports."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from meshlens.project.solving.solution import RootKey, Solution
 
 
 class Together:
-    """Answers for one solution."""
+    """Answers for one solution, cached."""
 
     def __init__(self, solution: Solution) -> None:
         self._solution = solution
         self._known: dict[tuple[str, str], frozenset[RootKey]] = {}
 
     def run(self, some: Iterable[Site], others: Iterable[Site]) -> bool:
-        """Returns whether some root reads a block of both."""
+        """Returns whether some root reads a block from both sets."""
         return not self._roots(some).isdisjoint(self._roots(others))
 
     def _roots(self, sites: Iterable[Site]) -> frozenset[RootKey]:
@@ -39,7 +39,7 @@ class Together:
         return known
 
     def _importers(self, path: str) -> set[str]:
-        """The files that import a module, directly or not, with the module itself."""
+        """Returns the files that import a module, directly or not, and the module itself."""
         found = {path}
         waiting = [path]
         while waiting:
@@ -63,7 +63,7 @@ def _imported_by(solution: Solution) -> dict[str, list[str]]:
 
 
 def _imports(path: str, facts: FileFacts, index: ModuleIndex) -> set[str]:
-    """The files that the import statements of a file's top level mean."""
+    """Returns the files that the top-level import statements of a file refer to."""
     found: set[str | None] = set()
     for key in facts.top:
         for node in nodes(facts.blocks[key].shape):

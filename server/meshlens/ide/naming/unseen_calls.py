@@ -1,4 +1,4 @@
-"""Uses that a map may reach unseen: in a method that is called on an object of unknown class."""
+"""Unseen uses of a map's axis: in a method called on an object of unknown class."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from meshlens.project.solving.solution import Solution
 def may_be_called_under(
     solution: Solution, axis: AxisSymbol, others: Iterable[AxisSymbol], together: Together
 ) -> AxisUse | None:
-    """The first use of an axis of the same name that nothing binds and that an axis's operand may call.
+    """Returns the first unbound use of an axis with the same name that an axis's operand may call.
 
     Args:
         solution: the workspace, solved.
         axis: the axis.
         others: the axes of the same name.
-        together: what runs in one program.
+        together: decides what runs in one program.
     """
     blocks = blocks_under(axis)
     called: set[str] | None = None
@@ -41,7 +41,7 @@ def may_be_called_under(
 
 
 def blocks_under(axis: AxisSymbol) -> frozenset[tuple[str, str]]:
-    """The blocks that run while the axis is bound, as far as uses of it tell."""
+    """Returns the blocks that run while the axis is bound, according to its uses."""
     return frozenset(
         (step.function.path, step.function.block)
         for use in axis.uses
@@ -51,7 +51,7 @@ def blocks_under(axis: AxisSymbol) -> frozenset[tuple[str, str]]:
 
 
 def _called_on_objects(solution: Solution, block: tuple[str, str]) -> set[str]:
-    """The names of the attributes that a block calls."""
+    """Returns the names of the attributes that a block calls."""
     facts = solution.facts.get(block[0])
     found = facts.blocks.get(block[1]) if facts is not None else None
     if found is None:

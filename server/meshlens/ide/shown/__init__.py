@@ -1,1 +1,1 @@
-"""Features shown beside the code: hints, lenses, symbols, meshes, the call hierarchy."""
+"""Features shown next to the code: hints, lenses, symbols, meshes, the call hierarchy."""

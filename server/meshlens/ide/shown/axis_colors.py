@@ -1,4 +1,4 @@
-"""One color for each axis name of a workspace, and where the names stand in a file."""
+"""One color per axis name of a workspace, and the places of the names in a file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from meshlens.project.view import FileView
 from meshlens.text import Span
 
 COLORS = 6
-"""How many colors there are; more names than that share them."""
+"""Number of colors; if there are more names, they share colors."""
 
 
 class ColoredName(NamedTuple):
     """An axis name in a file.
 
     Attributes:
-        span: the string, or the expression that gives the name.
+        span: the string or expression with the name.
         name: the axis name.
         color: the number of its color, from 0.
     """
@@ -31,7 +31,7 @@ class ColoredName(NamedTuple):
 
 
 def axis_colors(solution: Solution) -> Mapping[str, int]:
-    """Returns the number of each axis name's color, which a new name elsewhere rarely changes."""
+    """Returns the number of each axis name's color, which rarely changes when a name is added elsewhere."""
     return solution.once("ide: axis colors", _colors)
 
 
@@ -46,7 +46,7 @@ def _colors(solution: Solution) -> dict[str, int]:
 
 
 def colored_names(view: FileView) -> tuple[ColoredName, ...]:
-    """Returns the axis names in a file, in order; an expression that gives several names is not among them."""
+    """Returns the axis names in a file, in order, without expressions that give several names."""
     colors = axis_colors(view.solution)
     found: dict[Span, ColoredName] = {}
     for site, nodes in axis_symbols(view.solution).at.items():
@@ -61,5 +61,5 @@ def colored_names(view: FileView) -> tuple[ColoredName, ...]:
 
 
 def _holds_another(span: Span, found: Mapping[Span, ColoredName]) -> bool:
-    """Tells if a smaller expression in this one has a color of its own."""
+    """Returns whether a smaller expression in this one has its own color."""
     return any(other != span and span.contains(other) for other in found)

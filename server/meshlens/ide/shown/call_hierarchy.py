@@ -1,4 +1,4 @@
-"""The call hierarchy by axis environment: who calls a function under which maps, and what it calls and communicates."""
+"""The call hierarchy by axis environment: the callers of a function with their maps, and its calls and collectives."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class CallItem:
     """A function, the top level of a file, or a collective.
 
     Attributes:
-        name: its name; of a collective `psum "batch"`.
+        name: its name; for a collective, text such as `psum "batch"`.
         detail: the maps that it runs under: `pmap over "batch"`.
         kind: "function", "module" or "collective".
         path: its file.
         span: the whole definition or call.
         selection: its name, inside the span.
-        site: what it is known by; survives edits elsewhere.
+        site: its identifier, which survives edits elsewhere.
     """
 
     name: str
@@ -41,10 +41,10 @@ class CallItem:
 
 @dataclass(frozen=True, slots=True)
 class CallLink:
-    """One end of calls.
+    """One end of a group of calls.
 
     Attributes:
-        item: who calls, or what is called.
+        item: the caller or the callee.
         spans: the calls, in the file of the caller.
     """
 
@@ -53,7 +53,7 @@ class CallLink:
 
 
 def prepare_calls(view: FileView, offset: int) -> tuple[CallItem, ...]:
-    """The functions that the cursor is on, by their definition or a call; none that no route leads through.
+    """Returns the functions at the cursor, by definition or call; none that no route leads through.
 
     Args:
         view: the file.
@@ -72,7 +72,7 @@ def prepare_calls(view: FileView, offset: int) -> tuple[CallItem, ...]:
 
 
 def incoming_calls(view: FileView, site: Site) -> tuple[CallLink, ...]:
-    """Returns who calls a function, with the maps that it then runs under.
+    """Returns the callers of a function, with the maps that it then runs under.
 
     Args:
         view: any file of the workspace.
@@ -83,7 +83,7 @@ def incoming_calls(view: FileView, site: Site) -> tuple[CallLink, ...]:
 
 
 def outgoing_calls(view: FileView, site: Site) -> tuple[CallLink, ...]:
-    """Returns what a function calls, with the maps that this runs under; then its collectives.
+    """Returns the functions that a function calls, with the maps that they run under, then its collectives.
 
     Args:
         view: any file of the workspace.
@@ -145,7 +145,7 @@ def _exists(view: FileView, site: Site) -> bool:
 
 
 def _words(environments: Iterable[AxisEnv]) -> str:
-    """The maps that enclose code, innermost first; several ways are set apart by a bar."""
+    """Returns the maps around code, innermost first; alternatives are separated by a bar."""
     return " | ".join(dict.fromkeys(_maps(env) for env in environments))
 
 

@@ -1,4 +1,4 @@
-"""The callers and callees in a workspace, under which axes: the edges of every route, for the call hierarchy."""
+"""The callers and callees in a workspace with their axes, collected from all routes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Edge:
         caller: the function that calls; of a module's top level, `module_site` of its file.
         site: the call.
         callee: the function that is entered.
-        name: what it is called.
-        env: the environment that it runs in.
+        name: its name.
+        env: the environment of the callee.
     """
 
     caller: Site
@@ -36,7 +36,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """All edges of a workspace, by either end, and the collectives of each function."""
+    """All edges of a workspace, by both ends, and the collectives of each function."""
 
     into: dict[Site, tuple[Edge, ...]]
     out_of: dict[Site, tuple[Edge, ...]]
@@ -48,17 +48,17 @@ class Calls:
 
 
 def calls_of(solution: Solution) -> Calls:
-    """The calls of a workspace."""
+    """Returns the calls of a workspace."""
     return solution.once("ide: calls", _calls_of)
 
 
 def module_site(path: str) -> Site:
-    """Returns what stands for the top level of a file."""
+    """Returns the site that represents the top level of a file."""
     return Site(path, "", 0)
 
 
 def function_span(solution: Solution, function: Site) -> Span:
-    """The whole definition of a function with its decorators, from the site of its name; the site of a lambda."""
+    """Returns the span of a definition with its decorators, given the site of its name; for a lambda, its own."""
     facts = solution.facts[function.path]
     block = facts.blocks[function.block]
     if isinstance(block.shape, FunctionShape) and block.shape.site == function.index:
@@ -70,7 +70,7 @@ def function_span(solution: Solution, function: Site) -> Span:
 
 
 def _calls_of(solution: Solution) -> Calls:
-    # Two environments are mostly the same object or different ones, and to compare them in depth takes long.
+    # Most environments are identical or clearly different, and a deep comparison is slow.
     seen: dict[object, Edge] = {}
     unseen: dict[object, Edge] = {}
     uses: dict[Site, dict[object, AxisUse]] = {}
@@ -81,7 +81,7 @@ def _calls_of(solution: Solution) -> Calls:
         for call in records.mapped_calls:
             function, env = entered(call.binder, call.context.env)
             if function is not None and call.visible:
-                # A map that ran before leaves no second route, only the record that it was called.
+                # A map that ran before adds no second route, only the record of the call.
                 caller = call.context.function or module_site(path)
                 edge = Edge(caller, call.call, function.site, function.name, env)
                 seen[caller, call.call, function.site, id(call.binder)] = edge
@@ -103,12 +103,12 @@ def _calls_of(solution: Solution) -> Calls:
 
 
 def _edges(context: Context) -> Iterator[tuple[Edge, bool]]:
-    """The calls on a route, and whether each was seen: where none is, a map stands for the calls of its result."""
+    """Yields the calls on a route, and whether each was seen; if not, the map stands for the calls of its result."""
     caller: Site | None = None
     call: Site | None = None
     for step in context.route:
         if step.function is None:
-            # A map is called here; the step behind it enters the operand.
+            # The map is called here; the next step enters its operand.
             call = step.site
             continue
         if step.how != "start":

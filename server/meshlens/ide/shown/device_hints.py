@@ -1,4 +1,4 @@
-"""The numbers behind `jax.device_count()` and its sisters, for those who want to see them between the words."""
+"""The values of `jax.device_count()` and similar calls, for inlay hints."""
 
 from __future__ import annotations
 

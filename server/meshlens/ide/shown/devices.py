@@ -1,4 +1,4 @@
-"""How many devices a map runs over, and how large its axes are: the one place that says it, and in which words."""
+"""The number of devices of a map and the sizes of its axes, in words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from meshlens.project.view import FileView
 
 
 def axis_size(view: FileView, binder: Binder, name: str) -> int | None:
-    """Returns how many indices an axis has that a binder binds; None where nothing says it."""
+    """Returns the size of an axis that a binder binds; None if unknown."""
     if isinstance(binder.mesh, Mesh):
         return mesh_sizes(binder.mesh).get(name)
     given = binder.argument("axis_size")
@@ -25,7 +25,7 @@ def axis_size(view: FileView, binder: Binder, name: str) -> int | None:
 
 
 def devices_of(view: FileView, binder: Binder) -> str | None:
-    """The devices of a map in words, such as "8 devices" or "4 × 2 = 8 devices"; None for a `vmap`."""
+    """Returns the devices of a map in words, such as "8 devices" or "4 × 2 = 8 devices"; None for a `vmap`."""
     if binder.kind not in MAPS_ON_DEVICES:
         return None
     if isinstance(binder.mesh, Mesh):
@@ -42,7 +42,7 @@ def devices_of(view: FileView, binder: Binder) -> str | None:
 
 
 def mesh_devices(mesh: Mesh) -> str | None:
-    """The devices of a mesh in words; None while a size is not known."""
+    """Returns the devices of a mesh in words; None if a size is unknown."""
     if mesh.open or mesh.sizes is None or len(mesh.sizes) != len(mesh.names):
         return None
     total = product(mesh.sizes)
@@ -53,7 +53,7 @@ def mesh_devices(mesh: Mesh) -> str | None:
 
 
 def mesh_sizes(mesh: Mesh) -> dict[str, int | None]:
-    """The axis names of a mesh that are known, with their sizes."""
+    """Returns the known axis names of a mesh, with their sizes."""
     sizes = mesh.sizes if mesh.sizes is not None and len(mesh.sizes) == len(mesh.names) else (None,) * len(mesh.names)
     return {
         name.value: size
@@ -63,6 +63,6 @@ def mesh_sizes(mesh: Mesh) -> dict[str, int | None]:
 
 
 def spec_names(entry: object) -> tuple[str, ...]:
-    """The mesh axes of one entry of a spec."""
+    """Returns the mesh axes in one entry of a spec."""
     items = entry.items if isinstance(entry, Seq) else (entry,)
     return tuple(item.value for item in items if isinstance(item, Const) and isinstance(item.value, str))

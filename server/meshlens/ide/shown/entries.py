@@ -18,7 +18,7 @@ class Entry:
 
     Attributes:
         name: its name.
-        span: that name.
+        span: the span of the name.
     """
 
     name: str
@@ -30,7 +30,7 @@ def entries(view: FileView, named: frozenset[str] = frozenset()) -> tuple[Entry,
 
     Args:
         view: the file.
-        named: functions that the configuration calls entries.
+        named: the names of functions that the configuration lists as entries.
     """
     found = []
     for key, shape in _functions(view):
@@ -40,7 +40,7 @@ def entries(view: FileView, named: frozenset[str] = frozenset()) -> tuple[Entry,
 
 
 def function_around(view: FileView, offset: int) -> Entry | None:
-    """Returns the top-level function that an offset lies in."""
+    """Returns the top-level function around an offset."""
     for key, shape in _functions(view):
         if view.facts.span(key, 0).start <= offset <= view.facts.blocks[key].end:
             return Entry(shape.name, view.facts.span(key, shape.site))
@@ -55,7 +55,7 @@ def _functions(view: FileView) -> Iterator[tuple[str, FunctionShape]]:
 
 
 def _is_entry(shape: FunctionShape) -> bool:
-    """Tells whether a function needs no argument and ends with `return function, (argument, …)`."""
+    """Returns whether a function needs no argument and ends with `return function, (argument, …)`."""
     needed = [one for one in shape.parameters if one.default is None and one.how not in _NOT_PASSED and one.name]
     last = shape.body[-1] if shape.body else None
     while isinstance(last, With):

@@ -1,4 +1,4 @@
-"""Hints shown between the words of a program: the axes that a helper runs under, the sizes of bound axes."""
+"""Inlay hints: the axes that a helper runs under, and the sizes of bound axes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from meshlens.text import Span
 
 @dataclass(frozen=True, slots=True)
 class InlayHintsWanted:
-    """Which hints to show; none unless they are asked for.
+    """The hints to show; none by default.
 
     Attributes:
-        axes: behind the `def` of a helper, the axes that are bound while it runs.
-        sizes: behind the axis name of a collective, how many indices the axis has; behind `jax.device_count()` and its
-            sisters, the number.
+        axes: after the `def` of a helper, the axes that are bound while it runs.
+        sizes: after the axis name of a collective, the size of the axis; after `jax.device_count()` and similar calls,
+            their value.
     """
 
     axes: bool = False
@@ -32,12 +32,12 @@ class InlayHintsWanted:
 
 @dataclass(frozen=True, slots=True)
 class InlayHint:
-    """A few words that are shown in the text but do not stand there.
+    """A short text shown in the code without being part of it.
 
     Attributes:
-        offset: the byte before which they are shown.
-        text: the words: "axes: batch", "= 8".
-        tooltip: more about them in plain text.
+        offset: the byte before which it is shown.
+        text: the text, such as "axes: batch" or "= 8".
+        tooltip: a longer explanation in plain text.
     """
 
     offset: int
@@ -46,11 +46,11 @@ class InlayHint:
 
 
 def inlay_hints(view: FileView, wanted: InlayHintsWanted, within: Span) -> tuple[InlayHint, ...]:
-    """The hints of a stretch of a file, in order.
+    """Returns the hints in a part of a file, in order.
 
     Args:
         view: the file.
-        wanted: which of them.
+        wanted: the kinds of hints.
         within: the part of the file that is shown.
     """
     found = [
@@ -84,7 +84,7 @@ def _axes(view: FileView, within: Span) -> Iterator[InlayHint]:
 
 
 def _by_function(view: FileView) -> dict[Site, tuple[AxisEnv, ...]]:
-    """The environments of every function that the records of a file lead through."""
+    """Returns the environments of every function on the routes of a file's records."""
     found: dict[Site, list[AxisEnv]] = {}
     for context in contexts(view.records):
         if context.function is not None:
@@ -111,7 +111,7 @@ def _sizes(view: FileView, within: Span) -> Iterator[InlayHint]:
 
 
 def _place(view: FileView, use: AxisUse) -> Site | None:
-    """The literal in the collective's own argument, else the whole argument."""
+    """Returns the literal in the collective's own argument, else the whole argument."""
     origin = getattr(use.name, "origin", None)
     if use.axis is None or not view.is_here(use.axis):
         return None

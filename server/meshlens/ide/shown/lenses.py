@@ -1,4 +1,4 @@
-"""A line of facts above each map: how many devices, which axis, how many collectives and where they are."""
+"""A line above each map: the number of devices, the axis, and the number and places of collectives."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Lens:
 
     Attributes:
         span: the call or decorator that applies it.
-        map: `8 devices · axis batch`, without what is not known.
-        collectives: `3 collectives`; empty if that is not known.
-        places: those collectives, or the ones that name almost the same axis.
+        map: `8 devices · axis batch`, without unknown parts.
+        collectives: `3 collectives`; empty if unknown.
+        places: the places of those collectives, or of ones with a similar axis name.
     """
 
     span: Span
@@ -34,12 +34,12 @@ class Lens:
 
     @property
     def title(self) -> str:
-        """All of it in one line."""
+        """Returns the lens as one line of text."""
         return " · ".join(filter(None, (self.map, self.collectives)))
 
 
 def lenses(view: FileView) -> tuple[Lens, ...]:
-    """A lens for each map that a file applies and that anything is known of, in order."""
+    """Returns a lens for each map in a file about which something is known, in order."""
     binders = {binding.binder.site: binding.binder for binding in view.records.bindings}
     found = [_lens(view, binder) for binder in binders.values()]
     return tuple(sorted((lens for lens in found if lens.title), key=lambda lens: lens.span))
@@ -61,7 +61,7 @@ def _lens(view: FileView, binder: Binder) -> Lens:
 
 
 def _collectives(solution: Solution) -> dict[Site, frozenset[Site]]:
-    """The collectives over the axes of each map, by the place of the map."""
+    """Returns the collectives over the axes of each map, by the map's site."""
     found: dict[Site, set[Site]] = {}
     for records in solution.by_file.values():
         for use in records.uses:

@@ -1,4 +1,4 @@
-"""Which device stands where in a mesh, as far as the program says it."""
+"""The device at each position in a mesh, if the program determines it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from meshlens.project.view import FileView
 
 
 def device_ids(view: FileView, mesh: Mesh) -> tuple[int, ...] | None:
-    """The ids of a mesh's devices in the order of its array, row by row; None where they are not known.
+    """Returns the ids of a mesh's devices in the order of its array, row by row; None if unknown.
 
-    They are where the array is `jax.devices()`, reshaped, or where `make_mesh` makes it of CPUs or GPUs, which it
-    leaves in their order.  TPUs it orders by their network (JAX 0.10.2).
+    They are known if the array is `jax.devices()`, possibly reshaped, or comes from `make_mesh` on CPUs or GPUs, which
+    keeps their order. It orders TPUs by their network (JAX 0.10.2).
     """
     call = _call_of(view, mesh)
     total = product(mesh.sizes)
@@ -41,7 +41,7 @@ def _call_of(view: FileView, mesh: Mesh) -> ApiCall | None:
 
 
 def _in_order(view: FileView) -> tuple[int, ...] | None:
-    """The ids as `jax.devices()` has them; of several TPU hosts they are not in order (keras-team/keras#19968)."""
+    """Returns the ids in `jax.devices()` order; several TPU hosts are not in order (keras-team/keras#19968)."""
     devices = view.devices
     if devices.target is None or devices.origin == "detected":
         report = devices.detected

@@ -1,4 +1,4 @@
-"""The picture for the cursor: an array over a mesh when it is on a spec, who talks to whom when on a collective."""
+"""The picture for the cursor: an array over a mesh on a spec, groups of devices on a collective."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _TALKS = frozenset(row.name for row in COLLECTIVES.values() if row.communicates)
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """A mesh with something on each of its devices.
+    """A mesh with contents for each of its devices.
 
     Attributes:
         kind: "array" or "collective".
-        label: the spec or the collective as it is written.
-        detail: a sentence about what the cells show.
-        axes: those of the mesh, with their sizes.
-        devices: the ids of its devices, row by row; None where they are not known.
-        cells: for each device, row by row, what it holds and the number of its group: devices of one group hold the
-            same block, or exchange what they have.
+        label: the source of the spec or collective.
+        detail: a sentence that explains the cells.
+        axes: the axes of the mesh, with their sizes.
+        devices: the ids of its devices, row by row; None if unknown.
+        cells: for each device, row by row, its contents and the number of its group: devices in one group hold the same
+            block or communicate.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Focus:
 
 
 def focus_at(view: FileView, offset: int) -> Focus | None:
-    """Returns what to draw for a cursor; None where there is neither a spec nor a collective whose mesh is known."""
+    """Returns the picture for a cursor; None if there is no spec or collective with a known mesh."""
     parts = parts_at(view, offset)
     for part in parts:
         if part.kind != "call":
@@ -100,7 +100,7 @@ def _of_collective(view: FileView, part: Part) -> Focus | None:
 def _grounds(
     view: FileView, uses: list[AxisUse], names: tuple[str, ...]
 ) -> Iterator[tuple[tuple[Axis, ...], tuple[int, ...] | None]]:
-    """The meshes, or the axes of maps without one, that all these names belong to."""
+    """Yields the meshes, or the axes of maps without one, that have all these names."""
     binders: dict[Binder, None] = {}
     for use in uses:
         for name in names:

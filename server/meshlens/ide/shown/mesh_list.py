@@ -1,4 +1,4 @@
-"""The meshes of a file, and its functions that run under axes, with sizes and devices."""
+"""The meshes of a file and its mapped functions, with sizes and devices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meshlens.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis and how many indices it has, None where that is not known."""
+    """An axis and its size, None if unknown."""
 
     name: str
     size: int | None
@@ -23,13 +23,13 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class ListedMesh:
-    """A mesh that a file makes.
+    """A mesh that a file creates.
 
     Attributes:
-        label: the variable that holds it, or what it is.
-        axes: its axes that are known.
-        span: the call that makes it.
-        devices: the ids of its devices, row by row; None where they are not known.
+        label: the variable that holds it, or a description.
+        axes: its known axes.
+        span: the call that creates it.
+        devices: the ids of its devices, row by row; None if unknown.
     """
 
     label: str
@@ -40,13 +40,13 @@ class ListedMesh:
 
 @dataclass(frozen=True, slots=True)
 class ListedFunction:
-    """A function of a file that is mapped somewhere.
+    """A function in a file that is mapped somewhere.
 
     Attributes:
-        name: as its `def` has it.
-        span: that name.
+        name: the name in its `def`.
+        span: the span of that name.
         axes: the axes that the map binds.
-        binder: what maps it: "pmap".
+        binder: the kind of map, such as "pmap".
     """
 
     name: str
@@ -56,7 +56,7 @@ class ListedFunction:
 
 
 def meshes_in(view: FileView) -> tuple[ListedMesh, ...]:
-    """The meshes that a file makes, in order."""
+    """Returns the meshes that a file creates, in order."""
     return tuple(
         ListedMesh(
             one.name or one.mesh.kind,
@@ -69,7 +69,7 @@ def meshes_in(view: FileView) -> tuple[ListedMesh, ...]:
 
 
 def mapped_functions(view: FileView) -> tuple[ListedFunction, ...]:
-    """The functions of a file that are mapped, in order; one that several maps map stands there for each."""
+    """Returns the mapped functions of a file, in order, with one entry per map."""
     found = [
         ListedFunction(view.text(site), view.span(site), _axes(view, binder), binder.kind)
         for site, binders in binders_of(view).items()

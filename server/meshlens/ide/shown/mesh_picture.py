@@ -1,4 +1,4 @@
-"""Draws a mesh: as text, and as an SVG picture; with the ids of its devices, and with the shards of an array on it."""
+"""Draws a mesh as text or SVG, with the ids of its devices and the shards of an array on it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ MOST_PANELS = 4
 _LARGEST = 100_000
 _COLORS = ("#3b82c4", "#c2613b", "#3a9560", "#8a5fb5", "#a87b22", "#2a8f96", "#b34a7d", "#6b7280")
 AXIS_COLORS = ("#3b82c4", "#b34a7d", "#3a9560", "#8a5fb5", "#a87b22", "#2a8f96")
-"""The colors of axes on any background, near those that VS Code has for its themes."""
+"""Colors of axes that work on any background, similar to those in VS Code's themes."""
 
 _GAP, _HEAD, _LETTER, _WIDE, _LONGEST = 4, 26, 7.6, 560, 14
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A drawing: one panel for each position along the outer axes, and rows and columns for the last two.
+    """A drawing: one panel per position along the outer axes, with rows and columns for the last two.
 
     Attributes:
         outer: the outer axes with their sizes.
-        down, across: the names of the last two axes; `down` is empty where there is one only.
+        down, across: the names of the last two axes; `down` is empty if there is only one.
         rows, columns: their sizes.
-        cells: what stands in the cells, panel by panel and row by row.
-        groups: cells of one number have one colour; all the same where nothing is shared out.
+        cells: the text of the cells, panel by panel and row by row.
+        groups: cells with one number have one color; all equal if nothing is split.
     """
 
     outer: tuple[tuple[str, int], ...]
@@ -45,7 +45,7 @@ class Drawing:
 
     @property
     def panels(self) -> tuple[str, ...]:
-        """The titles of the panels: "a = 0, b = 1"."""
+        """Returns the titles of the panels: "a = 0, b = 1"."""
         positions = combinations(*(range(size) for _, size in self.outer))
         names = [name for name, _ in self.outer]
         return tuple(", ".join(f"{name} = {at}" for name, at in zip(names, one, strict=True)) for one in positions)
@@ -54,12 +54,12 @@ class Drawing:
 def drawing_of(
     mesh: Mesh, ids: Sequence[int] | None = None, shards: Sequence[tuple[str, int]] | None = None
 ) -> Drawing | None:
-    """Returns what to draw of a mesh; None while names or sizes are not known.
+    """Returns the drawing of a mesh; None if names or sizes are unknown.
 
     Args:
         mesh: the mesh.
-        ids: the ids of its devices, row by row; their positions stand for them where they are not known.
-        shards: for each device, row by row, the name and number of the shard that lies on it.
+        ids: the ids of its devices, row by row; positions are used if they are unknown.
+        shards: for each device, row by row, the name and number of its shard.
     """
     known = mesh_sizes(mesh)
     total = product(tuple(known.values()))
@@ -67,7 +67,7 @@ def drawing_of(
         return None
     axes = [(name, size or 1) for name, size in known.items()]
     if len(axes) > 2:
-        # An axis of one index takes room and shows nothing.
+        # An axis of size 1 takes space and shows nothing.
         axes = [axis for axis in axes if axis[1] > 1] or axes[-1:]
     down, rows = axes[-2] if len(axes) > 1 else ("", 1)
     across, columns = axes[-1]
@@ -81,7 +81,7 @@ def drawing_of(
 
 
 def as_text(drawing: Drawing) -> str:
-    """The drawing as columns of text, the last axis across; of long axes only the beginning."""
+    """Returns the drawing as columns of text, the last axis across; long axes are cut off."""
     cells = [": ".join(cell) for cell in drawing.cells]
     width = max(map(len, cells))
     head = f"{drawing.down} ↓  " if drawing.down else ""
@@ -99,11 +99,11 @@ def as_text(drawing: Drawing) -> str:
 
 
 def as_svg(drawing: Drawing, colors: Mapping[str, int] = NO_COLORS) -> str:
-    """The drawing as an image in a `data:` URI.
+    """Returns the drawing as an image in a `data:` URI.
 
     Args:
         drawing: the drawing.
-        colors: the numbers of the axes' colors, for those that have one.
+        colors: the numbers of the axes' colors, for those with a color.
     """
     lines = len(drawing.cells[0])
     widest = max(len(text) for cell in drawing.cells for text in cell)

@@ -1,4 +1,4 @@
-"""Which shard of an array lies on which device of a mesh, by a spec."""
+"""The shard of an array on each device of a mesh, according to a spec."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ MOST_DEVICES = 4096
 
 
 def shards_of(spec: Spec, mesh: Mesh) -> tuple[tuple[str, int], ...] | None:
-    """The shard on each device, row by row: "[0, :]" with its number; None where it cannot be told.
+    """Returns the shard on each device, row by row, such as "[0, :]" with its number; None if unknown.
 
-    Along a dimension on several mesh axes the first one counts slowest, as `PartitionSpec` has it.
+    In a dimension split over several mesh axes, the first one varies slowest, as in `PartitionSpec`.
     """
     known = mesh_sizes(mesh)
     sizes = {name: size for name, size in known.items() if size is not None}
@@ -49,7 +49,7 @@ def _is_told(entry: Value, sizes: dict[str, int]) -> bool:
 
 
 def _block(names: tuple[str, ...], at: dict[str, int], sizes: dict[str, int]) -> str:
-    """The number of the block along one dimension; ":" where it is whole."""
+    """Returns the number of the block along one dimension; ":" if it is not split."""
     number = 0
     for name in names:
         number = number * sizes[name] + at[name]

@@ -1,4 +1,4 @@
-"""The symbols that MeshLens adds to an editor's outline: maps and meshes, of one file or of the whole workspace."""
+"""The symbols that MeshLens adds to an editor's outline: maps and meshes, in one file or the workspace."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Symbol:
     """A map or a mesh.
 
     Attributes:
-        name: the function that is mapped, or the variable that holds the mesh.
-        detail: what it is: `pmap over "batch"`, `mesh data=4, model=2`.
+        name: the mapped function, or the variable that holds the mesh.
+        detail: a description: `pmap over "batch"`, `mesh data=4, model=2`.
         kind: "map" or "mesh".
         path: its file.
         span: the whole call or decorator.
@@ -41,16 +41,16 @@ class Symbol:
 
 
 def document_symbols(view: FileView) -> tuple[Symbol, ...]:
-    """The maps and meshes of a file, in order."""
+    """Returns the maps and meshes of a file, in order."""
     return tuple(_symbols(view.solution, view.texts, str(view.path), view.records))
 
 
 def workspace_symbols(view: FileView, query: str) -> tuple[Symbol, ...]:
-    """The maps and meshes of all files that a query finds, best first, as many as a list can hold.
+    """Returns the maps and meshes in all files that match a query, best first, up to a limit.
 
     Args:
         view: any file of the workspace.
-        query: letters that stand in the name or detail in this order; all if it is empty.
+        query: letters that occur in the name or detail in this order; empty matches all.
     """
     found = view.solution.once("ide: symbols", lambda solution: _all_symbols(solution, view.texts))
     ranked = [(rank, number) for number, symbol in enumerate(found) if (rank := _rank(query, symbol)) is not None]
@@ -66,7 +66,7 @@ def _all_symbols(solution: Solution, texts: Mapping[str, bytes]) -> tuple[Symbol
 
 
 def _rank(query: str, symbol: Symbol) -> int | None:
-    """How well a query fits: 0 at the start of the name, 1 within it, 2 within the detail, 3 scattered; None not."""
+    """Returns a rank for a match: 0 at the name's start, 1 in it, 2 in the detail, 3 scattered; None for no match."""
     wanted, name = query.lower(), symbol.name.lower()
     whole = f"{name} {symbol.detail.lower()}"
     if name.startswith(wanted):
@@ -99,12 +99,12 @@ def _symbols(solution: Solution, texts: Mapping[str, bytes], path: str, records:
 
 
 def map_detail(binder: Binder) -> str:
-    """A map with its axis names: `pmap over "batch"`."""
+    """Returns a map with its axis names: `pmap over "batch"`."""
     names = ", ".join(f'"{name.value}"' for name in binder.names)
     return f"{binder.kind} over {names}" if names else binder.kind
 
 
 def mesh_detail(mesh: Mesh) -> str:
-    """A mesh with its axes: `mesh data=4, model=2`."""
+    """Returns a mesh with its axes: `mesh data=4, model=2`."""
     axes = [name if size is None else f"{name}={size}" for name, size in mesh_sizes(mesh).items()]
     return " ".join(["mesh", ", ".join(axes + (["…"] if mesh.open else []))]).rstrip()

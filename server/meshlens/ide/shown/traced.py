@@ -1,4 +1,4 @@
-"""A trace that an editor keeps: where its lines are after edits, whether it still holds, and how it is told."""
+"""A trace kept by the editor: its lines after edits, whether it is stale, and its text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from meshlens.tracing.words import size_in_words, time_in_words
 
 _MOST_COMPARED = 2_000
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
-"""How JAX shortens the names of dtypes in jaxprs."""
+"""JAX's abbreviations of dtypes in jaxprs."""
 
 REMATERIALIZATION = "Rematerialization"
 
@@ -30,7 +30,7 @@ class KeptFile:
     """A file as a trace read it.
 
     Attributes:
-        path: where it lies.
+        path: its path.
         source: its text.
         read: the contents of the blocks that the trace depends on, by key.
     """
@@ -42,13 +42,13 @@ class KeptFile:
 
 @dataclass(frozen=True, slots=True)
 class KeptTrace:
-    """A trace with what its lines meant when it was made.
+    """A trace with the text of its lines when it was made.
 
     Attributes:
         trace: the trace.
         path: the file of its entry.
         name: the entry.
-        files: what it read of the workspace.
+        files: the workspace files that it read.
     """
 
     trace: Trace
@@ -58,28 +58,28 @@ class KeptTrace:
 
     @property
     def summary(self) -> str:
-        """The trace in a line: how many collectives, their bytes, least times, and the verdict; or what went wrong."""
+        """Returns the trace in a line: collectives, bytes, minimum times, and the verdict; or what failed."""
         return _summary(self.trace)
 
     @property
     def devices(self) -> str:
-        """Its target as people say it: "v5e-16", "8 devices"."""
+        """Returns its target in words: "v5e-16", "8 devices"."""
         return f"{self.trace.target} devices" if self.trace.target.isdecimal() else self.trace.target
 
     @property
     def jax(self) -> str:
-        """Returns JAX and, if known, its version."""
+        """Returns JAX and its version, if known."""
         return f"JAX {self.trace.jax}".strip()
 
 
 @dataclass(frozen=True, slots=True)
 class TracedLine:
-    """A line of today's text that a trace tells something of.
+    """A line of the current text with information from a trace.
 
     Attributes:
         row: the line, from 1.
-        line: what it computes; None where only collectives are known of it.
-        collectives: those that it costs.
+        line: its computation; None if only collectives are known.
+        collectives: the collectives that it causes.
     """
 
     row: int
@@ -89,11 +89,11 @@ class TracedLine:
 
 @dataclass(frozen=True, slots=True)
 class TracedFault:
-    """An error or a warning of a trace, at a line of today's text.
+    """An error or a warning of a trace, at a line of the current text.
 
     Attributes:
         row: the line, from 1.
-        fault: what went wrong.
+        fault: the error or warning.
     """
 
     row: int
@@ -107,7 +107,7 @@ def keep(trace: Trace, path: Path, name: str, view_of: Callable[[Path], FileView
         trace: the trace.
         path: the file of its entry.
         name: the entry.
-        view_of: gives a file of the workspace as it was when the trace began.
+        view_of: returns a workspace file as it was when the trace began.
     """
     places = {Path(place.filename) for place in _places(trace)}
     named = {Path(file.path): file.rows for file in trace.files}
@@ -122,17 +122,17 @@ def keep(trace: Trace, path: Path, name: str, view_of: Callable[[Path], FileView
 
 
 def is_stale(kept: KeptTrace, view_of: Callable[[Path], FileView | None]) -> bool:
-    """Tells whether code that a trace read has changed since; comments and layout do not count.
+    """Returns whether code that a trace read has changed since, apart from comments and layout.
 
     Args:
         kept: the trace.
-        view_of: gives a file of the workspace as it is now.
+        view_of: returns a workspace file as it is now.
     """
     return any(_has_changed(file, view_of(file.path)) for file in kept.files)
 
 
 def traced_lines(kept: KeptTrace, view: FileView) -> tuple[TracedLine, ...]:
-    """Returns what a trace tells of the lines of a file that are still there, in order."""
+    """Returns the trace's information about the lines of a file that still exist, in order."""
     file = next((one for one in kept.files if one.path == view.path), None)
     if file is None:
         return ()
@@ -147,7 +147,7 @@ def traced_lines(kept: KeptTrace, view: FileView) -> tuple[TracedLine, ...]:
 
 
 def traced_faults(kept: KeptTrace, view: FileView) -> tuple[TracedFault, ...]:
-    """Returns the errors and warnings of a trace that lie in a file, at lines that are still there."""
+    """Returns the errors and warnings of a trace in a file, at lines that still exist."""
     file = next((one for one in kept.files if one.path == view.path), None)
     if file is None:
         return ()
@@ -157,7 +157,7 @@ def traced_faults(kept: KeptTrace, view: FileView) -> tuple[TracedFault, ...]:
 
 @lru_cache(maxsize=8)
 def rows_now(before: bytes, after: bytes) -> Mapping[int, int]:
-    """Returns where each line that is still there stands now, both from 1."""
+    """Returns the current line number of each line that still exists, both from 1."""
     old, new = before.splitlines(), after.splitlines()
     top = _alike(old, new)
     bottom = _alike(old[top:][::-1], new[top:][::-1])
@@ -171,9 +171,9 @@ def rows_now(before: bytes, after: bytes) -> Mapping[int, int]:
 
 
 def hint_text(one: TracedLine) -> str:
-    """Returns what a line moves and is, short: "all-reduce 64.0 MiB · bf16[64,512] P('data', None)".
+    """Returns a short text about a line: "all-reduce 64.0 MiB · bf16[64,512] P('data', None)".
 
-    Editors cut off hints that are long, so what costs time stands first.
+    Editors truncate long hints, so the costs come first.
     """
     parts = []
     for kind in dict.fromkeys(collective.kind for collective in one.collectives):
@@ -186,7 +186,7 @@ def hint_text(one: TracedLine) -> str:
 
 
 def hover_text(kept: KeptTrace, one: TracedLine, *, stale: bool, markdown: bool) -> str:
-    """Returns what a trace tells of a line: its value, each collective with its bytes and its least time."""
+    """Returns the trace's information about a line: its value, and each collective with its bytes and minimum time."""
     trace = kept.trace
     level = f", {trace.level}" if trace.level != "none" else ""
     rows = [f"On {kept.devices} ({kept.name}, {kept.jax}{level}):"]
@@ -244,7 +244,7 @@ def _row(place: Place | None, file: KeptFile, now: Mapping[int, int]) -> int | N
 
 
 def _blocks_at(view: FileView, rows: Iterable[int]) -> set[str]:
-    """The innermost blocks that hold these lines."""
+    """Returns the innermost blocks that contain these lines."""
     found = set()
     starts = view.lines.starts
     for row in set(rows):
@@ -264,7 +264,7 @@ def _mentioned(facts: FileFacts, keys: Iterable[str]) -> set[str]:
 
 
 def _read(facts: FileFacts, begun: Iterable[str], mentioned: set[str]) -> dict[str, Content]:
-    """The blocks that certain ones lead to by the names that they mention, and what runs at the top of the file."""
+    """Returns the blocks that certain ones refer to by name, and the code that runs at the top of the file."""
     keys = {key for key in facts.top if not isinstance(facts.blocks[key].shape, (FunctionDef, ClassDef))}
     waiting = [*begun, *keys, *_named(facts, mentioned)]
     keys = set()
@@ -278,7 +278,7 @@ def _read(facts: FileFacts, begun: Iterable[str], mentioned: set[str]) -> dict[s
 
 
 def _named(facts: FileFacts, names: set[str]) -> list[str]:
-    """The blocks with these names, with all that stands in them."""
+    """Returns the blocks with these names, and the blocks inside them."""
     return [key for key in facts.blocks if not names.isdisjoint(key.partition("~")[0].split("."))]
 
 

@@ -144,7 +144,7 @@ class Follow:
         return [self.look_up(name) for name in names_used(node)]
 
     def look_up(self, name: str) -> Kind:
-        """The kind of a variable; what is not bound here is of the file, or of Python, and the same everywhere."""
+        """Returns the kind of a variable; one not bound here is the file's or Python's, and the same everywhere."""
         if name in self.local:
             body, around = self.local[name]
             return applied((around or self).names(body)) if self.depth < DEPTH else "mixed"

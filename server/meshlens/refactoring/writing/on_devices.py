@@ -227,7 +227,7 @@ def _by_shard_map(wanted: Wanted) -> str:
 
 
 def _read(wanted: Wanted) -> list[str]:
-    """The lines that read the arguments: `args` are the arrays, `specs` theirs, `local` is what runs on a device."""
+    """Returns the lines that read the arguments: `args` (arrays), `specs`, and `local`, which runs on each device."""
     lines = []
     if wanted.by_name:
         lines += [

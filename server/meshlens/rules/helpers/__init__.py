@@ -1,1 +1,1 @@
-"""Parts that several rules share, and parts of long rules."""
+"""Code that several rules share, and parts of long rules."""

@@ -1,4 +1,4 @@
-"""Entries of `in_axes` and `out_axes` that are wrong by themselves: lists, negative axes, what is no int."""
+"""Entries of `in_axes` and `out_axes` that are wrong for every call: lists, negative axes, values other than ints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def badly_written(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
 
     Args:
         view: the file.
-        wanted: canonical names of the maps to look at.
+        wanted: canonical names of the maps to check.
     """
     groups: dict[tuple[Site, str], list[Binding]] = defaultdict(list)
     for binding in view.records.bindings:
@@ -82,7 +82,7 @@ def _place(view: FileView, arg: Arg, leaf: Const) -> Span:
 
 
 def _as_name(view: FileView, arg: Arg) -> tuple[Fix, ...]:
-    """`vmap(f, "batch")`: the string is meant as the axis name."""
+    """Makes the string in `vmap(f, "batch")` the axis name."""
     if arg.label is not None or arg.site is None or not is_string(view.text(arg.site)):
         return ()
     at = view.span(arg.site).start
@@ -90,7 +90,7 @@ def _as_name(view: FileView, arg: Arg) -> tuple[Fix, ...]:
 
 
 def _counted_from_the_front(view: FileView, binding: Binding, arg: Arg, leaf: Const, parameter: str) -> tuple[Fix, ...]:
-    """The same axis counted from 0, where the calls show how many axes there are."""
+    """Writes the same axis counted from 0, if the calls show how many axes there are."""
     assert arg.site is not None
     if arg.value is not leaf:
         return ()

@@ -1,4 +1,4 @@
-"""Compares the sizes of the axes along which a map takes its arguments: they have to be the same."""
+"""Compares the sizes of mapped arguments along their mapped axes, which must be equal."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _Sizes = tuple[int, int, int, int]
 
 
 def unlike_sizes(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
-    """Reports calls whose arguments have different sizes along their mapped axes.
+    """Yields a finding for each call whose arguments have different sizes along their mapped axes.
 
     Args:
         view: the file.
-        wanted: canonical names of the maps to look at.
+        wanted: canonical names of the maps to check.
     """
     calls: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
@@ -43,7 +43,7 @@ def unlike_sizes(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
 
 
 def _differing(call: MappedCall) -> _Sizes | None:
-    """The first two arguments, by position, whose sizes differ, each with its size."""
+    """Returns the first two positional arguments whose sizes differ, each with its size."""
     known: tuple[int, int] | None = None
     for place, arg in enumerate(call.args):
         if arg.label is not None:

@@ -26,11 +26,11 @@ _ATTRIBUTE = re.compile(r"[^\W\d]\w*(\.\w+)+")
 
 
 def unlike_values(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
-    """Findings where the structure of the axes, or an axis itself, does not fit the values.
+    """Yields findings for axes whose structure or value does not fit the arguments or results.
 
     Args:
         view: the file.
-        wanted: canonical names of the maps to look at.
+        wanted: canonical names of the maps to check.
     """
     calls: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.calls_of_maps:
@@ -99,12 +99,12 @@ def _with_keys(view: FileView, site: Site, differs: Mismatch) -> tuple[Fix, ...]
 
 
 def _is_attribute(view: FileView, arg: Arg) -> bool:
-    """Returns whether an argument is `self.rate` or the like, of which another method may have made an array."""
+    """Returns whether an argument is an attribute such as `self.rate`, which another method may have made an array."""
     return arg.site is None or _ATTRIBUTE.fullmatch(view.text(arg.site)) is not None
 
 
 def _nothing_passed(call: MappedCall) -> bool:
-    """Returns whether a call passes nothing at all; `vmap` can do with a size alone."""
+    """Returns whether a call passes no arguments; an axis size is enough for `vmap`."""
     given = call.binder.argument("in_axes")
     if call.args or not (call.exact and call.visible) or (given is not None and not isinstance(given.value, Const)):
         return False
@@ -113,7 +113,7 @@ def _nothing_passed(call: MappedCall) -> bool:
 
 
 def _nothing_mapped(call: MappedCall) -> bool | None:
-    """Returns whether no argument is mapped although the map has no other way to know its size."""
+    """Returns whether no argument is mapped although the map needs one to determine its size."""
     given = call.binder.argument("in_axes")
     if given is None or positional(call) is None or keyword_arguments(call) or not call.args:
         return None
@@ -124,7 +124,7 @@ def _nothing_mapped(call: MappedCall) -> bool | None:
 
 
 def _beyond_rank(view: FileView, call: MappedCall) -> tuple[int, int, int] | None:
-    """Argument, axis and rank, where an argument has fewer axes than `in_axes` asks for."""
+    """Returns the argument, axis and rank if an argument has fewer axes than `in_axes` requires."""
     statics = static_places(call.binder)
     for place, arg in enumerate(call.args):
         axis = axis_of(call.binder, place, None)

@@ -1,4 +1,4 @@
-"""Checks that JAX accepts the call that makes a map, so that what follows from its arguments can be trusted."""
+"""Checks that JAX accepts the call that creates a map, so that its arguments can be trusted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.project.view import FileView
 
 
 def is_accepted(view: FileView, binder: Binder) -> bool:
-    """Returns whether a map gets only arguments that it knows, and not too many by position."""
+    """Returns whether a map gets only arguments that it accepts, and not too many by position."""
     name = canonical(binder.dotted)
     row, known = BINDERS.get(name), keywords(name, view.jax_version)
     if row is None or known is None:

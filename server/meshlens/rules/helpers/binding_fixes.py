@@ -1,4 +1,4 @@
-"""Fixes for an axis that is not bound: bind it in the map, or change it to the name that is bound."""
+"""Fixes for an unbound axis: bind it in the map, or change it to a bound name."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from meshlens.text import Edit, FileEdit
 def fixes_for(
     view: FileView, use: AxisUse, site: Site, name: str, suggestion: str | None, common: tuple[str, ...]
 ) -> tuple[Fix, ...]:
-    """Returns what can be done about an unbound axis, the most likely first.
+    """Returns the fixes for an unbound axis, the most likely first.
 
     Args:
         view: the file.
         use: the collective on the failing route.
-        site: the place that is blamed.
+        site: the place that the finding marks.
         name: the axis name.
-        suggestion: a bound name that looks alike.
-        common: the names that are bound on every route that reads the name from the same literal.
+        suggestion: a bound name with a similar spelling.
+        common: the names bound on every route that reads the name from the same literal.
     """
     env = use.context.env
     found: list[Fix] = []

@@ -1,4 +1,4 @@
-"""Arrays whose sizes the devices of a `pmap` cannot share: more rows than devices, or others than its neighbours."""
+"""Arrays whose sizes do not fit the devices of a `pmap`: more rows than devices, or sizes that differ."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _Complaint = tuple[Site, str]
 
 
 def shared_badly(view: FileView, devices: Devices) -> Iterator[Finding]:
-    """Findings at the calls of maps whose arguments have a size that does not fit the devices.
+    """Yields findings for calls of maps whose arguments have sizes that do not fit the devices.
 
     Args:
         view: the file.
-        devices: the devices that the file is meant for; they have a target.
+        devices: the devices that the file targets.
     """
     places: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
@@ -65,7 +65,7 @@ def _complaint(call: MappedCall, devices: Devices) -> _Complaint | None:
 
 
 def _unequal(call: MappedCall, rows: list[tuple[Arg, int]], devices: int) -> _Complaint | None:
-    """The first argument whose size differs from that of the others, which is the number of devices if one has it."""
+    """Returns the first argument whose size differs from the others, preferring the device count as the right one."""
     common = devices if any(size == devices for _, size in rows) else rows[0][1]
     other = next(arg for arg, size in rows if size == common)
     which = f'"{other.label}"' if other.label is not None else str(call.args.index(other))
@@ -76,7 +76,7 @@ def _unequal(call: MappedCall, rows: list[tuple[Arg, int]], devices: int) -> _Co
 
 
 def _rows(call: MappedCall) -> Iterator[tuple[Arg, int]]:
-    """The mapped arguments whose size along the mapped axis is known."""
+    """Yields the mapped arguments whose size along the mapped axis is known."""
     statics = static_places(call.binder)
     for place, arg in enumerate(call.args):
         axis = axis_of(call.binder, place, arg.label)

@@ -1,4 +1,4 @@
-"""Edits of tuples and lists as they are written: takes an item out, or takes the only item out of its brackets."""
+"""Edits of literal tuples and lists: removes an item, or replaces a literal by its only item."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_display(view: FileView, site: Site) -> bool:
 
 
 def without_item(view: FileView, display: Site, item: Site) -> FileEdit | None:
-    """Takes an item, not the first one, out of a tuple or list; of two items the other one is left without brackets."""
+    """Removes an item other than the first; of two items, the other one is left without brackets."""
     whole, span = view.span(display), view.span(item)
     source = view.text(display).encode()
     before = source[: span.start - whole.start].rstrip()
@@ -30,7 +30,7 @@ def without_item(view: FileView, display: Site, item: Site) -> FileEdit | None:
 
 
 def only_item(view: FileView, display: Site, item: Site) -> FileEdit | None:
-    """Puts the only item of a tuple or list in its place; None if it does not stand there as written."""
+    """Replaces a tuple or list by its only item; None if the item is not written there."""
     if not is_display(view, display) or not view.span(display).contains(view.span(item)):
         return None
     inside = view.text(display)[1:-1].strip().removesuffix(",").strip()

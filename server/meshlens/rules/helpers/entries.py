@@ -1,4 +1,4 @@
-"""The entries of a tuple, list or dictionary as they are written: where each one stands, and how one is added."""
+"""The entries of a literal tuple, list or dictionary: their sites, and adding one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 
 def entries_at(view: FileView, site: Site | None) -> tuple[Site, ...] | None:
-    """The places of the items of a tuple or list, of the values of a dictionary; None where no such display stands."""
+    """Returns the sites of a tuple's or list's items, or of a dictionary's values; None if there is no literal."""
     if site is None or not view.is_here(site):
         return None
     block = view.facts.blocks.get(site.block)
@@ -22,7 +22,7 @@ def entries_at(view: FileView, site: Site | None) -> tuple[Site, ...] | None:
 
 
 def with_entry(view: FileView, site: Site, place: int, text: str) -> tuple[FileEdit, ...]:
-    """Adds an entry to a tuple or list before the one at a place; () where none is written there in brackets."""
+    """Adds an entry to a literal tuple or list before a position; () if there is no literal in brackets."""
     items = entries_at(view, site)
     whole = view.text(site)
     if items is None or whole[0] not in "([" or whole[-1] not in ")]" or "#" in whole:
@@ -40,7 +40,7 @@ def with_entry(view: FileView, site: Site, place: int, text: str) -> tuple[FileE
 
 
 def as_tuple(view: FileView, site: Site) -> tuple[FileEdit, ...]:
-    """Writes a list as a tuple; () where no list display stands."""
+    """Writes a list as a tuple; () if there is no literal list."""
     items, text, span = entries_at(view, site), view.text(site), view.span(site)
     if items is None or not text.startswith("[") or not text.endswith("]"):
         return ()
@@ -52,7 +52,7 @@ def as_tuple(view: FileView, site: Site) -> tuple[FileEdit, ...]:
 
 
 def place_of(view: FileView, site: Site | None, path: tuple[int, ...]) -> Site | None:
-    """The entry of nested displays that a path leads to, as deep as it is written out."""
+    """Returns the entry that a path leads to in nested literals, as deep as they are literal."""
     for place in path:
         entries = entries_at(view, site)
         if entries is None or place >= len(entries):

@@ -1,4 +1,4 @@
-"""Which names of JAX a file uses that have a history, each place once."""
+"""The names with a history in JAX that a file uses, each place once."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from meshlens.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A place that names something of JAX's history.
+    """A place that names something in JAX's history.
 
     Attributes:
         mention: the name in an import, or the attribute.
-        change: what became of it.
-        span: the place.
+        change: its change.
+        span: its span.
     """
 
     mention: ApiMention
@@ -47,10 +47,10 @@ class Dated:
 
 @dataclass(frozen=True, slots=True)
 class DatedKeyword:
-    """A keyword argument of JAX's history.
+    """A keyword argument in JAX's history.
 
     Attributes:
-        change: what became of it.
+        change: its change.
         span: the argument, keyword and value.
     """
 
@@ -59,15 +59,15 @@ class DatedKeyword:
 
 
 def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Dated]:
-    """The places that name something whose change is wanted, in order.
+    """Yields the places with a wanted change, in order.
 
-    A name that was imported is reported at its import, not where it is used; of `jax.a.b.c` only the longest part
-    that has a history of its own counts.  What is guarded on a route is left out, unless another one certainly leads
-    there without a guard; where a test expects the code to raise, that holds for its route alone.
+    An imported name is reported at its import, not at its uses; in `jax.a.b.c` only the longest part with its own
+    history counts. A guarded place is skipped, unless another route certainly reaches it without a guard; a test that
+    expects the code to raise guards only its own route.
 
     Args:
         view: the file.
-        wanted: says which changes matter.
+        wanted: selects the changes.
     """
     found: dict[Span, Dated] = {}
     for span, mention in _reported(view, lambda mention: _dated(mention, wanted) is not None).items():
@@ -87,11 +87,11 @@ def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Da
 
 
 def dated_keywords(view: FileView, wanted: Callable[[KeywordChange], bool]) -> Iterator[DatedKeyword]:
-    """The keyword arguments whose change is wanted, of functions that the tables know by their releases alone.
+    """Yields the keyword arguments with a wanted change, in functions that the tables know only by release.
 
     Args:
         view: the file.
-        wanted: says which changes matter.
+        wanted: selects the changes.
     """
     functions = changed_keywords()
     if not any(mention.dotted in functions for mention in chain(view.records.mentions, spelled_names(view))):
@@ -134,7 +134,7 @@ def _dated(mention: ApiMention, wanted: Callable[[Change], bool]) -> Change | No
 
 
 def _reported(view: FileView, matters: Callable[[ApiMention], bool]) -> dict[Span, ApiMention]:
-    """The places of mentions that matter and that no guard keeps from running."""
+    """Returns the selected mentions by span, without those that a guard keeps from running."""
     found: dict[Span, ApiMention] = {}
     guarded: set[Span] = set()
     reached_freely: set[Span] = set()
@@ -162,7 +162,7 @@ def _reported(view: FileView, matters: Callable[[ApiMention], bool]) -> dict[Spa
 
 
 def _definitions_for_releases(view: FileView) -> list[Span]:
-    """The statements at the top level that define functions for some releases of JAX, and others for the rest."""
+    """Returns the top-level statements that define functions for some JAX releases, and others for the rest."""
     found = []
     for key in view.facts.top:
         block = view.facts.blocks[key]

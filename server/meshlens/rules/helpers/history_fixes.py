@@ -1,4 +1,4 @@
-"""Fixes for names of JAX that are gone or going: another name, or another name and another signature."""
+"""Fixes for removed or deprecated JAX names: another name, possibly with another signature."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIGNATURES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     ),
 }
 _FUNCTION_BY_NAME = re.compile(rb"\bfun\b[\"']?\s*[=:]")
-"""Hands over an argument called `fun`, which `pjit` takes by name and `jit` does not."""
+"""Matches an argument called `fun`, which `pjit` accepts by name and `jit` does not."""
 _COPIES = {
     "jax.device_put_replicated": ("{tree}.map(lambda leaf: {np}.stack([leaf] * len({second})), {first})", 2),
     "jax.device_put_sharded": ("{tree}.map(lambda *leaves: {np}.stack(leaves), *{first})", 2),
@@ -31,7 +31,7 @@ _COPIES = {
 
 
 def wording(dated: Dated, version: tuple[int, ...]) -> str:
-    """Returns what to do instead, as the end of a message: `; use "jax.tree.map"`."""
+    """Returns the end of a message with the replacement, such as `; use "jax.tree.map"`."""
     row = dated.change
     if row.replacement is not None and replaced_by(dated, version) is not None and (row.rewrite or not row.note):
         return f'; use "{row.replacement}"'
@@ -54,7 +54,7 @@ def history_fixes(view: FileView, dated: Dated, names: UsesOfNames) -> tuple[Fix
     Args:
         view: the file.
         dated: the place.
-        names: what the file says by names.
+        names: the uses of names in the file.
     """
     to = replaced_by(dated, view.jax_version)
     row = dated.change
@@ -72,7 +72,7 @@ def history_fixes(view: FileView, dated: Dated, names: UsesOfNames) -> tuple[Fix
 
 
 def keyword_finding(view: FileView, dated: DatedKeyword, message: str) -> Finding:
-    """The finding at a keyword argument, with a fix that renames it if another one takes its place."""
+    """Returns the finding at a keyword argument, with a fix that renames it if it has a replacement."""
     row, start = dated.change, dated.span.start
     span = Span(start, start + len(row.keyword.encode()))
     if row.replacement is None or view.source[span.start : span.end].decode() != row.keyword:
@@ -104,7 +104,7 @@ def _with_signature(view: FileView, dated: Dated, to: str, names: UsesOfNames) -
         return ()
     for use in uses:
         changed = with_keywords(view, use, parameters, other)
-        # What a partial holds may get its function by name wherever it is called.
+        # A partial may receive its function by name wherever it is called.
         if changed is None or (use.partial and _FUNCTION_BY_NAME.search(view.source) is not None):
             return ()
         edits.extend(changed)
@@ -152,5 +152,5 @@ def _copies(view: FileView, dated: Dated, names: UsesOfNames) -> tuple[Fix, ...]
 
 
 def version_words(version: tuple[int, ...]) -> str:
-    """A version as messages name it: "JAX 0.10.0"."""
+    """Returns a version as messages write it: "JAX 0.10.0"."""
     return f"JAX {spell_version(version)}"

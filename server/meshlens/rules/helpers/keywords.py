@@ -1,4 +1,4 @@
-"""Adds a keyword argument to a call as it is written."""
+"""Adds a keyword argument to a call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 
 def with_keyword(view: FileView, call: Site, argument: str) -> FileEdit | None:
-    """The edit that puts an argument last in a call; None if the call ends in a comment or in no parenthesis.
+    """Returns the edit that appends an argument to a call; None if the call ends in a comment or without parentheses.
 
     Args:
         view: the file.

@@ -8,7 +8,7 @@ from meshlens.axes.domain.values import Dict, Seq, Value
 
 
 def leaves(value: Value) -> Iterator[Value]:
-    """Every leaf of nested tuples, lists and dictionaries; a value that is no container is its own leaf."""
+    """Yields every leaf of nested tuples, lists and dictionaries; a value that is not a container is its own leaf."""
     if isinstance(value, Seq):
         for item in value.items:
             yield from leaves(item)

@@ -1,4 +1,4 @@
-"""Loops as the source has them: which loop encloses a place, whether it turns often, what changes in it."""
+"""Loops in the source: the loop around a place, whether it has many iterations, and what changes in it."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _SOMETIMES = (If, Try, IfExpression, BoolOperation, Match)
 
 
 def enclosing_loop(path: tuple[Node, ...]) -> tuple[Node, ...] | None:
-    """The innermost loop of the running function around the last node of a path, with the nodes inside it.
+    """Returns the innermost loop around the last node of a path, with the nodes inside it.
 
     Returns:
-        The loop and what leads from it to the place; None without a loop, or where the place is passed only
-        sometimes, or belongs to the loop's head.
+        The loop and the nodes from it to the place; None without a loop, or if the place runs only sometimes or belongs
+        to the loop's head.
     """
     for place in range(len(path) - 2, -1, -1):
         node, inner = path[place], path[place + 1]
@@ -64,7 +64,7 @@ def _leaves(body: tuple[Node, ...]) -> bool:
 
 
 def turns_often(view: FileView, loop: Node, site: Site) -> bool:
-    """Returns whether a loop goes over steps or data rather than over a few cases written out.
+    """Returns whether a loop iterates over steps or data rather than over a few literal cases.
 
     Args:
         view: the file.
@@ -112,7 +112,7 @@ def _is_written_out(view: FileView, name: str, site: Site) -> bool:
 
 
 def changing_names(view: FileView, site: Site, nodes: tuple[Node, ...], parameters: Iterable[str] = ()) -> set[str]:
-    """The names that may differ from turn to turn; a function defined in there counts only if it uses such a name.
+    """Returns the names that may differ between iterations; a nested function counts only if it uses such a name.
 
     Args:
         view: the file.

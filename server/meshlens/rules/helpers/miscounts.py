@@ -1,4 +1,4 @@
-"""Maps whose `in_axes` or `in_specs` have another number of entries than the mapped function gets arguments."""
+"""Maps whose `in_axes` or `in_specs` have a different number of entries than the function has arguments."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from meshlens.rules.helpers.static import STATIC, static_places
 
 @dataclass(frozen=True, slots=True)
 class Miscount:
-    """A map whose entries are too few or too many.
+    """A map with too few or too many entries.
 
     Attributes:
         binder: the map.
-        entries: how many entries there are.
-        arguments: how many arguments there are.
+        entries: the number of entries.
+        arguments: the number of arguments.
         call: the call that shows it; None if the function's own parameters do.
         some: whether other calls fit.
     """
@@ -35,12 +35,12 @@ class Miscount:
 
 
 def miscounts(view: FileView, wanted: frozenset[str], parameter: str) -> Iterator[Miscount]:
-    """The maps of a file that certainly miscount.
+    """Yields the maps of a file with a certain miscount.
 
     Args:
         view: the file.
-        wanted: canonical names of the maps to look at.
-        parameter: the one that holds the entries.
+        wanted: canonical names of the maps to check.
+        parameter: the parameter with the entries.
     """
     bindings: dict[Site, list[Binding]] = defaultdict(list)
     for binding in view.records.bindings:
@@ -62,7 +62,7 @@ def miscounts(view: FileView, wanted: frozenset[str], parameter: str) -> Iterato
 
 
 def entries_of(binder: Binder, parameter: str) -> int | None:
-    """Returns how many entries `in_axes` or `in_specs` has; None where that is not known or one is for all."""
+    """Returns the number of entries in `in_axes` or `in_specs`; None if unknown, or if one entry applies to all."""
     given = binder.argument(parameter)
     if given is None or not isinstance(given.value, Seq) or given.value.open:
         return None
@@ -70,7 +70,7 @@ def entries_of(binder: Binder, parameter: str) -> int | None:
 
 
 def positional(call: MappedCall) -> int | None:
-    """Returns how many positional arguments a call passes; None where a splat or a library stands between."""
+    """Returns how many positional arguments a call passes; None with a splat or a library in between."""
     if not call.exact:
         return None
     given = [arg for arg in call.args if arg.label is None]
@@ -79,7 +79,7 @@ def positional(call: MappedCall) -> int | None:
 
 
 def keyword_arguments(call: MappedCall) -> tuple[Arg, ...]:
-    """The keyword arguments of a call."""
+    """Returns the keyword arguments of a call."""
     return tuple(arg for arg in call.args if arg.label not in (None, "*", "**"))
 
 
@@ -98,7 +98,7 @@ def _differs(view: FileView, call: MappedCall, parameter: str) -> bool | None:
 
 
 def _is_written(view: FileView, call: MappedCall, parameter: str) -> bool:
-    """Tells if the entries stand at the map, or the arguments one by one at the call: else a wrapper handed both on."""
+    """Returns whether the entries are written at the map or the arguments at the call, not passed by a wrapper."""
     given = call.binder.argument(parameter)
     if given is not None and given.site is not None and view.text(given.site)[:1] in "([":
         return True
@@ -116,7 +116,7 @@ def _against_parameters(group: list[Binding], parameter: str, *, called: bool) -
 
 
 def _positionals(binding: Binding) -> list[bool]:
-    """For each positional parameter whether it has a default."""
+    """Returns for each positional parameter whether it has a default."""
     return [default for _, how, default in binding.parameters or () if how in ("any", "only")]
 
 
@@ -133,7 +133,7 @@ def _does_not_fit(binding: Binding, parameter: str, called: bool) -> bool | None
 
 
 def explained(miscount: Miscount, parameter: str, name: str) -> str:
-    """The message: which side has how many."""
+    """Returns the message that compares the two numbers."""
     entries = counted(miscount.entries, "entry", "entries")
     if miscount.call is None:
         return f'{parameter} has {entries}, but "{name}" takes {counted(miscount.arguments, "argument")}'

@@ -1,4 +1,4 @@
-"""Objects that are passed to a map as if they were arrays: instances of classes that JAX knows nothing of."""
+"""Objects passed to a map as if they were arrays: instances of classes that JAX does not know."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _Wants = Callable[[MappedCall, int], bool]
 
 
 def handed_to_pmap(view: FileView) -> Iterator[Finding]:
-    """Reports each object that a `pmap` gets at a place that is not static."""
+    """Reports each object passed to a `pmap` at a position that is not static."""
     yield from _objects(view, "jax.pmap", _is_dynamic, "make it static")
 
 
 def texts_handed_to_pmap(view: FileView) -> Iterator[Finding]:
-    """Reports each string that a `pmap` gets at a place that is not static."""
+    """Reports each string passed to a `pmap` at a position that is not static."""
     by_call: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and canonical(call.binder.dotted) == "jax.pmap":
@@ -44,7 +44,7 @@ def texts_handed_to_pmap(view: FileView) -> Iterator[Finding]:
 def _text(call: MappedCall) -> int | None:
     if any(name in ("*", "**") for name, _ in call.binder.arguments) or any(arg.label is not None for arg in call.args):
         return None
-    # One that is mapped along an axis is no array for AX302 already.
+    # AX302 already reports one that is mapped over an axis.
     texts = (
         place
         for place, arg in enumerate(call.args)
@@ -58,7 +58,7 @@ def _is_text(value: Value) -> bool:
 
 
 def mapped_by_vmap(view: FileView) -> Iterator[Finding]:
-    """Reports each object that a `vmap` is to map along an axis."""
+    """Reports each object that a `vmap` would map over an axis."""
     yield from _objects(view, "jax.vmap", _is_mapped, "give it None in in_axes")
 
 
@@ -101,7 +101,7 @@ def _is_plain(view: FileView, arg: Arg) -> bool:
 
 
 def _may_be_registered(view: FileView, cls: Class) -> bool:
-    """Tells if something may have told JAX how a class is a tree: a decorator, a metaclass, a `register_…` nearby."""
+    """Returns whether a class may be registered as a pytree, by a decorator, a metaclass or a nearby `register_…`."""
     return not cls.plain or any(b"register_" in text for text in (view.source, view.texts.get(cls.path, b"")))
 
 

@@ -1,4 +1,4 @@
-"""Compares a tree prefix (`in_axes`, `in_specs`, `out_specs`) with the values that it is for."""
+"""Compares a tree prefix (`in_axes`, `in_specs`, `out_specs`) with the values it applies to."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from meshlens.axes.domain.values import Dict, Seq, Value
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Where a prefix does not fit.
+    """A place where a prefix does not fit.
 
     Attributes:
-        path: places of the entries that lead there, from the outside.
-        given: what the prefix has: "2 entries".
-        wanted: what the value has: "3 values", "one array".
-        missing: keys of the value that a dictionary lacks.
+        path: positions of the entries that lead there, outermost first.
+        given: the prefix in words, such as "2 entries".
+        wanted: the value in words, such as "3 values" or "one array".
+        missing: keys of the value that the prefix lacks.
     """
 
     path: tuple[int, ...]
@@ -26,9 +26,9 @@ class Mismatch:
 
 
 def mismatch(prefix: Value, value: Value, path: tuple[int, ...] = ()) -> Mismatch | None:
-    """The first place where a prefix certainly does not fit a value; None where it fits or that is not known.
+    """Returns the first place where a prefix certainly does not fit a value; None if it fits or is unknown.
 
-    Lists are left alone: they may have grown since.
+    Ignores lists, because they may have grown since.
     """
     if isinstance(prefix, Seq) and prefix.kind == "tuple":
         return None if prefix.open else _sequence(prefix, value, path)

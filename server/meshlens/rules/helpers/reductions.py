@@ -24,7 +24,7 @@ _OWN_OPTIMIZERS = frozenset(
 
 
 def reductions_of(view: FileView, binder: Binder) -> Iterator[AxisUse]:
-    """Every reduction that runs under a map, over an axis that it binds, anywhere in the workspace."""
+    """Yields every reduction, anywhere in the workspace, that runs under a map over an axis that it binds."""
     names = {name.value for name in binder.names}
     for records in view.solution.by_file.values():
         for use in records.uses:
@@ -35,7 +35,7 @@ def reductions_of(view: FileView, binder: Binder) -> Iterator[AxisUse]:
 
 
 def in_own_optimizer(view: FileView) -> bool:
-    """Tells if a file that makes an optimizer of its own reduces something: its update is then run out of sight."""
+    """Returns whether a file with its own optimizer contains a reduction, since its update runs in unseen code."""
     for records in view.solution.by_file.values():
         if any(use.kind in REDUCTIONS for use in records.uses):
             for call in records.calls:
@@ -45,12 +45,12 @@ def in_own_optimizer(view: FileView) -> bool:
 
 
 def has(labels: frozenset[Any], kind: str) -> bool:
-    """Returns whether there is a label that begins with a word."""
+    """Returns whether there is a label whose first element is this kind."""
     return any(isinstance(label, tuple) and label[0] == kind for label in labels)
 
 
 def unchecked_map(maps: tuple[Binder, ...]) -> Binder | None:
-    """The innermost map over devices, if JAX does not keep track of what differs in it."""
+    """Returns the innermost map over devices, if JAX does not check varying types in it."""
     for binder in reversed(maps):
         if binder.kind in MAPS_ON_DEVICES:
             return None if binder.checked else binder

@@ -1,4 +1,4 @@
-"""A fix that writes another axis name where a string literal stands."""
+"""A fix that replaces a string literal by another axis name."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from meshlens.text import Edit, FileEdit
 
 
 def write_name(view: FileView, site: Site, name: str, title: str, why: str = "") -> tuple[Fix, ...]:
-    """Replaces a string literal by another name in the same quotes; nothing where no literal stands.
+    """Replaces a string literal by another name in the same quotes; nothing if there is no literal.
 
     Args:
         view: the file.
         site: the literal.
         name: the new name.
-        title: what the fix is called.
-        why: why it is not safe; empty if it is.
+        title: the title of the fix.
+        why: why the fix is unsafe; empty if it is safe.
     """
     text = rewritten(view.text(site), name)
     if text is None:

@@ -1,4 +1,4 @@
-"""Writes another name of JAX in the place of one that is gone."""
+"""Replaces a removed JAX name by another one."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
 def renamed(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
-    """The fix that uses another name in an import or an attribute; () where it takes more than that.
+    """Returns the fix that uses another name in an import or attribute; () if more changes are needed.
 
     Args:
         view: the file.
         dated: the place.
-        to: dotted name of what takes its place.
+        to: dotted name of the replacement.
     """
     to += dated.mention.dotted[len(dated.change.dotted) :]
     if dated.mention.imported:
@@ -43,7 +43,7 @@ def renamed(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
 
 
 def _with_import(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
-    """Edits that import the module in which a name is now, behind the last import of JAX."""
+    """Returns edits that import the name's new module, after the last import of JAX."""
     imports = [
         block.span(0).end
         for block in (view.facts.blocks[key] for key in view.facts.top)
@@ -64,13 +64,13 @@ def _with_import(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
 
 
 def respelled(view: FileView, text: str, dotted: str, to: str) -> str | None:
-    """Returns how a file says one name of JAX, given how it says another one.
+    """Returns a file's spelling of one JAX name, given its spelling of another.
 
     Args:
         view: the file.
-        text: the expression as it is written: `jnp.trapz`.
-        dotted: what that is: "jax.numpy.trapz".
-        to: what it is to be: "jax.numpy.trapezoid".
+        text: the expression as written, such as `jnp.trapz`.
+        dotted: its dotted name, such as "jax.numpy.trapz".
+        to: the wanted dotted name, such as "jax.numpy.trapezoid".
 
     Returns:
         The expression, or None if the file would need another import.
@@ -86,7 +86,7 @@ def respelled(view: FileView, text: str, dotted: str, to: str) -> str | None:
 
 
 def spelled(view: FileView, dotted: str) -> str | None:
-    """Returns how the names that a file has imported say something of JAX; None if they do not reach it."""
+    """Returns a JAX name spelled with the file's imports; None if they do not provide it."""
     parts = dotted.split(".")
     for length in range(len(parts) - 1, 0, -1):
         module = ".".join(parts[:length])

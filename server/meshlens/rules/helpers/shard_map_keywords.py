@@ -19,7 +19,7 @@ _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
 
 
 def keywords_of_shard_maps(view: FileView) -> Iterator[Finding]:
-    """A finding for the first keyword argument of each such call."""
+    """Yields a finding for the first keyword argument of each such call."""
     places: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and canonical(call.binder.dotted) in _MAPS:
@@ -36,7 +36,7 @@ def keywords_of_shard_maps(view: FileView) -> Iterator[Finding]:
 
 
 def _by_position(view: FileView, call: MappedCall, keyword: Arg) -> tuple[Fix, ...]:
-    """Takes the keyword away where it names the parameter that comes next."""
+    """Removes the keyword if it names the next parameter."""
     names = [one.parameters for one in view.records.bindings if one.binder.site == call.binder.site]
     parameters = [name for name, how, _ in names[0] or () if how == "any"] if names else []
     count = positional(call)

@@ -1,4 +1,4 @@
-"""Specs and meshes as rules see them: the axes of a mesh, the parts of a sharding, the place to blame."""
+"""Specs and meshes for rules: the axes of a mesh, the parts of a sharding, the place to mark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meshlens.project.view import FileView
 
 
 def mesh_axes(mesh: Value | None) -> tuple[str, ...] | None:
-    """The axis names of a mesh, None unless all of them are known."""
+    """Returns the axis names of a mesh; None unless all of them are known."""
     if not isinstance(mesh, Mesh) or mesh.open or mesh.kind == "pallas":
         return None
     names = tuple(name.value for name in mesh.names if isinstance(name, Const) and isinstance(name.value, str))
@@ -17,13 +17,13 @@ def mesh_axes(mesh: Value | None) -> tuple[str, ...] | None:
 
 
 def blamed(view: FileView, name: Const, site: Site, fallback: Site | None) -> Site | None:
-    """The place of this file to underline for a name: its literal, where that stands in the expression itself.
+    """Returns the place in this file to mark for a name: its literal, if that is in the expression itself.
 
     Args:
         view: the file.
         name: the axis name.
         site: the expression that gives it.
-        fallback: the argument of this file through which it came, if the expression stands elsewhere.
+        fallback: the argument in this file that passed it, if the expression is elsewhere.
     """
     if not view.is_here(site):
         return fallback if view.is_here(fallback) else None
@@ -34,7 +34,7 @@ def blamed(view: FileView, name: Const, site: Site, fallback: Site | None) -> Si
 
 
 def mesh_place(view: FileView, mesh: Value | None) -> tuple[Related, ...]:
-    """Returns where a mesh was made, for the findings that speak of it."""
+    """Returns the place that created a mesh, for findings about it."""
     if not isinstance(mesh, Mesh):
         return ()
     names = mesh_axes(mesh)
@@ -47,7 +47,7 @@ def _axes(names: tuple[str, ...]) -> str:
 
 
 def argument_of(args: tuple[Arg, ...], name: str, index: int) -> Arg | None:
-    """An argument by keyword or position; None behind a splat."""
+    """Returns an argument by keyword or position; None after a splat."""
     for place, arg in enumerate(args):
         if arg.label == "*":
             return None

@@ -1,4 +1,4 @@
-"""The specs that are certainly used: in a `NamedSharding`, a sharding constraint, or the specs of a `shard_map`."""
+"""The specs that are certainly used: in a `NamedSharding`, a sharding constraint, or a `shard_map`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _USERS = frozenset({"jax.sharding.NamedSharding", "jax.lax.with_sharding_constra
 
 
 def specs_in_use(view: FileView) -> Iterator[tuple[Spec, Context, Site]]:
-    """Each spec with the circumstances of its use and the place of the use, for the uses in this file."""
+    """Yields each spec with the context and place of its use, for uses in this file."""
     for call in view.records.calls:
         if call.dotted in _USERS:
             for arg in call.args:

@@ -1,4 +1,4 @@
-"""Arrays whose sizes the axes of a mesh cannot split into equal parts; what JAX refuses whatever devices there are."""
+"""Arrays that a mesh cannot split into equal parts, which JAX refuses on any devices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _Complaint = tuple[Site, str]
 
 
 def split_badly(view: FileView) -> Iterator[Finding]:
-    """Findings at arguments of mapped functions and of `device_put` that a mesh of known sizes cannot split."""
+    """Yields findings for arguments of maps and of `device_put` that a mesh of known sizes cannot split."""
     maps: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and canonical(call.binder.dotted) in _SHARD_MAPS:
@@ -47,7 +47,7 @@ def split_badly(view: FileView) -> Iterator[Finding]:
 
 
 def of_shard_map(call: MappedCall) -> _Complaint | None:
-    """Returns what is wrong with the arguments of one call."""
+    """Returns the fault in the arguments of one call."""
     if entries_of(call.binder, "in_specs") not in (None, positional(call)):
         return None
     axes = _sizes(call.binder.mesh)
@@ -62,7 +62,10 @@ def of_shard_map(call: MappedCall) -> _Complaint | None:
 
 
 def _of_put(call: ApiCall) -> _Complaint | None:
-    """JAX 0.10.2 raises `IndivisibleError` for every leaf that cannot be split, in `jit` too."""
+    """Returns the fault in a `device_put`.
+
+    JAX 0.10.2 raises `IndivisibleError` for any indivisible leaf, also in `jit`.
+    """
     what, where = argument_of(call.args, "x", 0), argument_of(call.args, "device", 1)
     if what is None or where is None or not isinstance(where.value, Made):
         return None
@@ -93,7 +96,7 @@ def _unsplit(arg: Arg, value: Value, spec: Value | None, axes: Mapping[object, i
 
 
 def shape_of_array(value: Value) -> tuple[int | None, ...] | None:
-    """The shape of an array; one key is never an array of rows."""
+    """Returns the shape of an array; a single key is never an array of rows."""
     if not isinstance(value, Data) or "key" in value.labels or "fresh" in value.labels:
         return None
     return value.shape
@@ -105,7 +108,7 @@ def _names(entry: Value) -> tuple[str, ...]:
 
 
 def _parts(entry: Value, axes: Mapping[object, int | None]) -> int | None:
-    """Over how many devices an entry of a spec splits an axis; None where that is not known."""
+    """Returns how many devices an entry of a spec splits an axis over; None if unknown."""
     items = entry.items if isinstance(entry, Seq) else (entry,)
     names = _names(entry)
     if len(names) != len(items):

@@ -1,4 +1,4 @@
-"""The mesh axes that `vmap(spmd_axis_name=…)` adds to the sharding constraints inside of it."""
+"""The mesh axes that `vmap(spmd_axis_name=…)` adds to the sharding constraints inside it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
 def spmd_names(call: ApiCall) -> Iterator[tuple[Const, Arg]]:
-    """Each axis that a vmap around a sharding constraint adds to its spec, with the argument that says so.
+    """Yields each axis that a vmap around a sharding constraint adds to its spec, with the argument for it.
 
-    A vmap adds its axes where the constrained value is one that it maps.
+    A vmap adds its axes if it maps the constrained value.
     """
     if call.dotted != "jax.lax.with_sharding_constraint" or not call.args:
         return

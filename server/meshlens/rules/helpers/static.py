@@ -1,4 +1,4 @@
-"""The static arguments of a map, and those that `jit` is told of and its function does not have."""
+"""The static arguments of a map, and names in `jit`'s static arguments that its function lacks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OTHER_SIGNATURES = (b"wraps", b"update_wrapper", b"__signature__")
 
 
 def static_places(binder: Binder) -> tuple[int, ...]:
-    """The positions in `static_broadcasted_argnums`; () where there are none or they are not known."""
+    """Returns the positions in `static_broadcasted_argnums`; () if there are none or they are unknown."""
     given = binder.argument(STATIC)
     return integers(given.value) or () if given is not None else ()
 
@@ -39,7 +39,7 @@ def integers(value: Value) -> tuple[int, ...] | None:
 
 
 def missing_in_jitted(view: FileView) -> Iterator[Finding]:
-    """Reports each static or donated argument that a jitted function certainly does not have."""
+    """Reports each static or donated argument that the jitted function certainly lacks."""
     places: dict[Site, list[ApiCall]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted == "jax.jit" and not call.guarded:
@@ -53,7 +53,7 @@ def missing_in_jitted(view: FileView) -> Iterator[Finding]:
     for site, calls in places.items():
         judged = [(call, call.context, _is_wrong(view, call, site)) for call in calls]
         found = certain(judged)
-        # One list of names may serve several functions, each of which has its own.
+        # One list of names may be shared by several functions with different parameters.
         if found is not None and not any(verdict is False for _, _, verdict in judged):
             yield _finding(view, found, site)
 
@@ -63,7 +63,7 @@ def _given(call: ApiCall, site: Site) -> Arg:
 
 
 def _parameters(view: FileView, call: ApiCall) -> tuple[str, tuple[tuple[str, str, bool], ...]] | None:
-    """Name and parameters of what is jitted; None where Python may see another signature."""
+    """Returns the name and parameters of the jitted function; None if Python may see another signature."""
     operand = by_parameter(("fun",), call.args).get("fun")
     value: Value | None = operand.value if operand is not None else None
     function = value
@@ -95,7 +95,7 @@ def _names(value: Value) -> tuple[str, ...] | None:
 
 
 def _surplus_name(value: Value, parameters: tuple[tuple[str, str, bool], ...]) -> int | None:
-    """The first of some names that no parameter has."""
+    """Returns the index of the first name that no parameter has."""
     if any(how == "**" for _, how, _ in parameters):
         return None
     known = {name for name, how, _ in parameters if how in ("any", "key", "only")}
@@ -103,7 +103,7 @@ def _surplus_name(value: Value, parameters: tuple[tuple[str, str, bool], ...]) -
 
 
 def _surplus_number(value: Value, parameters: tuple[tuple[str, str, bool], ...]) -> int | None:
-    """The first of some numbers that count beyond the positional parameters."""
+    """Returns the index of the first number beyond the positional parameters."""
     if any(how == "*" for _, how, _ in parameters):
         return None
     count = _positional(parameters)

@@ -1,4 +1,4 @@
-"""Collectives that get the axis name where the value belongs."""
+"""Collectives with the axis name in place of the value."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def swapped_arguments(view: FileView) -> Iterator[Finding]:
 
 
 def _text(use: AxisUse) -> Arg | None:
-    """The operand of a collective if it is a string, and what names the axis is none."""
+    """Returns the operand of a collective if it is a string, and the axis argument is not."""
     row = COLLECTIVES.get(f"jax.lax.{use.kind}")
     if row is None or row.operand is None or not isinstance(use.name, Data):
         return None

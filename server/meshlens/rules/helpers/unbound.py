@@ -1,4 +1,4 @@
-"""Finds the collectives whose axis some route leaves unbound, one for each fault, and the maps that lack their axes."""
+"""Finds collectives with an unbound axis on some route, one per fault, and the maps that lack their axes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Unbound(NamedTuple):
 
     Attributes:
         name: the axis.
-        failing: the uses of one collective on such routes, short ones first.
+        failing: the uses of one collective on such routes, short routes first.
         binding: its uses on the other routes.
-        repeated: further collectives that fail by the same literal in the same map.
+        repeated: further collectives that fail for the same literal in the same map.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Unbound(NamedTuple):
 
 
 def unbound_uses(solution: Solution) -> list[Unbound]:
-    """Returns the axis names that some route leaves unbound; each fault once, at the first collective that meets it."""
+    """Returns the axis names that some route leaves unbound, each fault once, at its first collective."""
     return solution.once("unbound-axis", _found)
 
 
@@ -61,7 +61,7 @@ def _is_told_by_spec(use: AxisUse, name: str, misspecified: frozenset[tuple[Site
 
 
 def _fault(one: Unbound) -> tuple[object, ...]:
-    """Returns what two unbound uses have in common if mending the one mends the other: the literal and the map."""
+    """Returns a key that two unbound uses share if one fix repairs both: the literal and the map."""
     use = one.failing[0]
     maps = use.context.env.maps
     literal = use.name.origin if isinstance(use.name, Const) else None
@@ -71,7 +71,7 @@ def _fault(one: Unbound) -> tuple[object, ...]:
 
 
 def _specs_beyond_their_mesh(solution: Solution) -> frozenset[tuple[Site, str]]:
-    """The maps whose own specs name an axis that their mesh does not have, with that axis; AX201 reports the spec."""
+    """Returns the maps whose own specs name an axis missing from their mesh, with the axis; AX201 reports them."""
     found: set[tuple[Site, str]] = set()
     for records in solution.by_file.values():
         for binding in records.bindings:
@@ -118,10 +118,10 @@ def _fails(use: AxisUse, name: str) -> bool:
 
 
 def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
-    """Tells if a failing use needs no luck: where other routes bind the axis, no condition may stand on this one.
+    """Returns whether a failing use is certain: if other routes bind the axis, this one must be unconditional.
 
-    An entry of a table that fails fails whenever it is picked, but what is picked with it may depend on the same key:
-    it counts only where every route that leads there could be followed, and none binds the axis.
+    An entry of a table fails whenever it is picked, but other choices may depend on the same key: it counts only if
+    every route there could be followed and none binds the axis.
     """
     if bound_elsewhere:
         return not use.context.conditional and (bool(use.context.env.maps) or not use.context.remote)
@@ -130,5 +130,5 @@ def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
 
 
 def _may_bind(use: AxisUse) -> bool:
-    """Tells if a map on devices encloses the use whose names are not known, such as one over a mesh handed in."""
+    """Returns whether the use is inside a device map with unknown names, such as one over a mesh passed in."""
     return use.context.env.open and any(binder.open for binder in use.context.env.maps)

@@ -1,4 +1,4 @@
-"""Where a file uses a name that it has imported, and how those calls are changed to another signature."""
+"""The uses of imported names in a file, and edits that adapt their calls to another signature."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from meshlens.text import Edit, FileEdit, Span
 
 @dataclass(frozen=True, slots=True)
 class UseOfName:
-    """One place that reads a name.
+    """A read of a name.
 
     Attributes:
         block: the block.
         site: the expression.
-        call: the call whose callee it is, or the `partial(…)` that it is the first argument of; else None.
+        call: the call that calls it, or the `partial(…)` with it as first argument; else None.
         partial: whether it is such a partial.
     """
 
@@ -32,17 +32,17 @@ class UseOfName:
 
 
 class UsesOfNames:
-    """The uses of names and dotted names in a file, which is walked once, when the first use is asked for."""
+    """The uses of names and dotted names in a file, collected on first use."""
 
     def __init__(self, view: FileView) -> None:
         self._view = view
 
     def of(self, text: str) -> Sequence[UseOfName]:
-        """Returns every use of a name or of a dotted name, as it is written."""
+        """Returns every use of a name or dotted name with this spelling."""
         return self._by_text.get(text, ())
 
     def at(self, site: Site) -> UseOfName | None:
-        """Returns the use that lies at a site, None if no name is there."""
+        """Returns the use at a site; None if there is no name."""
         return self._by_site.get(site)
 
     @cached_property
@@ -79,16 +79,16 @@ def _dotted(node: Any) -> str | None:
 def with_keywords(
     view: FileView, use: UseOfName, names: tuple[str, ...], renamed: dict[str, str]
 ) -> tuple[FileEdit, ...] | None:
-    """Edits after which a call passes by keyword what stands behind its first argument.
+    """Returns edits that make a call pass its later arguments by keyword.
 
     Args:
         view: the file.
         use: the call.
-        names: the parameters behind the first one, in order.
-        renamed: keywords with another name now.
+        names: the parameters after the first one, in order.
+        renamed: renamed keywords.
 
     Returns:
-        None if the call cannot be rewritten as it is written.
+        None if the call cannot be rewritten in its current form.
     """
     if use.call is None:
         return None

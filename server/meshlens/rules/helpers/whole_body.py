@@ -1,4 +1,4 @@
-"""Checks that everything a function calls is in sight, so that anything not found in it is not there."""
+"""Checks that all code that a function calls is visible, so that anything not found in it is absent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ARRAY_METHODS = frozenset(
 
 
 def strings_in_sight(view: FileView, function: Function) -> frozenset[str] | None:
-    """The strings in a function and in all that it calls; None if it calls something that is not in sight."""
+    """Returns the strings in a function and in everything it calls; None if it calls unseen code."""
     seen: set[Site] = set()
     strings: set[str] = set()
     waiting = [function]
@@ -79,7 +79,7 @@ def _body(view: FileView, function: Function) -> tuple[Node, ...] | None:
 
 
 def _is_seen(callee: Node, frame: Frame, local: set[str]) -> bool:
-    """Returns whether a callee is a function of the workspace, of a library that is known, or a method of an array."""
+    """Returns whether a callee is a workspace function, a known library function, or an array method."""
     if isinstance(callee, Attribute):
         root = callee.object
         while isinstance(root, Attribute):
