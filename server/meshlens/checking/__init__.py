@@ -1,1 +1,1 @@
-"""Checking: the registry of rules, which of them run, what they find, and what of it is shown."""
+"""Checking: the registry of rules, which of them run, their findings, and which findings are shown."""

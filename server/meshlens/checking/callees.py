@@ -1,4 +1,4 @@
-"""Which part of a call or decorator names what is called."""
+"""The part of a call or decorator that names the callee."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.text import Span
 
 
 def callee_span(view: FileView, site: Site, name: str) -> Span:
-    """The expression that names a callable in a call, a decorator or a `partial(…)`.
+    """Returns the expression that names a callable in a call, a decorator or a `partial(…)`.
 
     Args:
         view: the file.

@@ -21,11 +21,11 @@ _FILES_REMEMBERED = 12
 
 
 def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
-    """Returns what the selected rules find in one file, by position and code, each once, without what comments silence.
+    """Returns the findings of the selected rules in one file, sorted, unique, without those silenced by comments.
 
     Args:
         view: the file.
-        settings: which rules run.
+        settings: the settings that select the rules.
     """
     muted = muted_codes(view.path, settings)
     rules = [rule for rule in selected_rules(settings) if rule.code not in muted]
@@ -48,7 +48,7 @@ def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
 
 
 def _all(view: FileView, settings: Settings, rules: tuple[Rule, ...]) -> tuple[Diagnosed, ...]:
-    """Returns what the rules find, silenced or not; after an edit only what it may have changed is looked for."""
+    """Returns all findings, including silenced ones; after an edit, computes only those that may have changed."""
     memory = view.solution.checked
     before = memory.get((view.path, settings))
     now = next((one for one in before.earlier if one.is_of(view)), None) if before is not None else None
@@ -67,6 +67,6 @@ def _guarded(rule: Rule, view: FileView) -> Iterator[Diagnosed]:
     try:
         for finding in rule.run(view):
             yield Diagnosed(view.path, rule.code, rule.name, finding.severity or rule.severity, finding)
-    except Exception as error:  # a rule must not cost the others
+    except Exception as error:  # A failing rule must not affect the others.
         path = str(view.path)
         view.solution.failures[(path, f"<{rule.code}>")] = failure_of(path, f"rule {rule.code}", error)

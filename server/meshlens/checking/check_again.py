@@ -1,7 +1,7 @@
-"""Findings after an edit: those that it cannot concern are moved, the others are looked for again.
+"""Updates findings after an edit: shifts those that it cannot affect and recomputes the rest.
 
-Records tie blocks together; what a rule says of one place rests on the records of blocks that are tied to it.  So a
-rule runs again on the records of the changed blocks and all that are tied to them, as if there were no others.
+Records tie blocks together, and a finding depends only on the records of tied blocks. So a rule runs again on the
+records of the changed blocks and all blocks tied to them, as if there were no others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span, difference
 
 _CONCERNS_ALL = re.compile(rb"(?i)xla|fake_pmap|devices|register_")
-"""What a line says that may matter anywhere in its file: devices, and that a class is a tree of arrays."""
+"""Matches lines that may matter anywhere in their file: devices, and registrations of pytree classes."""
 
 
 def found_again(
@@ -35,13 +35,13 @@ def found_again(
     rules: tuple[Rule, ...],
     run: Callable[[Rule, FileView], Iterable[Diagnosed]],
 ) -> Checked | None:
-    """Returns what the rules find now; None if that has to be worked out from the beginning.
+    """Returns the current findings; None if they must be computed from scratch.
 
     Args:
-        before: what they found before.
+        before: the findings before.
         view: the file now.
         rules: the rules.
-        run: runs one of them.
+        run: runs one rule.
     """
     solution, path = view.solution, str(view.path)
     stale = _stale(before, view)
@@ -86,7 +86,7 @@ def found_again(
 
 
 def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
-    """The blocks whose text, shape or records changed; None if that is not known, or everything may have."""
+    """Returns the blocks whose text, shape or records changed; None if unknown, or if everything may have changed."""
     solution, path = view.solution, str(view.path)
     stale: set[BlockKey] = set()
     if path not in before.facts:
@@ -118,7 +118,7 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
 
 
 def _changed_roots(old: Mapping[BlockKey, RootResult], new: Mapping[BlockKey, RootResult]) -> Iterable[BlockKey]:
-    """The roots that ran again, came or went."""
+    """Returns the roots that ran again, came or went."""
     changed = [root for root, result in new.items() if old.get(root) is not result]
     return [*changed, *(old.keys() - new.keys())]
 
@@ -130,13 +130,13 @@ def _lines_around(source: bytes, stretch: Span) -> bytes:
 
 
 def _narrowed(view: FileView, seen: Sight, keys: set[str], typed: Typed | None) -> FileView:
-    """The view without the blocks that are not asked for, imports apart.
+    """Returns the view without irrelevant blocks, except imports.
 
     Args:
         view: the view.
-        seen: what is looked at.
-        keys: the blocks that the change may concern.
-        typed: the only statement that it concerns where no records changed.
+        seen: the part of the view to keep.
+        keys: the blocks that the change may affect.
+        typed: the only affected statement, if no records changed.
     """
     facts = view.facts
     if typed is not None and typed.is_quiet:
@@ -152,7 +152,7 @@ def _narrowed(view: FileView, seen: Sight, keys: set[str], typed: Typed | None) 
 def _split(
     found: tuple[Diagnosed, ...], facts: FileFacts, keys: set[str], codes: set[str]
 ) -> tuple[list[Diagnosed], list[Diagnosed]]:
-    """The findings of some rules that lie in some blocks, and the others."""
+    """Returns the findings of some rules in some blocks, and the other findings."""
     if not any(one.code in codes for one in found):
         return [], list(found)
     blocks = sorted(facts.blocks.values(), key=_start)
@@ -174,7 +174,7 @@ def _holds(blocks: list[Block], starts: list[int], span: Span, keys: set[str]) -
     while at >= 0:
         block = blocks[at]
         if block.holds(span):
-            # The innermost block: a class is another one than its methods.
+            # Use the innermost block, since a class is a different block from its methods.
             return block.key in keys
         at -= 1
     return False
@@ -183,7 +183,7 @@ def _holds(blocks: list[Block], starts: list[int], span: Span, keys: set[str]) -
 def _moved_all(
     before: Checked, view: FileView, found: Iterable[Diagnosed], stretch: Span, by: int
 ) -> tuple[Diagnosed, ...] | None:
-    """Findings at their places after an edit; None if one of them has lost its place."""
+    """Returns findings at their places after an edit; None if one of them has lost its place."""
     moved: list[Diagnosed] = []
     for one in found:
         at = _moved(before, view, one, stretch, by)

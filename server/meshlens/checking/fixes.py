@@ -1,4 +1,4 @@
-"""Chooses fixes that do not touch each other, so that they can be applied together."""
+"""Chooses fixes that do not overlap, so that they can be applied together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Plan:
     """Fixes that can be applied together.
 
     Attributes:
-        edits: by file, in order.
+        edits: edits by file, in order.
         fixed: the findings that they repair.
     """
 
@@ -29,18 +29,18 @@ class Plan:
 
 
 def fix_of(diagnosed: Diagnosed, safeties: Collection[Safety]) -> Fix | None:
-    """The first fix of a finding that is safe enough to be applied."""
+    """Returns the first fix of a finding that is safe enough to apply."""
     return next((fix for fix in diagnosed.finding.fixes if fix.safety in safeties and fix.edits), None)
 
 
 def plan(found: Iterable[Diagnosed], safeties: Collection[Safety], writable: Collection[Path]) -> Plan:
-    """The fixes that can be applied in one go, earlier findings first; what is left needs another round.
+    """Returns the fixes that can be applied in one round, earlier findings first; the rest needs another round.
 
     A fix is applied in all its files or in none.
 
     Args:
         found: the findings.
-        safeties: which fixes may be applied.
+        safeties: the levels of safety that are allowed.
         writable: the files that may be changed.
     """
     accepted: dict[Path, list[Edit]] = {}
@@ -60,14 +60,14 @@ def plan(found: Iterable[Diagnosed], safeties: Collection[Safety], writable: Col
 
 
 def _near(accepted: Sequence[Edit], edit: Edit) -> Sequence[Edit]:
-    """Those of the edits, which are in order and apart, that can touch another one."""
+    """Returns the edits, from an ordered list without overlaps, that may touch another edit."""
     first = bisect_left(accepted, edit.span.start, key=lambda one: one.span.start)
     last = bisect_right(accepted, edit.span.end, key=lambda one: one.span.start)
     return accepted[max(first - 1, 0) : last]
 
 
 def _touches(one: Edit, other: Edit) -> bool:
-    """Returns whether two edits overlap, or would insert at one place in an order that nobody chose."""
+    """Returns whether two edits overlap, or would insert at one place in an arbitrary order."""
     if one.span.start == one.span.end and other.span.start == other.span.end:
         return one.span.start == other.span.start
     return one.span.start < other.span.end and other.span.start < one.span.end

@@ -1,4 +1,4 @@
-"""The findings of a file, the state of the workspace they belong to, and what was looked at to find them."""
+"""The findings of a file, the state of the workspace they belong to, and the data they depend on."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Checked:
     """The findings of a file, and the state of the workspace they belong to.
 
     Attributes:
-        results: what the roots left behind.
+        results: the results of the roots.
         facts: the facts of all files.
         source: the file's bytes.
-        found: what the rules found, silenced or not.
-        sight: what the rules that ran again looked at.
-        earlier: the same of the last states before, the latest first.
+        found: the findings, including silenced ones.
+        sight: the data that the rules that ran again read.
+        earlier: the same for the previous states, latest first.
     """
 
     results: Mapping[tuple[str, str], RootResult]
@@ -36,7 +36,7 @@ class Checked:
     earlier: tuple[Checked, ...] = ()
 
     def is_of(self, view: FileView) -> bool:
-        """Returns whether a file and all that it rests on are again what they were."""
+        """Returns whether a file and everything that it depends on are unchanged."""
         solution = view.solution
         if (
             solution.results is not self.results
@@ -48,7 +48,7 @@ class Checked:
         return all(file is solution.facts[name] for name, file in self.facts.items() if name != path)
 
     def behind(self, before: Checked | None, solution: Solution) -> Checked:
-        """The same, with the states before it to which the solution may come back."""
+        """Returns the findings with previous states to which the solution may return."""
         if before is None:
             return self
         earlier = before.earlier
@@ -64,8 +64,8 @@ class Sight:
 
     Attributes:
         stale: the blocks that changed.
-        blocks: those that are tied to them.
-        records: theirs, by file.
+        blocks: the blocks that are tied to them.
+        records: their records, by file.
         imports: the keys of the imports at the top of the file that is checked.
     """
 
@@ -75,17 +75,17 @@ class Sight:
     imports: frozenset[str]
 
     def of(self, view: FileView) -> FileView:
-        """A view with no other records."""
+        """Returns a view with only these records."""
         return replace(view, solution=replace(view.solution, sorted=self.records, _once={}))
 
 
 def checked(view: FileView, found: tuple[Diagnosed, ...], sight: Sight | None) -> Checked:
-    """Returns what was found in a file as it is now."""
+    """Returns the findings of a file in its current state."""
     return Checked(view.solution.results, view.solution.facts, view.source, found, sight)
 
 
 def sight_of(view: FileView, stale: set[BlockKey]) -> Sight:
-    """The records of all blocks that are tied to some."""
+    """Returns the records of all blocks that are tied to some blocks."""
     solution = view.solution
     tied = solution.links.gathered(stale, solution.results)
     names = {name for name, _ in tied.blocks}

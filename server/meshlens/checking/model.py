@@ -1,4 +1,4 @@
-"""The nouns of checking: a finding, its fixes and the places that explain it."""
+"""The data model of checking: a finding, its fixes and the places that explain it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from meshlens.text import FileEdit, Span
 
 
 class Severity(str, Enum):
-    """How sure and how grave: near-certain bugs, silent numeric bugs, matters of taste."""
+    """The severity of a finding: near-certain bugs, silent numeric bugs, matters of taste."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -23,14 +23,14 @@ Safety = Literal["safe", "unsafe", "suggestion"]
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """One way to repair a finding.
+    """A way to repair a finding.
 
     Attributes:
-        title: what the fix does, in the imperative, lower case.
+        title: what the fix does, in the imperative and lower case.
         edits: all edits, of any file; they do not overlap.
-        safety: "safe" when the program can only become what was meant; "unsafe" when its meaning may
-            change; "suggestion" when it needs a person to finish it.
-        why: for a fix that is not safe, one line that says why.
+        safety: "safe" if the program can only become what was meant; "unsafe" if its meaning may change; "suggestion"
+            if a person has to finish it.
+        why: for an unsafe fix, the reason in one line.
     """
 
     title: str
@@ -50,15 +50,15 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One result of a rule in the file that the rule was asked about.
+    """A result of a rule in the file that it checks.
 
     Attributes:
-        span: bytes of the file that are underlined.
-        message: lower case, exact, names both ends.
+        span: the marked bytes of the file.
+        message: the message: lower case, exact, naming both ends.
         fixes: the best one first.
         related: places that explain it, in the order in which the program reaches them.
-        severity: set only where one finding is graver or milder than its rule's level.
-        unused: true where the span is text that has no effect, so that an editor can fade it.
+        severity: set only if it differs from the rule's severity.
+        unused: whether the span is text without effect, which an editor can fade.
     """
 
     span: Span
@@ -76,7 +76,7 @@ class Diagnosed:
     Attributes:
         path: the file.
         code, name: the rule.
-        severity: the finding's own level, or the rule's.
+        severity: the finding's own severity, or the rule's.
         finding: the finding.
     """
 

@@ -1,4 +1,4 @@
-"""Where a finding points: the exact text in the source that a value came from."""
+"""The place of a finding: the source text that a value came from."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from meshlens.text import Span
 
 
 def axis_site(view: FileView, use: AxisUse) -> Site:
-    """The place to blame for the axis that a collective names.
+    """Returns the place to mark for the axis that a collective names.
 
-    The literal where it stands in the collective's own argument; the argument or default through which it came in
-    where the collective only names a parameter; else the collective's argument.
+    The literal if it is in the collective's own argument; the argument or default that passed it if the collective
+    names a parameter; else the collective's argument.
     """
     axis = use.axis or use.call
     name = use.name
@@ -33,22 +33,22 @@ def axis_site(view: FileView, use: AxisUse) -> Site:
 
 
 def span_of(view: FileView, site: Site) -> Span:
-    """The bytes of a site in its own file."""
+    """Returns the span of a site in its own file."""
     return view.span(site)
 
 
 def text_of(view: FileView, site: Site) -> str:
-    """The source of a site."""
+    """Returns the source of a site."""
     return view.text(site)
 
 
 def quoted(names: tuple[str, ...]) -> str:
-    """Axis names as messages print them."""
+    """Returns axis names as messages write them."""
     return ", ".join(f'"{name}"' for name in names)
 
 
 def route_places(view: FileView, context: Context) -> tuple[Related, ...]:
-    """The steps of a route as places: mapped here, called here."""
+    """Returns the steps of a route as places: mapped here, called here."""
     found: list[Related] = []
     for step in context.route:
         place = _step(view, step)

@@ -1,6 +1,6 @@
 """The registry of rules is their folder: every file of `rules` is one rule.
 
-Does not run anything by itself; `check.py` does.
+It runs nothing itself; `check.py` does.
 """
 
 from __future__ import annotations
@@ -16,37 +16,40 @@ from meshlens.checking.model import Finding, Severity
 from meshlens.project.view import FileView
 
 Reads = Literal["places", "tied", "names", "workspace"]
-"""What a rule reads to judge a place: "places", the records that are tied to it and what is written where they lie;
-"tied", also the rest of the blocks in which they lie; "names", also the names that its block and the imports spell;
-"workspace", more than that."""
+"""The data that a rule reads to judge a place: "places", the tied records and the code at their places;
+
+"tied", also the rest of the blocks that contain them; "names", also the names that its block and the imports spell;
+
+"workspace", more than that.
+"""
 
 RuleFunction = Callable[[FileView], Iterable[Finding]]
 
 FIRST = "0.1.0"
-"""The release that brought every rule which does not name a later one."""
+"""The release with every rule that does not name a later one."""
 
 State = Literal["stable", "preview"]
-"""The state of a rule: the findings of a "stable" one stay; those of a "preview" may still change or go."""
+"""The state of a rule: findings of a "stable" one stay; those of a "preview" may still change or disappear."""
 
 Mark = tuple[str, Severity, bool, Reads, str, State]
 
-# Grows while the folder is read, and never after; a compiled function cannot be marked itself.
+# Filled while the folder is read, and constant afterwards; a compiled function cannot have attributes.
 _MARKS: dict[RuleFunction, Mark] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule as users know it.
+    """A rule.
 
     Attributes:
-        code: "AX101".
-        name: "unbound-axis"; what `# meshlens: ignore[…]` takes.
-        severity: the level of its findings unless a finding says otherwise.
+        code: its code, such as "AX101".
+        name: its name, such as "unbound-axis", for `# meshlens: ignore[…]`.
+        severity: the severity of findings that have none of their own.
         run: computes the findings of one file.
         page: the module's docstring, which is the rule's page in Markdown.
-        default: whether it runs when nothing is selected.
-        reads: what a finding rests on; after an edit the rule runs only on what the edit may concern.
-        since: the release that brought it.
+        default: whether it runs by default.
+        reads: the data that a finding depends on; after an edit the rule runs only on what the edit may affect.
+        since: the first release that has it.
         state: whether its findings may still change.
     """
 
@@ -70,14 +73,14 @@ def rule(
     since: str = FIRST,
     state: State = "stable",
 ) -> Callable[[RuleFunction], RuleFunction]:
-    """Marks the one public function of a rule's file.
+    """Registers the one public function of a rule's file.
 
     Args:
-        code: "AX" and three digits.
-        severity: the level of its findings.
+        code: the code, "AX" and three digits.
+        severity: the severity of its findings.
         default: false for a rule that runs only when selected.
-        reads: what a finding rests on.
-        since: the release that brings it.
+        reads: the data that a finding depends on.
+        since: the first release that has it.
         state: "preview" while its findings may still change.
     """
 
@@ -90,7 +93,7 @@ def rule(
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule of the folder, by code."""
+    """Returns every rule in the folder, by code."""
     return tuple(sorted(_load(), key=lambda found: found.code))
 
 

@@ -1,4 +1,4 @@
-"""Compares the routes that pass one place: what is wrong on all of them, or on one that certainly runs."""
+"""Compares the routes to one place: a fault on all of them, or on one that certainly runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Item = TypeVar("Item")
 
 
 def certain(judged: Iterable[tuple[Item, Context, bool | None]]) -> Item | None:
-    """The first item that is wrong for certain, None if there is none.
+    """Returns the first item that is certainly wrong; None if there is none.
 
     Args:
-        judged: an item for each route, its circumstances, and whether it is wrong; None where that is not known.
+        judged: an item for each route, its context, and whether it is wrong; None if unknown.
     """
     wrong: list[tuple[Item, Context]] = []
     right = False

@@ -1,4 +1,4 @@
-"""Which rules run: by codes, beginnings of codes, names, `ALL`; the more exact one wins, then the one that ignores."""
+"""Selects rules by codes, prefixes of codes, names, or `ALL`; the more specific one wins, then ignoring."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from meshlens.settings import Settings
 
 @lru_cache(maxsize=64)
 def selected_rules(settings: Settings) -> tuple[Rule, ...]:
-    """The rules that run under these settings, by code."""
+    """Returns the rules that run under these settings, by code."""
     return tuple(rule for rule in all_rules() if _runs(rule, settings))
 
 
 @lru_cache(maxsize=4096)
 def muted_codes(path: Path, settings: Settings) -> frozenset[str]:
-    """The codes that `per-file-ignores` silences in a file."""
+    """Returns the codes that `per-file-ignores` silences in a file."""
     if not settings.per_file_ignores:
         return frozenset()
     folder = Path(settings.folder)
@@ -35,7 +35,7 @@ def muted_codes(path: Path, settings: Settings) -> frozenset[str]:
 
 
 def unknown_selectors(settings: Settings) -> Iterator[tuple[str, str]]:
-    """The selectors that name no rule: the key that holds each, and what is wrong with it."""
+    """Yields the selectors that match no rule: the key of each, and what is wrong with it."""
     by_pattern = [selector for _, ignored in settings.per_file_ignores for selector in ignored]
     for key, selectors in (
         ("select", settings.select),
@@ -49,7 +49,7 @@ def unknown_selectors(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def did_you_mean(selector: str) -> str:
-    """The end of a message that names the rule which was probably meant, or nothing."""
+    """Returns the end of a message with the rule that was probably meant, or ""."""
     names = [name for rule in all_rules() for name in (rule.name, rule.code)]
     wanted = selector.upper() if selector[:2].upper() == "AX" else selector.lower().replace("_", "-")
     close = get_close_matches(wanted, names, n=1, cutoff=0.7)
@@ -57,7 +57,7 @@ def did_you_mean(selector: str) -> str:
 
 
 def exactness(selector: str, rule: Rule) -> int:
-    """Returns how exactly a selector names a rule; 0 if it does not."""
+    """Returns how specifically a selector matches a rule; 0 if it does not."""
     if selector.upper() == "ALL":
         return 1
     if selector.lower() == rule.name:

@@ -1,4 +1,4 @@
-"""The comment that silences a finding, put where it is read as one: not into a string, not behind a backslash."""
+"""Places the comment that silences a finding where Python reads it as a comment."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _LINES_TRIED = 50
 
 
 def silencing(view: FileView, span: Span, name: str) -> Edit | None:
-    """An edit after which a rule says nothing about a place; None if there is no such comment.
+    """Returns an edit that makes a rule ignore a place; None if no comment can.
 
     Args:
         view: the file.
-        span: what the finding underlines.
+        span: the span of the finding.
         name: the rule's name.
     """
     line = view.lines.line_of(span.start)

@@ -1,4 +1,4 @@
-"""Names of JAX in annotations and in code that no run has reached, as far as the imports leave no doubt."""
+"""Names of JAX in annotations and in code that no run has reached, if the imports make them certain."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ def _dated_words(text: bytes) -> frozenset[bytes]:
 
 
 def spelled_names(view: FileView) -> tuple[ApiMention, ...]:
-    """The dated attributes of imported modules of JAX that are written anywhere in functions without guards."""
+    """Returns the dated attributes of imported JAX modules that unguarded functions mention."""
     return view.solution.once(f"spelled-names {view.path}", lambda _: tuple(_spelled(view)))
 
 
 def spells_alike(was: Written, now: Written) -> bool:
-    """Returns whether a function spells the same dated names after one of its statements has become another.
+    """Returns whether a function mentions the same dated names after one of its statements changed.
 
     Args:
         was: a simple statement.
-        now: what stands in its place.
+        now: its replacement.
     """
     if _dated_words(was.text) or _dated_words(now.text):
         return False
@@ -112,7 +112,7 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
 
 
 def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
-    """Where the text writes something dated after one of the names, in order: the trees there are worth a walk."""
+    """Returns where the text has a dated attribute after one of the names, in order, to limit the search in trees."""
     places: list[int] = []
     names, functions = changed_names(), changed_keywords()
     for word in _dated_words(source):
@@ -131,7 +131,7 @@ def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
 
 
 def _modules(view: FileView) -> tuple[dict[str, str], bool]:
-    """Returns what names the top level binds to modules of JAX, and whether annotations are left unevaluated."""
+    """Returns the top-level names of JAX modules, and whether annotations are left unevaluated."""
     found: dict[str, str] = {}
     lazy = False
     for key in view.facts.top:
@@ -152,7 +152,7 @@ def _is_guarded(shape: Any) -> bool:
 
 
 def _bound(shape: Any) -> frozenset[str]:
-    """Names that a block binds itself: its parameters and what it assigns or imports."""
+    """Returns the names that a block binds itself: its parameters, assignments and imports."""
     found: set[str] = set()
     for node in nodes(shape):
         if isinstance(node, Parameter):
@@ -168,7 +168,7 @@ def _bound(shape: Any) -> frozenset[str]:
 
 
 def _targets(node: Any) -> tuple[Any, ...]:
-    """The names that a node sets, and perhaps more."""
+    """Returns the targets that a node sets, possibly with other nodes."""
     if isinstance(node, Assign):
         return node.targets
     if isinstance(node, (For, AnnAssign, AugAssign)):
@@ -179,7 +179,7 @@ def _targets(node: Any) -> tuple[Any, ...]:
 
 
 def _annotations(shape: Any) -> frozenset[int]:
-    """Sites inside annotations."""
+    """Returns the sites inside annotations."""
     found: set[int] = set()
     for node in nodes(shape):
         annotation = None

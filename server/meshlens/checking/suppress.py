@@ -1,4 +1,4 @@
-"""Ignore comments: which findings they silence, and which of them silence nothing."""
+"""Ignore comments: the findings that they silence, and comments that silence nothing."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Idle:
 
     Attributes:
         suppression: the comment.
-        codes: which of its codes or names silence nothing; empty for a comment without any.
-        unknown: those of them that name no rule.
-        whole: nothing of the comment is of use.
+        codes: its codes or names that silence nothing; empty for a comment without codes.
+        unknown: those that match no rule.
+        whole: whether the whole comment is useless.
     """
 
     suppression: Suppression
@@ -34,7 +34,7 @@ class Idle:
 
 @dataclass(frozen=True, slots=True)
 class CheckedView(FileView):
-    """A view together with what the other rules' findings left of its ignore comments.
+    """A view together with its ignore comments that silence nothing.
 
     Attributes:
         idle: the comments that silence nothing.
@@ -44,7 +44,7 @@ class CheckedView(FileView):
 
 
 def checked_view(view: FileView, idle: tuple[Idle, ...]) -> CheckedView:
-    """The view with its idle comments."""
+    """Returns the view with its idle comments."""
     return CheckedView(**{entry.name: getattr(view, entry.name) for entry in fields(FileView)}, idle=idle)
 
 
@@ -52,7 +52,7 @@ class Silencers:
     """The ignore comments of a file, by the lines that they apply to.
 
     Attributes:
-        used: the comments that silenced something: the number of each, and the code or name that did it ("" for any).
+        used: the comments that silenced something: the index of each, and the code or name that matched ("" for any).
     """
 
     __slots__ = ("_codes", "_groups", "_lines", "_reach", "_silencing", "_starts", "used")
@@ -72,17 +72,17 @@ class Silencers:
             groups.setdefault(_EVERYWHERE if one.whole_file else one.lines, []).append(number)
         self._groups = sorted(groups.items())
         self._starts = [lines[0] for lines, _ in self._groups]
-        # The last line that any of the groups up to this one speaks for.
+        # The last line that any of the groups so far applies to.
         self._reach = list(accumulate((lines[1] for lines, _ in self._groups), max))
         self._silencing: dict[tuple[int, str], tuple[tuple[int, str], ...]] = {}
 
     def silences(self, span: Span, rule: Rule) -> bool:
-        """Returns whether a comment silences a finding of a rule; all that do count as used."""
+        """Returns whether a comment silences a finding of a rule, and notes all that do as used."""
         found = [self._found(group, rule) for group in self._speaking_for(span)]
         return any(found)
 
     def names(self, span: Span, rule: Rule) -> bool:
-        """Returns whether a comment silences a finding of a rule and names that rule."""
+        """Returns whether a comment silences a finding of a rule by naming the rule."""
         return any(any(code for _, code in self._found(group, rule)) for group in self._speaking_for(span))
 
     def _speaking_for(self, span: Span) -> Iterator[int]:
@@ -96,7 +96,7 @@ class Silencers:
             at -= 1
 
     def _found(self, group: int, rule: Rule) -> tuple[tuple[int, str], ...]:
-        """Returns the comments of a group that silence a rule, each with the code that does it."""
+        """Returns the comments of a group that silence a rule, each with the matching code."""
         known = self._silencing.get((group, rule.code))
         if known is None:
             found: list[tuple[int, str]] = []
@@ -109,7 +109,7 @@ class Silencers:
 
 
 def names(code: str, rule: Rule) -> bool:
-    """Tells if what stands in an ignore comment means a rule: its name, its code, or the beginning of its code."""
+    """Returns whether an item of an ignore comment matches a rule: its name, its code, or a prefix of its code."""
     upper = code.upper()
     return code.lower() == rule.name or (len(upper) > 2 and upper[:2] == "AX" and rule.code.startswith(upper))
 
@@ -120,16 +120,16 @@ def idle_comments(
     rules: Iterable[Rule],
     ran: Collection[str],
 ) -> tuple[Idle, ...]:
-    """The ignore comments that silenced nothing.
+    """Returns the ignore comments that silenced nothing.
 
-    A comment about a rule that did not run, or that could not know how many devices there are, may be of use
-    in another run and is left alone, as is a `# noqa` without codes, which speaks to other tools too.
+    Skips a comment for a rule that did not run or did not know the number of devices, which may be useful in another
+    run, and a `# noqa` without codes, which other tools read too.
 
     Args:
         view: the file.
-        used: those that silenced something, as `Silencers` has them.
-        rules: every rule there is.
-        ran: the codes of those that ran.
+        used: the comments that silenced something, as in `Silencers`.
+        rules: every rule.
+        ran: the codes of the rules that ran.
     """
     known = tuple(rules)
     out = []

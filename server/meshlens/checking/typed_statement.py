@@ -1,4 +1,4 @@
-"""The statement that is being typed, before an edit and now, where that edit changed nothing else."""
+"""The statement being typed, before and after an edit that changed nothing else."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from meshlens.project.view import FileView
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A statement before an edit and now.
+    """A statement before and after an edit.
 
     Attributes:
         was, now: its shape and its text.
-        is_quiet: whether no record speaks of it, neither before nor now.
-        key: the function in which it stands.
+        is_quiet: whether no record refers to it, before or after.
+        key: the function that contains it.
     """
 
     was: Written
@@ -31,23 +31,23 @@ class Typed:
     key: BlockKey
 
     def says_the_same(self) -> bool:
-        """Tells if no rule can see the edit: it changed unreadable text, or a comment after the statement."""
+        """Returns whether no rule can see the edit: it changed unreadable text, or a comment after the statement."""
         if self.was.shape != self.now.shape:
             return False
         return self.was.text == self.now.text or (self.is_quiet and _is_hole(self.now.shape))
 
     def is_nothing_to(self, rule: Rule) -> bool:
-        """Returns whether a rule finds what it found before."""
+        """Returns whether a rule's findings are unchanged."""
         if not self.is_quiet:
             return False
         return rule.reads == "places" or (rule.reads == "names" and spells_alike(self.was, self.now))
 
 
 def typed_in(before: Checked, view: FileView, stale: AbstractSet[BlockKey]) -> Typed | None:
-    """The statement in which an edit lies; None if more than that changed.
+    """Returns the statement that contains an edit; None if more than that changed.
 
     Args:
-        before: what was found before the edit.
+        before: the findings before the edit.
         view: the file now.
         stale: the blocks whose text, shape or records changed.
     """

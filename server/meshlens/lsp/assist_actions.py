@@ -1,4 +1,4 @@
-"""Refactorings as code actions of kind `refactor.rewrite`: offered at once, worked out again when one is chosen."""
+"""Refactorings as code actions of kind `refactor.rewrite`: offered immediately, computed again when one is chosen."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _INVOKED = 1
 def assist_actions(
     session: Session, document: Document, asked: Span, context: Mapping[str, Any]
 ) -> Iterator[dict[str, Any] | None]:
-    """Yields what is offered at a cursor or selection; refusals only to a user who asked for refactorings.
+    """Yields the refactorings offered at a cursor or selection, with refusals only for explicit requests.
 
-    What runs a function on several devices is one action of clients that ask their user how, and one for each way,
-    possible or not, of the others.
+    Running a function on several devices is one action for clients that ask their user how, and one action per way,
+    possible or not, for other clients.
 
     Args:
         session: the session.
         document: the text.
         asked: the selection.
-        context: the kinds that the client asks for, and whether its user did.
+        context: the kinds that the client requests, and whether its user did.
     """
     only: Sequence[str] | None = context.get("only")
     if only and not any(kind == REWRITE or REWRITE.startswith(f"{kind}.") for kind in only):
@@ -59,13 +59,13 @@ def assist_actions(
 
 
 def _question(document: Document, subject: Span) -> dict[str, Any]:
-    """The action that the client gives its own command, which asks how and over what."""
+    """Returns the action that opens the client's own dialog, which asks for the way and the devices."""
     data = {"uri": document.uri, "version": document.version, "assist": "parallelize", "span": list(subject)}
     return {"title": PARALLELIZE, "kind": REWRITE, "data": data}
 
 
 def resolved_assist(session: Session, document: Document, data: dict[str, Any]) -> dict[str, Any] | None:
-    """The edit of a chosen refactoring; None if it is not offered any more."""
+    """Returns the edit of a chosen refactoring; None if it is no longer offered."""
     view = session.view(document.path)
     known = {assist.name for assist in all_assists()}
     if view is None or data.get("assist") not in known:
@@ -86,7 +86,7 @@ def _offer(session: Session, document: Document, asked: Span, name: str, proposa
 
 
 def project_wishes(session: Session, document: Document, said: Wishes) -> Wishes:
-    """Returns what a user wishes, with what the project says."""
+    """Returns the user's wishes, completed with the project's settings."""
     folder = session.folder_of(document.path)
     return replace(said, usual_axis_name=folder.settings.axis_name, sees_all=folder.small is True)
 

@@ -1,4 +1,4 @@
-"""The first moments of a session: who the client is, what it has open, which files it shall watch."""
+"""The start of a session: the client's identity, its open files, the files to watch."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from meshlens.lsp.wire.protocol import Protocol
 
 
 def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
-    """The session of a client.
+    """Returns the session of a client.
 
     Args:
-        protocol: how to reach the client.
-        params: those of `initialize`.
+        protocol: the connection to the client.
+        params: the parameters of `initialize`.
     """
 
     def notify(method: str, content: Any) -> None:
@@ -54,7 +54,7 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
 
 
 def _after_messages(session: Session, publisher: Publisher) -> Callable[[], None]:
-    """Runs after messages were handled; findings come first, because the user waits for them."""
+    """Returns a function to run after messages were handled; findings come first, because the user waits for them."""
     loop = asyncio.get_running_loop()
     collector = Collector(loop)
     looking = Looking(session, loop) if not session.client.watches else None
@@ -69,7 +69,7 @@ def _after_messages(session: Session, publisher: Publisher) -> Callable[[], None
 
 
 async def settle_in(session: Session) -> None:
-    """Asks for the editor's settings, and to be told of files that change."""
+    """Requests the editor's settings and notifications of file changes."""
     if session.client.watches:
         watchers = [{"globPattern": pattern} for pattern in PATTERNS]
         method = "workspace/didChangeWatchedFiles"

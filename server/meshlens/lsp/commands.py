@@ -1,4 +1,4 @@
-"""The commands that a client may have run, and those that clients of ours have themselves."""
+"""Commands that clients may execute, and commands that our own clients implement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The device information sent to a client: as the answer to `meshlens/devices`, and when it changes."""
+"""The device information sent to a client: the answer to `meshlens/devices`, and notifications of changes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MOST_COORDINATES = 4096
 
 
 def begin_probing(session: Session, options: Mapping[str, Any]) -> Probing:
-    """Returns the prober for the devices of a session.
+    """Returns the prober of a session's devices.
 
     Args:
         session: the session.
-        options: those of `initialize`: `trusted`, which holds if an editor does not say, and for no value but true;
-            `interpreter`, the Python that the editor names; `devicesDidChange`, whether it wants to be told.
+        options: the options of `initialize`: `trusted`, true if missing and false for any other value than true;
+            `interpreter`, the editor's Python; `devicesDidChange`, whether to send notifications.
     """
     said = options.get("interpreter")
     probing = Probing(
@@ -41,12 +41,12 @@ def begin_probing(session: Session, options: Mapping[str, Any]) -> Probing:
 
 
 def devices_shown(session: Session, root: Path, path: Path | None = None) -> dict[str, Any]:
-    """The devices of a project, or of one of its files, for a client.
+    """Returns the devices of a project or one of its files, for a client.
 
     Args:
         session: the session.
         root: the project.
-        path: the file, which may say itself what it is meant for.
+        path: the file, which may set its own target.
     """
     from meshlens.ide.hovering.device_words import status
 
@@ -66,11 +66,11 @@ def devices_shown(session: Session, root: Path, path: Path | None = None) -> dic
 
 
 def project_named(session: Session, params: Mapping[str, Any]) -> tuple[Path, Path | None]:
-    """The project and the file that a request names by `uri`; without one the first project that the client has open.
+    """Returns the project and the file that a request names by `uri`; by default the client's first project.
 
     Args:
         session: the session.
-        params: those of the request.
+        params: the parameters of the request.
     """
     uri = params.get("uri")
     document = session.documents.get(uri) if isinstance(uri, str) else None

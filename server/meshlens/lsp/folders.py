@@ -1,4 +1,4 @@
-"""A project of the editor: its configuration, its settings and its workspace."""
+"""An editor's project: its configuration, settings and workspace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from meshlens.settings import EDITOR_GROUPS, BadSetting, EditorSettings, Setting
 
 _GROUPS = tuple(group.replace("_", "-") for group in EDITOR_GROUPS)
 CLIENTS_OWN = frozenset({"enable", "path", "import-strategy", "trace", "show-notifications", "log-level"})
-"""Keys in an editor's section that are the extension's business."""
+"""Keys in an editor's section that only the extension uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Folder:
 
     Attributes:
         root: the folder.
-        configuration: what its configuration file says.
-        settings: that and what the editor sets.
-        jax: the version of JAX and how we know it.
+        configuration: the contents of its configuration file.
+        settings: the configuration with the editor's settings.
+        jax: the version of JAX and its origin.
         workspace: the files that are loaded.
-        revision: tells one state of the project from another.
+        revision: identifies a state of the project.
         small: whether the project is loaded whole; None before anything is loaded.
-        features: what the editor wants to be shown.
+        features: the features that the editor wants.
     """
 
     root: Path
@@ -45,7 +45,7 @@ class Folder:
     features: EditorSettings = field(default_factory=EditorSettings)
 
     def excludes(self, path: Path) -> bool:
-        """Returns whether the settings leave out a file."""
+        """Returns whether the settings exclude a file."""
         if not self.settings.exclude or not path.is_relative_to(self.root):
             return False
         home = Path(self.settings.folder) if self.settings.folder else self.root
@@ -53,7 +53,7 @@ class Folder:
 
 
 def root_for(path: Path, given: tuple[Path, ...]) -> Path:
-    """The folder of the project that a file belongs to.
+    """Returns the folder of the project that a file belongs to.
 
     Args:
         path: the file.
@@ -70,13 +70,13 @@ def root_for(path: Path, given: tuple[Path, ...]) -> Path:
 def open_folder(
     root: Path, editor: Mapping[str, Any], interpreter: str | None = None, *, trusted: bool = True
 ) -> tuple[Folder, tuple[str, ...]]:
-    """A project without files yet, and one line for each setting that is wrong.
+    """Returns a project without files, and one line for each invalid setting.
 
     Args:
         root: the folder.
-        editor: what the editor sets, by key; it goes before what the configuration file says.
-        interpreter: what the editor says is its Python.
-        trusted: whether its settings may name a Python; to look at a path can be too much, as on a share of Windows.
+        editor: the editor's settings by key, which override the configuration file.
+        interpreter: the editor's Python.
+        trusted: whether its settings may name a Python; even checking a path can be unsafe, as on a Windows share.
     """
     configuration = read_configuration(find_configuration(root), "")
     changes, errors = editor_settings(editor)
@@ -92,13 +92,13 @@ def open_folder(
 
 
 def jax_version_of(root: Path, settings: Settings, interpreter: str | None) -> JaxVersion:
-    """The version of JAX that a project is judged by; the Python of the editor tells it where none is set."""
+    """Returns the JAX version that a project is checked against; by default that of the editor's Python."""
     known = settings if settings.interpreter else replace(settings, interpreter=interpreter)
     return locate_jax_version(root, known) or default_jax_version()
 
 
 def editor_settings(editor: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns what the editor sets, as fields of the settings, and what is wrong with it; empty values set nothing."""
+    """Returns the editor's settings as fields, and the errors in them; empty values are ignored."""
     features = {entry.name for entry in fields(EditorSettings)}
     changes: dict[str, Any] = {}
     errors: list[str] = []
@@ -114,7 +114,7 @@ def editor_settings(editor: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[st
 
 
 def editor_features(editor: Mapping[str, Any]) -> EditorSettings:
-    """Returns what the editor wants to be shown; a value that makes no sense counts as not set."""
+    """Returns the features that the editor wants; invalid values are ignored."""
     changes: dict[str, Any] = {}
     names = {entry.name for entry in fields(EditorSettings)}
     for spelled, value in _flat(editor).items():
@@ -126,7 +126,7 @@ def editor_features(editor: Mapping[str, Any]) -> EditorSettings:
 
 
 def _flat(editor: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Settings by key, those of editors spelled as in files: `inlayHints.axes` is `inlay-hints-axes`."""
+    """Returns settings by key, with the editor's spelling converted: `inlayHints.axes` becomes `inlay-hints-axes`."""
     found: dict[str, Any] = {}
     for key, value in editor.items():
         spelled = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in key).replace(".", "-")

@@ -1,6 +1,7 @@
-"""Which files of a project are loaded: what is open, and what it imports.
+"""Decides which files of a project are loaded: open files and their imports.
 
-A small project is loaded whole, so that a caller in another file is seen; of a large one the index tells what matters.
+A small project is loaded completely, so that callers in other files are seen; for a large one, the index selects the
+files that matter.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from meshlens.project.notebooks.magics import without_magics
 from meshlens.project.settings.jax_folders import find_jax_folders
 
 SMALL = 200_000
-"""Bytes of Python up to which a project is loaded whole."""
+"""Maximum bytes of Python in a project that is loaded completely."""
 
 _MOST_FILES = 1000
 _NEAR = 200_000
 _LARGEST = 1_000_000
-"""Bytes from which a file is left out: nobody wrote it, and an edit of it would take a second."""
+"""Maximum bytes of a file; a larger one is generated, and an edit of it would take a second."""
 
 _MOST_UNNEEDED = 300_000
-"""Bytes of files that stay loaded although nothing that is open needs them any more."""
+"""Maximum bytes of files that stay loaded although no open file needs them any more."""
 
 _SLICE = 10
 _log = logging.getLogger("meshlens")
 
 
 def load(session: Session, path: Path) -> None:
-    """Puts an open file, and what is needed to understand it, into the workspace of its project."""
+    """Adds an open file, and the files needed to analyze it, to the workspace of its project."""
     folder = session.folder_of(path)
     if folder.excludes(path):
         return
@@ -63,7 +64,7 @@ def load(session: Session, path: Path) -> None:
 
 
 def with_jax_folders(folder: Folder, paths: Iterable[Path]) -> Folder:
-    """The project with what the folders of some files say of their version of JAX."""
+    """Returns the project with the JAX versions set by the folders of some files."""
     workspace = folder.workspace
     found = {*workspace.jax_folders, *find_jax_folders(paths, folder.root, folder.settings)}
     if len(found) == len(workspace.jax_folders):
@@ -72,7 +73,7 @@ def with_jax_folders(folder: Folder, paths: Iterable[Path]) -> Folder:
 
 
 def _all_if_few(folder: Folder) -> list[Path] | None:
-    """The files of a small project; None as soon as it is known to be large, so that nobody waits for a walk."""
+    """Returns the files of a small project; None once it is known to be large, so that nobody waits for the walk."""
     files: list[Path] = []
     size = 0
     for file in walk_files(folder.root, folder.settings.exclude):
@@ -84,7 +85,7 @@ def _all_if_few(folder: Folder) -> list[Path] | None:
 
 
 def unload(session: Session, path: Path) -> None:
-    """Takes a file that was closed back to what is on the disk, or out of the workspace if it is not there."""
+    """Replaces a closed file by the one on disk, or removes it from the workspace if there is none."""
     folder = session.folder_of(path)
     session.forget_positions(path)
     if str(path) not in folder.workspace.files:
@@ -101,12 +102,12 @@ def unload(session: Session, path: Path) -> None:
 
 
 def unneeded(session: Session, folder: Folder, near: set[Path]) -> list[Path]:
-    """Returns the loaded files of a large project that matter to nothing that is open, once they are many.
+    """Returns the loaded files of a large project that no open file needs, once there are many.
 
     Args:
         session: what is open.
         folder: the project.
-        near: the files that the neighbourhoods of what is open read.
+        near: the files that the neighbourhoods of open files read.
     """
     loaded = folder.workspace.files
     rest = [file for file in loaded.values() if file.path not in near and not session.is_open(file.path)]
@@ -121,7 +122,7 @@ def unneeded(session: Session, folder: Folder, near: set[Path]) -> list[Path]:
 
 
 def raw_of(session: Session, path: Path) -> bytes | None:
-    """The bytes of a file as the editor has it, or as they are on the disk."""
+    """Returns the bytes of a file as the editor has it, or as on disk."""
     texts = list(session.texts(path))
     if not texts:
         return None if is_nowhere(path) else _bytes(path)
@@ -133,7 +134,7 @@ def raw_of(session: Session, path: Path) -> bytes | None:
 
 
 def is_too_large(session: Session, path: Path) -> bool:
-    """Returns whether an open text is so large that it is left alone."""
+    """Returns whether an open text is too large to analyze."""
     if sum(len(document.text) for document in session.texts(path)) <= _LARGEST:
         return False
     session.warn_once(f"left out {path}: larger than {_LARGEST:,} bytes")
@@ -141,7 +142,7 @@ def is_too_large(session: Session, path: Path) -> bool:
 
 
 def source_of(path: Path, text: bytes) -> bytes:
-    """An open text as its file would hold it.
+    """Returns an open text as its file would contain it.
 
     JupyterLab sends all cells of a notebook as one text, under the notebook's name or one made from it.
     """
@@ -153,7 +154,7 @@ def source_of(path: Path, text: bytes) -> bytes:
 
 
 def imports_of(session: Session, folder: Folder, path: Path, raw: bytes) -> list[Path]:
-    """The files that a file imports: in a small project all of them, in a large one the next few."""
+    """Returns the files that a file imports: all of them in a small project, the nearest few in a large one."""
 
     def text_of(file: Path) -> bytes | Unread:
         if file == path:
@@ -177,12 +178,12 @@ def imports_of(session: Session, folder: Folder, path: Path, raw: bytes) -> list
 async def load_facts(
     session: Session, root: Path, paths: Collection[Path]
 ) -> AsyncIterator[tuple[dict[Path, bytes], dict[Path, FileFacts]]]:
-    """Files of a large project with their facts from the cache, a few at a time, so that typing is not kept waiting.
+    """Yields files of a large project with cached facts, a few at a time, so that typing is not delayed.
 
     Args:
-        session: what is open is left out.
+        session: the session; its open files are skipped.
         root: the project.
-        paths: the files that are wanted.
+        paths: the files to load.
     """
     place = cache_of(root)
     cache = FactsCache(place) if place is not None else None

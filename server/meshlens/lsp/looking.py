@@ -1,4 +1,4 @@
-"""Looks for what others have written to the disk, for clients that cannot be asked to watch files: Neovim on Linux."""
+"""Detects file changes by other programs, for clients that cannot watch files, such as Neovim on Linux."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from meshlens.lsp.texts.documents import is_nowhere, uri_of
 from meshlens.project.settings.configuration import OWN_FILE, SHARED_FILE
 
 SECONDS = 2.0
-"""How long after something has come from the client."""
+"""Delay after a message from the client."""
 
 _CREATED, _CHANGED = 1, 2
 _Stamp = tuple[int, int] | None
 
 
 class Looking:
-    """Compares the times and sizes of the files that matter with those of the last time, while the client is busy."""
+    """Compares the times and sizes of relevant files with the last ones, while the client is active."""
 
     def __init__(self, session: Session, loop: asyncio.AbstractEventLoop) -> None:
         self._session, self._loop = session, loop
@@ -40,7 +40,7 @@ class Looking:
             did_change_watched_files(self._session, {"changes": changes})
 
     def _stamps(self, known: dict[Path, _Stamp]) -> dict[Path, _Stamp]:
-        """The files that are loaded and not open, and the configuration, which may come to be."""
+        """Returns the loaded files that are not open, and the configuration files, which may be created."""
         found: dict[Path, _Stamp] = {}
         for root, folder in self._session.folders.items():
             if is_nowhere(root):
@@ -48,7 +48,7 @@ class Looking:
             for path in (root / OWN_FILE, root / SHARED_FILE):
                 found[path] = _stamp(path)
                 if path not in known and folder.configuration.path is None:
-                    # It was not there when the project was opened.
+                    # It did not exist when the project was opened.
                     known[path] = None
             for name in folder.workspace.files:
                 path = Path(name)

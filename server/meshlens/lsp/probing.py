@@ -1,6 +1,6 @@
-"""Which devices there are: asks the Python of each project, aside, one question at a time, and tells who wants to know.
+"""Device detection: queries the Python of each project in the background, one query at a time, and notifies.
 
-For a workspace that is not trusted no program is started; the names of packages' metadata are read instead.
+In an untrusted workspace no program is started; the names of package metadata are read instead.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     from meshlens.devices.interpreters import Interpreter
 
 PAUSE = 1.0
-"""Seconds from the opening of a project until its Python is asked, so that what is typed first goes first."""
+"""Seconds from opening a project until its Python is queried, so that the first edits are not delayed."""
 
 END_SECONDS = 3.0
-"""How long the server waits at its end for a Python that is being asked to be gone."""
+"""Seconds that the server waits at exit for a running query to end."""
 
 SWITCH = "MESHLENS_DETECT_DEVICES"
-"""The variable that is 0 where no Python is to be asked, as in tests."""
+"""The variable that is 0 to disable queries, as in tests."""
 
 NO_PYTHON = 'found no Python for this folder; set "interpreter" to the one that has JAX'
 NOT_TRUSTED = "the workspace is not trusted, so MeshLens does not ask its Python for devices; trust it to see them"
 
 LOOK_SECONDS = 1.5
-"""How often the server looks for environments that were made or changed after a project was opened."""
+"""Seconds between checks for environments created or changed after a project was opened."""
 
 
 @dataclass(slots=True)
 class _Run:
-    """A Python that is being asked.
+    """A running query.
 
     Attributes:
-        by_user: whether a user wants to know.
-        stop: set when nobody waits any more.
-        ended: set when it is gone.
-        task: gives the report.
+        by_user: whether a user requested it.
+        stop: set when nobody waits for it any more.
+        ended: set when its process is gone.
+        task: returns the report.
     """
 
     by_user: bool
@@ -60,12 +60,12 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """The environments of a project at the last look.
+    """The environments of a project at the last check.
 
     Attributes:
-        places: what changes when an environment is made or a package is installed.
-        now: when they changed last.
-        asked: the same, when the Python of the project was chosen.
+        places: the paths that change when an environment is created or a package is installed.
+        now: the times of their last change.
+        asked: the same when the Python of the project was chosen.
     """
 
     places: tuple[Path, ...]
@@ -78,7 +78,7 @@ class Probing:
 
     Attributes:
         trusted: whether the workspace is trusted.
-        announce: tells the client that the devices of some projects are others now.
+        announce: tells the client that the devices of some projects changed.
     """
 
     def __init__(self, session: Session, *, trusted: bool, interpreter: str | None) -> None:
@@ -97,14 +97,14 @@ class Probing:
 
     @property
     def untrusted(self) -> tuple[Path, ...]:
-        """The folders that nothing may be run from, with what encloses them; empty in a trusted workspace."""
+        """Returns the folders from which nothing may be run, with their parents; empty in a trusted workspace."""
         if self.trusted:
             return ()
         opened = (document.path.parent for document in self._session.documents.values())
         return enclosing((*self._session.given, *self._session.folders, *opened)) or (Path("/"),)
 
     def want(self, root: Path) -> None:
-        """Has the Python of a project asked in a while: whenever it is opened, as what is kept on disk may hold."""
+        """Schedules a query of a project's Python; runs at every opening, since cached results may be current."""
         if root in self._waiting or not self._may_ask(root):
             return
         loop = asyncio.get_running_loop()
@@ -113,7 +113,7 @@ class Probing:
             self._looking = loop.call_later(LOOK_SECONDS, self._look)
 
     def known(self, folder: Folder) -> Folder:
-        """A project with what is known of its devices."""
+        """Returns a project with its known devices."""
         report = self.report_of(folder.root)
         target = target_of(folder.settings.devices, report)
         if report is folder.workspace.detected and target == folder.workspace.devices:
@@ -121,17 +121,17 @@ class Probing:
         return replace(folder, workspace=folder.workspace.with_devices(target, report))
 
     def report_of(self, root: Path) -> Report | None:
-        """Returns what the Python of a project said."""
+        """Returns the report of a project's Python."""
         chosen = self._chosen.get(root)
         return self._reports.get(chosen.path) if chosen is not None else None
 
     def interpreter_of(self, root: Path) -> str | None:
-        """The Python of a project, None while none was looked for or none was found."""
+        """Returns the Python of a project; None if it was not searched for or not found."""
         chosen = self._chosen.get(root)
         return chosen.path if chosen is not None else None
 
     async def python_of(self, root: Path) -> str | None:
-        """Returns the Python of a project, looked for if nobody has yet; starts no program."""
+        """Returns the Python of a project, searching for it if necessary; starts no program."""
         if root not in self._chosen:
             untrusted = self.untrusted
             chosen, places = await asyncio.to_thread(self._choose, root, untrusted)
@@ -141,11 +141,11 @@ class Probing:
         return self.interpreter_of(root)
 
     def said_of(self, root: Path) -> str | None:
-        """Returns what the editor says is the Python of a project."""
+        """Returns the editor's Python for a project."""
         return self._said.get(root, self._said[None])
 
     def failure_of(self, root: Path) -> str | None:
-        """Returns why the devices of a project are not known, and what to do; None if nothing is wrong."""
+        """Returns why the devices of a project are unknown, and the remedy; None if nothing is wrong."""
         if not self.trusted:
             return NOT_TRUSTED
         report = self.report_of(root)
@@ -154,23 +154,23 @@ class Probing:
         return NO_PYTHON if root in self._chosen and self._chosen[root] is None else None
 
     async def refresh(self, root: Path) -> None:
-        """Asks the Python of a project again, because a user wants it: a TPU may be started too."""
+        """Queries the Python of a project again at a user's request, even if that starts a TPU."""
         if self._may_ask(root):
             await self._ask(root, by_user=True)
 
     def tell_interpreter(self, scope: Path | None, interpreter: str | None) -> None:
-        """Takes what the editor says of the Python of a folder, or of all."""
+        """Stores the editor's Python for a folder, or for all."""
         self._said[scope] = interpreter
         self._again()
 
     def trust(self) -> None:
-        """From now on the workspace is trusted."""
+        """Marks the workspace as trusted from now on."""
         if not self.trusted:
             self.trusted = True
             self._again()
 
     def stop(self) -> None:
-        """Ends what is being asked, and waits until it is gone."""
+        """Ends the running queries and waits until they are gone."""
         for timer in (*self._waiting.values(), *filter(None, (self._looking,))):
             timer.cancel()
         runs = list(self._runs.values())
@@ -192,7 +192,7 @@ class Probing:
         return os.environ.get(SWITCH) != "0" and (folder is None or folder.features.detect_devices)
 
     def _look(self) -> None:
-        """Asks again where an environment was made or a package installed, once that has come to rest."""
+        """Queries again if an environment was created or a package installed, once changes stop."""
         self._looking = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
         for root, seen in list(self._seen.items()):
             now = _times(seen.places)
@@ -238,7 +238,7 @@ class Probing:
         self._seen[root] = _Seen(places, now, now)
 
     def _choose(self, root: Path, untrusted: tuple[Path, ...]) -> tuple[Interpreter | None, tuple[Path, ...]]:
-        """Returns the Python of a project, and the places that tell when that may be another one."""
+        """Returns the Python of a project, and the paths whose changes may affect that choice."""
         folder = self._session.folders.get(root)
         settings = folder.settings if folder is not None else None
         from meshlens.devices.interpreters import Wishes, choose_interpreter, places_of
@@ -254,13 +254,13 @@ class Probing:
     async def _answered(
         self, python: str, ask: Callable[[_Run], Report | None], *, is_kept: bool, by_user: bool
     ) -> Report | None:
-        """One Python is asked one thing at a time: who comes meanwhile gets the same answer."""
+        """Returns the report of a Python; concurrent requests share one query."""
         known = self._reports.get(python)
         if not by_user and known is not None and known.failure is None and not is_kept:
             return known
         run = self._runs.get(python)
         if run is not None and run.task is not None and by_user and not run.by_user:
-            # It was not allowed all that a user is.
+            # The running query lacked permissions that a user's request has.
             await asyncio.wait((run.task,))
             run = self._runs.get(python)
         if run is None or run.stop.is_set():
@@ -283,7 +283,7 @@ class Probing:
         return report
 
     def _put(self, roots: list[Path]) -> None:
-        """Puts what was found into the projects, and has what it changes looked at again."""
+        """Stores the reports in the projects, and refreshes whatever they change."""
         session = self._session
         told = {root: (self.interpreter_of(root), self.report_of(root)) for root in roots}
         if all(self._told.get(root) == one for root, one in told.items()):
@@ -303,7 +303,7 @@ class Probing:
 
 
 def _times(places: tuple[Path, ...]) -> tuple[int, ...]:
-    """Returns when these files and folders changed; 0 for one that is not there."""
+    """Returns when these files and folders changed; 0 for a missing one."""
     found = []
     for place in places:
         try:
@@ -314,7 +314,7 @@ def _times(places: tuple[Path, ...]) -> tuple[int, ...]:
 
 
 def _check_again(session: Session, root: Path) -> None:
-    """Has a project looked at again that is meant for other devices now."""
+    """Checks a project again after its target devices changed."""
     if session.folders[root].small is False:
         session.indexing.leave(root)
         session.indexing.want(root)
@@ -325,14 +325,14 @@ def _check_again(session: Session, root: Path) -> None:
 
 
 def _cache_of(root: Path) -> Cache | None:
-    """Returns where reports are kept: for a project, but not for a few loose files."""
+    """Returns the cache for reports of a project; None for loose files."""
     return cache_of(root) if is_project(root) else None
 
 
 def _report(
     python: str, untrusted: tuple[Path, ...], cache: Cache | None, run: _Run, *, by_user: bool
 ) -> Report | None:
-    """Asks, in a thread; whatever goes wrong is in the report, or None where nobody waits any more."""
+    """Runs a query in a thread; errors are in the report, or None if nobody waits any more."""
     from meshlens.devices.reports import new_report, report_of
     from meshlens.devices.runner import ProbeStopped, Question
 

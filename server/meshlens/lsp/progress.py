@@ -1,4 +1,4 @@
-"""Tells the client that something takes a while, where it shows such a thing."""
+"""Reports the progress of slow work to clients that show it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _NUMBERS = count(1)
 
 @contextmanager
 def reporting(session: Session, token: object, title: str) -> Iterator[Callable[[str], None]]:
-    """Shows progress under a token that the client gave with its request; says nothing where it gave none.
+    """Reports progress under the token of a client's request; does nothing without one.
 
     Args:
-        session: who to tell.
-        token: the client's.
-        title: what is being done.
+        session: the session.
+        token: the client's token.
+        title: a description of the work.
     """
     if token is None:
         yield lambda text: None
@@ -37,14 +37,14 @@ def reporting(session: Session, token: object, title: str) -> Iterator[Callable[
 
 @asynccontextmanager
 async def working(session: Session, title: str) -> AsyncIterator[Callable[[str], None]]:
-    """Shows progress while its body runs, and cancels the body when the person at the editor says so.
+    """Reports progress while its body runs, and cancels the body if the user cancels.
 
     Args:
-        session: who to tell.
-        title: what is being done.
+        session: the session.
+        title: a description of the work.
 
     Yields:
-        A function that says how far it has come.
+        A function that reports the progress.
     """
     if not session.client.progresses:
         yield lambda text: None
@@ -52,7 +52,7 @@ async def working(session: Session, title: str) -> AsyncIterator[Callable[[str],
     token = f"meshlens-progress-{next(_NUMBERS)}"
     try:
         await session.ask("window/workDoneProgress/create", {"token": token})
-    except Exception:  # a client that will not show it
+    except Exception:  # The client refuses to show it.
         yield lambda text: None
         return
 

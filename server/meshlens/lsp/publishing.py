@@ -1,4 +1,4 @@
-"""When findings are computed and sent: behind everything that has arrived, never for a text that is not the newest."""
+"""Schedules when findings are computed and sent: after all received messages, only for the newest text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import diagnostics
 
 LATER = 0.15
-"""Seconds without a keystroke until the other open files of a project are checked again."""
+"""Seconds without a keystroke before the other open files of a project are checked again."""
 
 
 class Publisher:
-    """Sends findings to clients that wait for them, and asks the others to pull."""
+    """Sends findings to clients that receive them, and asks the others to pull."""
 
     def __init__(self, session: Session, loop: asyncio.AbstractEventLoop) -> None:
         self._session, self._loop = session, loop
@@ -24,7 +24,7 @@ class Publisher:
         self._sent: dict[str, tuple[int | None, list[dict[str, Any]]]] = {}
 
     def schedule(self) -> None:
-        """Has the findings of what changed sent once the loop is free."""
+        """Schedules sending the findings of changed files for when the loop is free."""
         if self._soon is None:
             self._soon = self._loop.call_soon(self._now)
 
@@ -35,17 +35,17 @@ class Publisher:
             self._now()
 
     def pull_again(self) -> None:
-        """Has a client that pulls do so soon."""
+        """Asks a client that pulls diagnostics to pull soon."""
         if self._session.client.pulls and self._again is None:
             self._again = self._loop.call_later(LATER, self._ask_to_pull)
 
     def _now(self) -> None:
-        """Sends the findings of the file that changed; the others can wait until the typing stops."""
+        """Sends the findings of the changed file; the others wait until typing stops."""
         self._soon = None
         session = self._session
         if not session.dirty:
             return
-        # A client that pulls may have asked for the text that is typed in already.
+        # A client that pulls may already have requested the findings of the current text.
         first = session.typed if session.client.pulls else next(iter(session.dirty))
         session.typed = None
         if first is not None:
@@ -70,7 +70,7 @@ class Publisher:
         session.dirty.pop(path)
         self._send(path)
         if session.dirty:
-            # One file at a time, so that a keystroke is never behind more than one.
+            # One file at a time, so that a keystroke never waits for more than one.
             self._rest = self._loop.call_later(0, self._others)
 
     def _ask_to_pull(self) -> None:
@@ -92,6 +92,6 @@ class Publisher:
             self._session.notify("textDocument/publishDiagnostics", made)
 
     def clear(self, uri: str) -> None:
-        """Takes back what was sent for a text that is closed."""
+        """Clears the findings sent for a text that is closed."""
         if self._sent.pop(uri, None) is not None:
             self._session.notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": []})

@@ -1,7 +1,7 @@
-"""A plugin of python-lsp-server, so that people who use it, as in Spyder, keep their server and get our findings.
+"""A plugin for python-lsp-server, so that its users, for example in Spyder, keep their server and get our findings.
 
-The server loads this by its entry point and calls hooks with its own documents, some of them in a thread.  Names and
-modules are its business and jedi's; we answer for JAX's maps, and for axis names in strings.
+The server loads it by entry point and calls hooks with its own documents, some of them in a thread. The server and jedi
+handle names and modules; we handle JAX's maps, and axis names in strings.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def _hook(function: _F) -> _F:
 
 
 def _first(function: _F) -> _F:
-    """A hook of which the server takes the first answer: ours goes before jedi's, which is never None."""
+    """Marks a hook of which the server takes the first answer: ours before jedi's, which is never None."""
     marked: _F = hookimpl(function, tryfirst=True)
     return marked
 
 
 class Plugin:
-    """The plugin that the server registers: one session for each of its workspaces."""
+    """The plugin that the server registers, with one session per workspace."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
@@ -54,7 +54,7 @@ class Plugin:
 
     @_hook
     def pylsp_settings(self) -> dict[str, Any]:
-        """Switched on until the user says otherwise."""
+        """Enables the plugin by default."""
         return {"plugins": {NAME: {"enabled": True}}}
 
     @_hook
@@ -68,29 +68,29 @@ class Plugin:
 
     @_hook
     def pylsp_lint(self, config: Any, workspace: Any, document: Any) -> list[dict[str, Any]]:
-        """The findings."""
+        """Returns the findings of a document."""
         with self._lock:
             session = self._at(config, workspace, document)
             known = session.documents[document.uri]
             found = diagnostics(session, known)
             if is_nowhere(known.path):
-                # A notebook is linted as a text that has another name each time.
+                # A notebook is linted as a text with a different name each time.
                 did_close(session, {"textDocument": {"uri": document.uri}})
             return found
 
     @_first
     def pylsp_hover(self, config: Any, workspace: Any, document: Any, position: Any) -> Any:
-        """About maps, meshes, specs and axes; None hands over to the next plugin."""
+        """Returns hovers of maps, meshes, specs and axes; None for the next plugin."""
         return self._answer(hover, config, workspace, document, position)
 
     @_first
     def pylsp_signature_help(self, config: Any, workspace: Any, document: Any, position: Any) -> Any:
-        """The parameters of mapped functions, which others cannot see."""
+        """Returns the parameters of mapped functions, which other plugins cannot determine."""
         return self._answer(signature_help, config, workspace, document, position)
 
     @_hook
     def pylsp_completions(self, config: Any, workspace: Any, document: Any, position: Any) -> list[dict[str, Any]]:
-        """Axis names, skeletons and snippets."""
+        """Returns axis names, skeletons and snippets."""
         found = self._answer(completion, config, workspace, document, position)
         return found["items"] if found else []
 
@@ -98,7 +98,7 @@ class Plugin:
     def pylsp_code_actions(
         self, config: Any, workspace: Any, document: Any, range: Any, context: Any
     ) -> list[dict[str, Any]]:
-        """Fixes."""
+        """Returns the fixes in a range."""
         with self._lock:
             session = self._at(config, workspace, document)
             params = {"textDocument": {"uri": document.uri}, "range": range, "context": context}
@@ -106,14 +106,14 @@ class Plugin:
 
     @_hook
     def pylsp_definitions(self, config: Any, workspace: Any, document: Any, position: Any) -> list[dict[str, Any]]:
-        """Returns what binds the axis name in a string."""
+        """Returns the binders of the axis name in a string."""
         return self._in_string(definition, config, workspace, document, position) or []
 
     @_hook
     def pylsp_references(
         self, config: Any, workspace: Any, document: Any, position: Any, exclude_declaration: bool
     ) -> list[dict[str, Any]]:
-        """Returns where the axis name in a string is used."""
+        """Returns the uses of the axis name in a string."""
         context = {"includeDeclaration": not exclude_declaration}
         return self._in_string(references, config, workspace, document, position, context=context) or []
 
@@ -121,12 +121,12 @@ class Plugin:
     def pylsp_document_highlight(
         self, config: Any, workspace: Any, document: Any, position: Any
     ) -> list[dict[str, Any]]:
-        """The same in one file."""
+        """Returns the places of the axis name in this file."""
         return self._in_string(document_highlight, config, workspace, document, position) or []
 
     @_first
     def pylsp_rename(self, config: Any, workspace: Any, document: Any, position: Any, new_name: str) -> Any:
-        """Another name for the axis in a string; None hands over to the next plugin."""
+        """Returns edits that rename the axis in a string; None for the next plugin."""
         return self._in_string(rename, config, workspace, document, position, newName=new_name)
 
     def _answer(self, handler: Any, config: Any, workspace: Any, document: Any, position: Any, **more: Any) -> Any:
@@ -140,7 +140,7 @@ class Plugin:
             params = {"textDocument": {"uri": document.uri}, "position": position, **more}
             here = session.at(params)
             if here is None or session.folder_of(here[0].path).small is False:
-                # Of a large project only a part is loaded here, and references of a part would be wrong.
+                # Only part of a large project is loaded here, and incomplete references would be wrong.
                 return None
             sites = sites_at(here[1], here[2])
             if not sites or not here[1].text(sites[0]).endswith(('"', "'")):
@@ -148,7 +148,7 @@ class Plugin:
             return _done(handler(session, params))
 
     def _at(self, config: Any, workspace: Any, document: Any) -> Session:
-        """The session of a workspace, with a document as the server has it now."""
+        """Returns the session of a workspace, with a document as the server has it now."""
         session = self._sessions.get(workspace.root_uri)
         if session is None:
             session = self._sessions[workspace.root_uri] = _session(config, workspace)
@@ -184,7 +184,7 @@ def _never_asks(method: str, params: Any) -> Any:
 
 
 def _done(answer: Any) -> Any:
-    """An answer; one that could have come from another process is here at once, because all is loaded."""
+    """Returns an answer; it is available immediately because everything is loaded."""
     if not isinstance(answer, Coroutine):
         return answer
     try:

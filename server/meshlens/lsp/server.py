@@ -117,7 +117,7 @@ DOES_NOT_CONCERN_CAPABILITIES = (
 
 
 def make_server() -> LanguageServer:
-    """A server that waits for `initialize`."""
+    """Returns a server that waits for `initialize`."""
     Protocol.handlers = HANDLERS
     server = LanguageServer(NAME, meshlens.__version__, notebook_document_sync=NOTEBOOKS, protocol_cls=Protocol)
     for method in HANDLERS:
@@ -131,15 +131,15 @@ def make_server() -> LanguageServer:
 
 
 def _never_called(params: object) -> None:
-    """Stands for a handler in pygls' table, from which it works out the capabilities."""
+    """Placeholder for a handler in pygls' table, from which it derives the capabilities."""
 
 
 def _initialize(server: LanguageServer, params: types.InitializeParams) -> None:
-    """Notes what the client can; everything that is slow waits until it has got its answer."""
+    """Stores the client's capabilities; slow work waits until the client has its answer."""
     plain = server.protocol._converter.unstructure(params)
     options = plain.get("initializationOptions")
     if isinstance(options, Mapping) and options.get("axisColors") is True:
-        # It colors axis names itself, and leaves the tokens to another server.
+        # This client colors axis names itself, and leaves semantic tokens to another server.
         server.protocol.fm.features.pop("textDocument/semanticTokens/full", None)
 
     def begin(protocol: Protocol) -> Any:
@@ -159,7 +159,7 @@ async def _on_initialized(server: LanguageServer, params: object) -> None:
 
 
 def serve_stdio() -> int:
-    """Runs the server on stdin and stdout until the client goes; gives the exit code."""
+    """Runs the server on stdin and stdout until the client exits; returns the exit code."""
     writer = claim_stdout()
     server = make_server()
     server.protocol.set_writer(writer)
@@ -175,7 +175,7 @@ def serve_stdio() -> int:
 
 
 def _leave(server: LanguageServer, code: int) -> None:
-    """Ends at once: to wait for what still runs could take longer than anybody waits for a server."""
+    """Exits immediately, because waiting for running work could take longer than clients wait."""
     protocol: Any = server.protocol
     protocol.end()
     logging.shutdown()
@@ -196,7 +196,7 @@ async def _on_stdin(server: LanguageServer, writer: PipeWriter) -> None:
 
 
 async def _end_with_parent(server: LanguageServer) -> None:
-    """Ends the process when the client's process is gone, even if something else holds our stdin open."""
+    """Ends the process when the client's process is gone, even if another process holds our stdin open."""
     while True:
         await asyncio.sleep(PARENT_SECONDS)
         parent = server.process_id
@@ -216,7 +216,7 @@ def _lives(process: int) -> bool:
 
 
 def serve_tcp(port: int) -> int:
-    """Runs the server on a port of this machine's loopback for one client; gives the exit code."""
+    """Runs the server on a loopback port for one client; returns the exit code."""
     server = make_server()
     with suppress(KeyboardInterrupt):
         asyncio.new_event_loop().run_until_complete(_on_port(server, port))
@@ -225,10 +225,10 @@ def serve_tcp(port: int) -> int:
 
 
 async def _on_port(server: LanguageServer, port: int) -> None:
-    """Serves the first client that speaks the protocol.
+    """Serves the first client that uses the protocol.
 
-    A page in a browser can write to ports of this machine, and its body would be read as a message of the protocol if
-    its headers were passed over; so whoever does not begin as the protocol does is not listened to.
+    A web page in a browser can write to ports of this machine, and its body could be read as a message if its headers
+    were ignored; so connections that do not begin with the protocol are rejected.
     """
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     clients: list[asyncio.StreamWriter] = []

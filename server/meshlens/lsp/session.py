@@ -1,7 +1,7 @@
-"""All that changes while the server runs: what is open, what is loaded, what the client wants.
+"""The mutable state of the server: open texts, loaded files, the client's wishes.
 
-A workspace is never changed; a session swaps its folders' workspaces for newer ones.  So whoever took a view keeps a
-consistent one, without locks.
+Workspaces are immutable; a session replaces its folders' workspaces by newer ones. So every view stays consistent
+without locks.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ Ask = Callable[[str, Any], "asyncio.Future[Any]"]
 
 @dataclass(slots=True)
 class Session:
-    """The one mutable object of the server.
+    """The mutable state of one client's session.
 
     Attributes:
         notify: sends a notification.
         ask: sends a request.
-        client: what the client can.
+        client: the client's abilities.
         given: the folders that the client has open.
-        options: what the editor set when it began.
-        editor: what the editor sets, by folder; None for what holds everywhere.
-        folders: the projects that are loaded, by their root.
+        options: the editor's settings at the start.
+        editor: the editor's settings by folder; None for the global ones.
+        folders: the loaded projects, by their root.
         documents: the open texts by URI.
         notebooks: the open notebooks by URI.
-        dirty: the files whose findings have to be sent again.
-        typed: the file that changed last, until that has been seen to.
-        schedule: has findings sent when the loop is free.
-        pull_again: asks a client that pulls to do so, as something else than its own edit changed findings.
-        clear: takes back what was sent for a text.
+        dirty: the files whose findings must be sent again.
+        typed: the file that changed last, until it is processed.
+        schedule: schedules sending findings for when the loop is free.
+        pull_again: asks a client that pulls to do so, because something other than its own edit changed findings.
+        clear: clears the findings sent for a text.
         indexing: the large projects.
-        probing: what is known of devices.
-        traces: what was traced; None until somebody asks for a trace.
-        cancellable: what runs, by its progress token.
-        whole_findings: what was found in whole projects, and in which state of them.
+        probing: the known devices.
+        traces: the traces; None until the first request.
+        cancellable: running work by its progress token.
+        whole_findings: the findings of whole projects, and the state they belong to.
         foreign: the open texts that are not Python, by URI.
-        last_whole: for the files typed in last the workspace in which each last had no syntax error.
+        last_whole: for recently edited files, the last workspace in which each had no syntax error.
     """
 
     notify: Send
@@ -91,11 +91,11 @@ class Session:
 
     @property
     def trusted(self) -> bool:
-        """Returns whether what lies in the workspace may be run."""
+        """Returns whether programs in the workspace may be run."""
         return self.probing is None or bool(self.probing.trusted)
 
     def folder_of(self, path: Path) -> Folder:
-        """The project of a file, opened when it is first asked for."""
+        """Returns the project of a file, opening it on first use."""
         root = self._roots.get(path)
         if root is None:
             root = self._roots[path] = root_for(path, self.given)
@@ -117,7 +117,7 @@ class Session:
         return folder
 
     def editor_settings(self, root: Path) -> Mapping[str, Any]:
-        """Returns the editor's settings for a project: for everything, the folder above it, the folder itself."""
+        """Returns the editor's settings for a project: global ones, those of parent folders, its own."""
         merged: dict[str, Any] = dict(self.editor.get(None, {}))
         for folder in sorted((key for key in self.editor if key is not None), key=lambda key: len(key.parts)):
             if root.is_relative_to(folder):
@@ -125,11 +125,11 @@ class Session:
         return merged
 
     def editor_features(self, path: Path) -> EditorSettings:
-        """Returns what the editor wants to be shown of a file."""
+        """Returns the features that the editor wants in a file."""
         return self.folder_of(path).features
 
     def reopen(self, roots: Mapping[Path, None] | None = None) -> None:
-        """Forgets projects, all of them or those below these roots, and loads what is open again."""
+        """Forgets all projects or those below some roots, and reloads the open texts."""
         if self.indexing is not None:
             self.indexing.forget()
         stale = [root for root in self.folders if roots is None or root in roots]
@@ -141,7 +141,7 @@ class Session:
         self.refresh_shown()
 
     def judge_again(self) -> None:
-        """Loads the projects again whose Python has another version of JAX now."""
+        """Reloads the projects whose Python now has another version of JAX."""
         stale: dict[Path, None] = {}
         for root, folder in self.folders.items():
             said = self.probing.said_of(root) if self.probing is not None else None
@@ -151,19 +151,19 @@ class Session:
             self.reopen(stale)
 
     def refresh_shown(self) -> None:
-        """Has the client ask again for what it shows between the lines."""
+        """Asks the client to refresh hints and lenses."""
         if self.client.refreshes_hints:
             self.ask("workspace/inlayHint/refresh", None)
         if self.client.refreshes_lenses:
             self.ask("workspace/codeLens/refresh", None)
 
     def want_index(self, root: Path) -> None:
-        """Has a large project read by the process beside the server."""
+        """Makes the helper process read a large project."""
         if self.indexing is not None:
             self.indexing.want(root)
 
     def load_open(self) -> None:
-        """Puts every open text into the workspace of its project."""
+        """Adds every open text to the workspace of its project."""
         from meshlens.lsp.loading import load
 
         paths = dict.fromkeys(document.path for document in self.documents.values())
@@ -173,25 +173,25 @@ class Session:
         self.pull_again()
 
     def leave(self, root: Path) -> None:
-        """Forgets a project of which nothing is open any more, unless its folder is."""
+        """Forgets a project without open texts, unless its folder is open."""
         if root in self.given or any(self.folder_of(one.path).root == root for one in self.documents.values()):
             return
         if self.folders.pop(root, None) is not None:
-            # What the interpreter makes is full of circles, and the collector runs rarely.
+            # The interpreter's values contain many cycles, and the collector runs rarely.
             gc.collect()
         self._roots = {path: of for path, of in self._roots.items() if of != root}
         if self.indexing is not None:
             self.indexing.leave(root)
 
     def touch(self, path: Path) -> None:
-        """Notes that findings of a file, and with it of the other open files of its project, may be others now."""
+        """Notes that findings of a file, and of the other open files of its project, may have changed."""
         self.dirty.pop(path, None)
         self.dirty = {path: None, **self.dirty}
         self.typed = path
         self.touch_others(path)
 
     def touch_others(self, path: Path) -> None:
-        """Notes that findings of the other open files of a project may be others now."""
+        """Notes that findings of the other open files of a project may have changed."""
         root = self.folder_of(path).root
         for document in self.documents.values():
             if document.path not in self.dirty and self.folder_of(document.path).root == root:
@@ -199,16 +199,16 @@ class Session:
         self.schedule()
 
     def put(self, folder: Folder) -> None:
-        """Swaps a project for its newer state."""
+        """Replaces a project by its newer state."""
         self._revision += 1
         self.folders[folder.root] = replace(folder, revision=self._revision)
 
     def note_whole(self, path: Path) -> None:
-        """Keeps the workspace of a file that can be read from beginning to end, for when it cannot."""
+        """Keeps the workspace in which a file has no errors, for when it has some."""
         workspace = self.folder_of(path).workspace
         file = workspace.files.get(str(path))
         if file is not None and not file.facts.broken:
-            # Each holds all that was worked out at its time, so two are enough.
+            # Each holds all results of its time, so two are enough.
             others = [one for one in self.last_whole.items() if one[0] != path]
             self.last_whole = dict([*others[-1:], (path, workspace)])
 
@@ -219,7 +219,7 @@ class Session:
             self._plain[document.path] = document.uri
 
     def remove(self, uri: str) -> Document | None:
-        """Forgets an open text."""
+        """Removes an open text and returns it."""
         document = self.documents.pop(uri, None)
         if document is not None and self._plain.get(document.path) == uri:
             del self._plain[document.path]
@@ -230,7 +230,7 @@ class Session:
         return path in self._plain or any(book.path == path for book in self.notebooks.values())
 
     def at(self, params: Mapping[str, Any]) -> tuple[Document, FileView, int] | None:
-        """Returns the text, the view and the byte offset of a request; None for a text that is not ours."""
+        """Returns the text, view and byte offset of a request; None for a text that is not ours."""
         document = self.documents.get(params["textDocument"]["uri"])
         view = self.view(document.path) if document is not None else None
         if document is None or view is None:
@@ -240,12 +240,12 @@ class Session:
         return document, view, document.base + at
 
     def range_in(self, document: Document, span: Span) -> dict[str, Any]:
-        """A span of a file as a range of one of its open texts."""
+        """Returns a span of a file as a range in one of its open texts."""
         at = Span(span.start - document.base, span.end - document.base)
         return ranged(document.lines, at, self.client.encoding)
 
     def view(self, path: Path) -> FileView | None:
-        """Returns what is known of a file; None for a file that is left out or not there."""
+        """Returns the view of a file; None if it is excluded or missing."""
         folder = self.folder_of(path)
         if str(path) not in folder.workspace.files:
             return None
@@ -260,7 +260,7 @@ class Session:
         try:
             view = self.view(path)
             found = check(view, folder.settings) if view is not None and not folder.excludes(path) else ()
-        except Exception as error:  # what was found before is better than nothing, and other files have their own
+        except Exception as error:  # Earlier findings are better than none, and other files have their own.
             self.warn_once(failure_of(str(path), "checking it", error).line(str(path)))
             found = known[1] if known is not None else ()
         else:
@@ -270,7 +270,7 @@ class Session:
         return found
 
     def texts(self, path: Path) -> Iterator[Document]:
-        """The open texts of a file: one, or the cells of a notebook in their order."""
+        """Yields the open texts of a file: one, or the cells of a notebook in order."""
         plain = self._plain.get(path)
         if plain is not None:
             yield self.documents[plain]
@@ -280,7 +280,7 @@ class Session:
                 yield from (self.documents[cell] for cell in book.cells if cell in self.documents)
 
     def placed(self, path: Path, span: Span) -> tuple[str, dict[str, Any], int | None] | None:
-        """The URI, the range and the version of a place in a file, open or not; None if the client cannot name it."""
+        """Returns the URI, range and version of a place in any file; None if the client cannot refer to it."""
         for document in self.texts(path):
             if document.base <= span.start <= document.base + len(document.text):
                 at = Span(span.start - document.base, span.end - document.base)
@@ -291,7 +291,7 @@ class Session:
         return uri_of(path), ranged(LineIndex(source), span, self.client.encoding), None
 
     def source(self, path: Path) -> bytes | None:
-        """The Python text of a file as we have it, or as it is on the disk; None if there is none."""
+        """Returns the Python text of a file as loaded, or as on disk; None if there is none."""
         file = self.folder_of(path).workspace.files.get(str(path))
         if file is not None:
             return file.source
@@ -303,20 +303,20 @@ class Session:
         self.notify("window/showMessage", {"type": level, "message": text})
 
     def warn_once(self, text: str) -> None:
-        """Writes a warning into our own log, the same one once."""
+        """Logs a warning in our own log, each only once."""
         if text not in self._warned:
             self._warned.add(text)
             _log.warning("%s", text)
 
     def forget_positions(self, path: Path) -> None:
-        """Drops what was computed for a file that is closed."""
+        """Drops cached positions of a file that is closed."""
         self._found.pop(path, None)
         self.last_whole.pop(path, None)
         self.dirty.pop(path, None)
 
 
 def ranged(lines: LineIndex, span: Span, encoding: str) -> dict[str, Any]:
-    """A span as a range."""
+    """Returns a span as a range."""
     start, end = lines.position(span.start, encoding), lines.position(span.end, encoding)
     return {
         "start": {"line": start[0], "character": start[1]},

@@ -1,4 +1,4 @@
-"""Findings, places and edits as the protocol has them."""
+"""Converts findings, places and edits to the protocol's form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEPRECATED = frozenset({"AX502"})
 
 
 def diagnostic(session: Session, document: Document, found: Diagnosed) -> dict[str, Any]:
-    """A finding in a document as a diagnostic."""
+    """Returns a finding in a document as a diagnostic."""
     finding, client = found.finding, session.client
     made: dict[str, Any] = {
         "range": session.range_in(document, finding.span),
@@ -48,7 +48,7 @@ def diagnostic(session: Session, document: Document, found: Diagnosed) -> dict[s
 
 
 def diagnostics(session: Session, document: Document) -> list[dict[str, Any]]:
-    """Returns what is found in an open text."""
+    """Returns the findings in an open text as diagnostics."""
     end = document.base + len(document.text)
     findings = tuple(
         found for found in session.findings(document.path) if document.base <= found.finding.span.start <= end
@@ -61,13 +61,13 @@ def diagnostics(session: Session, document: Document) -> list[dict[str, Any]]:
 
 
 def location(session: Session, path: Path, span: Span) -> dict[str, Any] | None:
-    """A place in any file; None for one that the client cannot name."""
+    """Returns a place in any file; None if the client cannot refer to it."""
     placed = session.placed(path, span)
     return {"uri": placed[0], "range": placed[1]} if placed is not None else None
 
 
 def workspace_edit(session: Session, edits: Iterable[FileEdit]) -> dict[str, Any] | None:
-    """Edits of any files in one; None if one of them lies where the client cannot edit."""
+    """Returns edits of several files as one; None if the client cannot edit one of the places."""
     by_text: dict[tuple[str, int | None], list[dict[str, Any]]] = defaultdict(list)
     for path, edit in edits:
         placed = session.placed(path, edit.span)
@@ -86,7 +86,7 @@ def workspace_edit(session: Session, edits: Iterable[FileEdit]) -> dict[str, Any
 
 
 def in_boxes(session: Session, edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:
-    """The edits of a refactoring as a preview shows them: what belongs together is one edit."""
+    """Returns a refactoring's edits grouped for a preview."""
     by_path: dict[Path, list[Edit]] = defaultdict(list)
     for path, edit in edits:
         by_path[path].append(edit)
@@ -96,7 +96,7 @@ def in_boxes(session: Session, edits: Iterable[FileEdit]) -> tuple[FileEdit, ...
 
 
 def _with_line_ends(session: Session, path: Path, text: str) -> str:
-    """New text with the line ends of its file."""
+    """Returns new text with the line endings of its file."""
     if "\n" not in text:
         return text
     view = session.view(path)

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 TOKEN_TYPES = ("type", "number", "function", "macro", "property", "keyword")
-"""Types that the color themes of editors tell apart, one for each color."""
+"""Token types that editors' color themes distinguish, one per color."""
 
 TOKEN_MODIFIERS = ("axis",)

@@ -1,4 +1,4 @@
-"""Traces of a session: made when somebody asks, kept until their code changes, told to the client."""
+"""A session's traces: made on request, kept until their code changes, and sent to the client."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from meshlens.tracing.warm import WarmWorkers
 
 DID_CHANGE = "meshlens/tracesDidChange"
 IDLE_SECONDS = 120.0
-"""How long a Python stays warm after its last trace."""
+"""Seconds that a Python process stays warm after its last trace."""
 
 _DEFAULT = 8
 _NOT_TRUSTED = "the workspace is not trusted, so nothing in it runs; trust it to trace this"
@@ -37,7 +37,7 @@ class Traces:
     """The traces of a session.
 
     Attributes:
-        session: whose traces they are.
+        session: the session.
         kept: the last trace of each entry, by its file and name.
     """
 
@@ -48,10 +48,10 @@ class Traces:
     _idle: asyncio.TimerHandle | None = None
 
     async def trace(self, path: Path, name: str, target: Topology) -> KeptTrace:
-        """Traces an entry and keeps what was found.
+        """Traces an entry, and stores the result.
 
         Raises:
-            Refusal: nothing can be run, or a file has not been saved.
+            Refusal: nothing may be run, or a file is not saved.
         """
         session = self.session
         if not session.trusted:
@@ -86,7 +86,7 @@ class Traces:
         return [(one, is_stale(one, self.session.view)) for one in reading]
 
     def stop(self) -> None:
-        """Ends what runs, and the Pythons that are warm."""
+        """Ends running traces and warm processes."""
         for event in self._running.values():
             event.set()
         if self._idle is not None:
@@ -94,7 +94,7 @@ class Traces:
         self._workers.end_all()
 
     async def _run(self, request: TraceRequest) -> Trace:
-        """Runs a request in a thread; the same entry that is being traced already is stopped first."""
+        """Runs a request in a thread, after stopping a running trace of the same entry."""
         key = (request.file, request.name)
         if (before := self._running.get(key)) is not None:
             before.set()
@@ -139,7 +139,7 @@ class Traces:
 
 
 def traces_of(session: Session) -> Traces:
-    """Returns the traces of a session, which begin with the first question for them."""
+    """Returns the traces of a session, created on first use."""
     if session.traces is None:
         session.traces = Traces(session)
     found: Traces = session.traces
@@ -147,10 +147,10 @@ def traces_of(session: Session) -> Traces:
 
 
 def target_of(view: FileView, text: object) -> Topology:
-    """Returns the devices that a trace is for: those that are named, those of the file, or eight.
+    """Returns the devices for a trace: the given ones, those of the file, or eight.
 
     Raises:
-        BadTopology: no devices are called so.
+        BadTopology: the text does not name devices.
     """
     if text is not None:
         return parse_topology(str(text))

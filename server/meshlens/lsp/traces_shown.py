@@ -1,4 +1,4 @@
-"""Traces of a session shown in a text: hints, a hover, diagnostics; and the answer to `meshlens/traces`."""
+"""A session's traces shown in a text as hints, hover and diagnostics; and the answer to `meshlens/traces`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ERROR, _WARNING = 1, 2
 
 
 def trace_hints(session: Session, document: Document, view: FileView, within: Span) -> Iterator[dict[str, Any]]:
-    """Yields a hint at the end of each line that a trace tells something of."""
+    """Yields a hint at the end of each line that a trace has information about."""
     for kept, stale in _of(session).of(view.path):
         for one in traced_lines(kept, view):
             end = _text_of(view.lines, one.row).end
@@ -45,7 +45,7 @@ def trace_hints(session: Session, document: Document, view: FileView, within: Sp
 
 
 def trace_hover(session: Session, view: FileView, offset: int, *, markdown: bool) -> tuple[Span, str] | None:
-    """Returns what traces tell of the line of an offset, and its text."""
+    """Returns the text of traces about the line of an offset, and the line's span."""
     row = view.lines.position(offset, "utf-8")[0] + 1
     found = [
         hover_text(kept, one, stale=stale, markdown=markdown)
@@ -57,9 +57,9 @@ def trace_hover(session: Session, view: FileView, offset: int, *, markdown: bool
 
 
 def with_traces(session: Session, document: Document, found: tuple[Diagnosed, ...]) -> list[dict[str, Any]]:
-    """Returns findings as diagnostics, with what JAX said in traces that still hold.
+    """Returns findings as diagnostics, with JAX's errors from traces that are not stale.
 
-    What JAX raised on a line where we report an error confirms that error and is not reported twice.
+    A JAX error on a line where we report one confirms that finding and is not reported twice.
     """
     view = session.view(document.path)
     made = [diagnostic(session, document, one) for one in found]
@@ -79,12 +79,12 @@ def with_traces(session: Session, document: Document, found: tuple[Diagnosed, ..
 
 
 def listed(session: Session, path: Path) -> list[dict[str, Any]]:
-    """Returns the traces that read a file, for a client: each as JSON has it, with titles and places of today."""
+    """Returns the traces that read a file for a client, as JSON with titles and current places."""
     return [told(session, kept, stale=stale) for kept, stale in _of(session).of(path)]
 
 
 def told(session: Session, kept: KeptTrace, *, stale: bool) -> dict[str, Any]:
-    """Returns a trace for a client: as JSON has it, in a line, and its collectives as links, slowest first."""
+    """Returns a trace for a client: as JSON, as one line, and its collectives as links, slowest first."""
     rows = {file.path: rows_now(file.source, session.source(file.path) or file.source) for file in kept.files}
     collectives = sorted(kept.trace.collectives, key=_cost, reverse=True)
     return {
@@ -140,7 +140,7 @@ def _message(fault: TracedFault) -> str:
 
 
 def _text_of(lines: LineIndex, row: int) -> Span:
-    """The text of a line, from 1, without the white space around it."""
+    """Returns the span of a line, from 1, without surrounding whitespace."""
     start = lines.starts[row - 1]
     end = lines.starts[row] if row < len(lines.starts) else len(lines.source)
     line = lines.source[start:end]

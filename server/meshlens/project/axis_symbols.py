@@ -1,7 +1,7 @@
-"""Axis symbols: the literals, uses, binders, meshes and specs that speak of one and the same axis.
+"""Axis symbols: the literals, uses, binders, meshes and specs that refer to one axis.
 
-Two places belong together where the analysis saw one bind, shard or stand for the other; maps that merely use the
-same name are two symbols.
+Two places belong together if the analysis saw one bind, shard or stand for the other; maps that merely use the same
+name are two symbols.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from meshlens.project.solving.solution import Solution
 
 Role = Literal["binds", "uses", "names"]
 
-# A literal and the name it says; where no literal is known, the expression that gives the name.
+# A literal and its name; if no literal is known, the expression that gives the name.
 Node = tuple[Site, str]
 
 
 @dataclass(frozen=True, slots=True)
 class AxisSymbol:
-    """One axis of the program.
+    """An axis of the program.
 
     Attributes:
         name: the axis name.
-        literals: where the name is written, or computed.
-        sayings: the expressions that give the name, and what they give it to; some hold a literal.
-        uses: the collectives and queries of the axis, one for each route.
+        literals: the places where the name is written or computed.
+        sayings: the expressions that give the name, and what receives it; some contain a literal.
+        uses: the collectives and queries of the axis, one per route.
         binders: the maps that bind it.
         meshes: the meshes that have it.
         unwritten: expressions whose name comes from no literal of the workspace.
@@ -54,8 +54,8 @@ class AxisSymbols:
     """All axis symbols of a workspace.
 
     Attributes:
-        at: the names said at a site: of a literal, or of an expression that gives an axis name.
-        bound_by: the names of binders that bind what is said at a site.
+        at: the names at a site of a literal or of an expression that gives an axis name.
+        bound_by: the names that a binder at a site binds.
     """
 
     at: dict[Site, dict[Node, Role | None]] = field(default_factory=lambda: defaultdict(dict))
@@ -69,7 +69,7 @@ class AxisSymbols:
     _members: dict[Node, list[Node]] = field(default_factory=lambda: defaultdict(list))
 
     def node(self, name: Const, said: Site) -> Node:
-        """The literal of a name, or the expression that says it where no literal is known."""
+        """Returns the literal of a name, or the expression that gives it if no literal is known."""
         node = (name.origin or said, name.value)
         if name.origin is None:
             self.unwritten.add(node)
@@ -84,13 +84,13 @@ class AxisSymbols:
         return node
 
     def join(self, one: Node, other: Node) -> None:
-        """Notes that two literals speak of one axis."""
+        """Notes that two literals refer to one axis."""
         left, right = self.find(one), self.find(other)
         if left != right:
             self._parent[left] = right
 
     def find(self, node: Node) -> Node:
-        """The literal that stands for all that are joined."""
+        """Returns the representative of all joined literals."""
         parent = self._parent
         while (up := parent.get(node)) is not None:
             above = parent.get(up)
@@ -101,17 +101,17 @@ class AxisSymbols:
         return node
 
     def close(self) -> None:
-        """Gathers the members of every symbol, after all have been joined."""
+        """Collects the members of every symbol, after all have been joined."""
         for node in dict.fromkeys((*self.said, *self.binders, *self._parent, *self._parent.values())):
             self._members[self.find(node)].append(node)
 
     def symbols_at(self, site: Site) -> tuple[AxisSymbol, ...]:
-        """The symbols that a site speaks of."""
+        """Returns the symbols at a site."""
         roots = dict.fromkeys(self.find(node) for node in self.at.get(site, ()))
         return tuple(self.symbol(root) for root in roots)
 
     def symbol(self, node: Node) -> AxisSymbol:
-        """The symbol that a literal belongs to."""
+        """Returns the symbol that a literal belongs to."""
         members = self._members.get(self.find(node), [node])
         return AxisSymbol(
             node[1],
@@ -124,24 +124,24 @@ class AxisSymbols:
         )
 
     def named(self, name: str) -> tuple[AxisSymbol, ...]:
-        """The symbols with a name."""
+        """Returns the symbols with a name."""
         return tuple(self.symbol(root) for root in self._members if root[1] == name)
 
     def every(self) -> Iterator[AxisSymbol]:
-        """All symbols."""
+        """Yields all symbols."""
         for root in self._members:
             yield self.symbol(root)
 
 
 def axis_symbols(solution: Solution) -> AxisSymbols:
-    """The axis symbols of a workspace, worked out once."""
+    """Returns the axis symbols of a workspace, computed once."""
     return solution.once("axis-symbols", _collected)
 
 
 def symbols_around(solution: Solution, path: str, block: str) -> AxisSymbols:
-    """The part of the axis symbols that speaks of what stands in a block, for answers while typing.
+    """Returns the part of the axis symbols that concerns a block, for answers while typing.
 
-    What stands in a function is read by few roots; what stands at the top level may be read by any.
+    Few roots read a function; any root may read the top level.
     """
     shape = solution.facts[path].blocks[block].shape
     if not isinstance(shape, (FunctionDef, FunctionShape)):
@@ -171,7 +171,7 @@ def _gathered(all_records: Iterable[Records]) -> AxisSymbols:
 
 
 def _same(found: AxisSymbols, one: Const, other: Const) -> bool:
-    """Tells if a string is an axis name, so that the one that stood in its place is one too, which is then noted."""
+    """Returns whether a string is an axis name; notes that the string it replaced is then one too."""
     if one.origin is None or other.origin is None:
         return True
     if (one.origin, one.value) not in found.said:

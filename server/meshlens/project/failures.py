@@ -1,4 +1,4 @@
-"""Faults of our own: each costs what it happened in, is named in one line, and leaves the rest as it is."""
+"""Internal errors: each affects only the work in which it occurs, and is reported in one line."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _log = logging.getLogger("meshlens")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something of ours that failed.
+    """An internal error.
 
     Attributes:
-        path: the file that it was about.
-        what: what failed, such as a rule or the run of a function.
+        path: the file that was being processed.
+        what: the part that failed, such as a rule or the run of a function.
         why: the exception.
     """
 
@@ -31,28 +31,28 @@ class Failure:
     why: str
 
     def line(self, shown: str) -> str:
-        """Returns what users are told.
+        """Returns the line shown to users.
 
         Args:
-            shown: the file as they write it.
+            shown: the file as the user wrote it.
         """
         return f"{shown}: {self.what} failed ({self.why}); everything else was checked; please report this"
 
 
 def failure_of(path: str, what: str, error: BaseException) -> Failure:
-    """The failure that an exception is."""
+    """Returns the failure for an exception."""
     _log.debug("%s: %s failed", path, what, exc_info=error)
     said = " ".join(str(error).split())[:200]
     return Failure(path, what, f"{type(error).__name__}: {said}" if said else type(error).__name__)
 
 
 def contained(solution: Solution, key: RootKey, run: Callable[[], RootResult]) -> RootResult:
-    """The result of a root; an empty one if its run fails, which is noted.
+    """Returns the result of a root; an empty one if its run fails, which is noted.
 
     Args:
-        solution: the solution that the root is a part of.
+        solution: the solution that contains the root.
         key: the root.
-        run: runs it.
+        run: runs the root.
     """
     try:
         return run()

@@ -1,6 +1,6 @@
-"""Finds the files that some files import, and those that import them, from their import lines; no file is parsed.
+"""Finds the files that some files import, and those that import them, from import lines without parsing.
 
-What is found too much does no harm: it is read, and not checked.
+Superfluous files do no harm: they are read but not checked.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _MOST = 3000
 def imported_files(
     files: Sequence[Path], roots: Sequence[Path], text_of: Callable[[Path], bytes | Unread] = read_source
 ) -> list[Path]:
-    """The files below the roots that these files import, directly or not, without these files themselves.
+    """Returns the files below the roots that these files import, directly or not, without these files themselves.
 
     Args:
         files: absolute paths.
         roots: folders that imports are resolved from.
-        text_of: gives the text of a file; reads it from the disk by default.
+        text_of: returns the text of a file; by default from disk.
     """
     tops = tuple(str(root) for root in roots)
     disk = _Disk()
@@ -59,7 +59,7 @@ class Importing:
 
     Attributes:
         files: sorted; those nearest to the imported files if there are too many.
-        is_complete: there are no others.
+        is_complete: whether there are no others.
     """
 
     files: tuple[Path, ...]
@@ -71,9 +71,9 @@ def importing_files(files: Sequence[Path], others: Iterable[Path], root: Path, m
 
     Args:
         files: absolute paths.
-        others: the files to look in.
+        others: the files to search.
         root: the folder of the project.
-        most: how many bytes of them to give; more than that is left out, the farthest first.
+        most: the maximum number of bytes to return; the farthest files are dropped first.
     """
     tops, disk = (str(root),), _Disk()
     importers: dict[str, list[Path]] = defaultdict(list)
@@ -103,11 +103,11 @@ def importing_files(files: Sequence[Path], others: Iterable[Path], root: Path, m
 
 @dataclass(slots=True)
 class _Disk:
-    """The folders and files on disk, each folder looked at once.
+    """The folders and files on disk, each folder read once.
 
     Attributes:
         folders: the names in a folder.
-        holders: the folders that hold a top-level module, seen from a folder, nearest first.
+        holders: the folders with a top-level module, as seen from a folder, nearest first.
         files: whether a path is a file.
     """
 
@@ -124,7 +124,7 @@ class _Disk:
         return known
 
     def names_in(self, folder: str) -> frozenset[str]:
-        """The names in a folder; none where there is no folder."""
+        """Returns the names in a folder; none if there is no such folder."""
         known = self.folders.get(folder)
         if known is None:
             try:
@@ -155,7 +155,7 @@ def _imports(text: bytes, folder: str, roots: Collection[str], disk: _Disk) -> I
 
 
 def _import_lines(text: bytes) -> Iterator[re.Match[bytes]]:
-    """The import statements of a text; a search for the bare word is much quicker than one for lines."""
+    """Yields the import statements of a text, searching for the bare word first because that is faster."""
     end = 0
     for word in _WORD.finditer(text):
         if word.start() >= end:
@@ -168,7 +168,7 @@ def _import_lines(text: bytes) -> Iterator[re.Match[bytes]]:
 def _absolute(
     parts: list[str], folder: str, roots: Collection[str], disk: _Disk, items: Sequence[str] = ()
 ) -> Iterator[str]:
-    """The files that an absolute import means: beside the importing file first, then further up to a root."""
+    """Yields the files that an absolute import may refer to: next to the importing file, then up to a root."""
     for holder in _holders(parts[0], folder, roots, disk) if parts else ():
         found = list(_below(holder, parts, items, disk))
         if found:
@@ -198,7 +198,7 @@ def _bases_with(top: str, folder: str, roots: Collection[str], disk: _Disk) -> I
 
 
 def _below(base: str, parts: Sequence[str], items: Sequence[str], disk: _Disk) -> Iterator[str]:
-    """The module, the packages that it lies in, and the modules among the names that are imported from it."""
+    """Yields the module, its packages, and the modules among the names imported from it."""
     place = base
     for number, part in enumerate(parts):
         place = f"{place}/{part}"

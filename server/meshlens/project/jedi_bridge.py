@@ -1,8 +1,8 @@
-"""Asks jedi about what lies outside the workspace: where a name of an installed package is written, and as what.
+"""Queries jedi about installed packages: where and how they define a name.
 
-jedi reads sources and stubs.  What has none, such as an extension module, it would import; `look_up` leaves it nothing
-to import from, and `import_nothing_else` keeps its process from importing anything but Python's own modules and jedi.
-It is slow beside everything else here, so it is asked in another process and never while somebody types.
+jedi reads sources and stubs. It would import modules without either, such as extension modules; `look_up` leaves it
+nothing to import from, and `import_nothing_else` prevents its process from importing anything but Python's own modules
+and jedi. It is slow, so it runs in another process and never during typing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NEVER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a name is written.
+    """The place of a definition.
 
     Attributes:
         path, span: the name in the assignment or definition.
@@ -47,11 +47,11 @@ class Found:
 
 
 def package_paths(root: Path, settings: Settings) -> tuple[Path, ...]:
-    """Returns where to look for packages: in the project's environment, else in the one that we run in.
+    """Returns the folders of packages: those of the project's environment, else of our own.
 
     Args:
         root: the project.
-        settings: an interpreter that is set goes before what lies in the project.
+        settings: a configured interpreter takes precedence over environments in the project.
     """
     own = tuple(folder for folder in package_folders(root, settings) if folder.is_dir())
     if not own:
@@ -61,11 +61,11 @@ def package_paths(root: Path, settings: Settings) -> tuple[Path, ...]:
 
 
 def import_nothing_else() -> None:
-    """Has this process refuse, from now on, to import anything but Python's own modules, jedi's and ours.
+    """Prevents this process from importing anything but Python's own modules, jedi's and ours.
 
-    jedi puts the paths of a project into `sys.path` while it searches them; while they are there nothing is imported at
-    all, as a module of Python's that is needed just then would be looked for in the project.  No other program is
-    started either.  This cannot be undone, so it is for a process that does nothing else.
+    jedi puts the paths of a project into `sys.path` while it searches them; meanwhile nothing at all is imported,
+    because a module of Python's needed just then would be looked for in the project. Starting programs is disabled too.
+    This cannot be undone, so it is for a process that does nothing else.
     """
     import jedi  # noqa: F401  # together with what it imports, which is known then
 
@@ -85,7 +85,7 @@ def import_nothing_else() -> None:
 
 
 def look_up(dotted: str, root: Path, packages: Sequence[Path]) -> Found | None:
-    """Returns where a name of a module outside the workspace is written.
+    """Returns where a module outside the workspace defines a name.
 
     Args:
         dotted: the module and the name: `package.constants.AXIS`.
@@ -93,18 +93,18 @@ def look_up(dotted: str, root: Path, packages: Sequence[Path]) -> Found | None:
         packages: the folders of installed packages.
 
     Returns:
-        None where there is no source, or more than one place.
+        None if there is no source, or more than one place.
     """
     import jedi
 
     module, _, name = dotted.rpartition(".")
     if not module or not all(part.isidentifier() for part in dotted.split(".")):
         return None
-    # Its cache is pickled and shared with every program that uses jedi; modules that it would import are none of ours.
+    # Its cache is pickled and shared with every program that uses jedi, and modules that it would import are not ours.
     jedi.settings.use_filesystem_cache = False
     jedi.settings.auto_import_modules = []
     project = jedi.Project(root, sys_path=[*map(str, packages), str(root)], smart_sys_path=False)
-    # jedi imports what has no source, from those paths of the project that its environment has too: here, from none.
+    # jedi imports modules without source from the paths that the project shares with its environment: here, none.
     environment = jedi.api.environment.InterpreterEnvironment()
     environment.get_sys_path = list
     code = f"from {module} import {name}\n{name}"
@@ -128,7 +128,7 @@ def _found(path: Path, line: int, column: int, name: str, written: str, document
 
 
 def _strings(written: str) -> tuple[str, ...]:
-    """The strings of an assignment `A = "x"` or `A = ("x", "y")`."""
+    """Returns the strings in an assignment `A = "x"` or `A = ("x", "y")`."""
     try:
         (statement,) = ast.parse(written).body
         value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None

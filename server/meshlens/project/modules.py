@@ -1,4 +1,4 @@
-"""Finds the file that an import statement means, among the files of the workspace; does no IO."""
+"""Resolves import statements to files of the workspace, without IO."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SOURCE_FOLDERS = ("", "src", "lib", "python", "server")
 class ModuleIndex:
     """The modules and packages of a workspace.
 
-    Packages need no `__init__.py`.  Libraries whose behaviour stands in tables are outside the workspace even where
-    their source is in it, except for their own files.
+    Packages need no `__init__.py`.  Libraries whose behavior is in tables count as outside the workspace even if their
+    source is in it, except for their own files.
     """
 
     def __init__(self, paths: Iterable[str], roots: Iterable[str]) -> None:
@@ -36,11 +36,11 @@ class ModuleIndex:
 
     @property
     def roots(self) -> tuple[str, ...]:
-        """The folders that imports are resolved from."""
+        """Returns the folders that imports are resolved from."""
         return self._roots
 
     def locate(self, importer: str, level: int, module: str) -> Module | None:
-        """The module that `from <dots><module> import …` in a file means."""
+        """Returns the module that `from <dots><module> import …` in a file refers to."""
         folder = _parent(importer)
         key = (folder, level, module)
         if key not in self._found:
@@ -48,7 +48,7 @@ class ModuleIndex:
         return self._found[key]
 
     def submodule(self, module: Module, name: str) -> Module | None:
-        """A module or package inside a package."""
+        """Returns a module or package inside a package."""
         base = self._folder_of(module)
         return self._at(f"{base}/{name}", f"{module.name}.{name}") if base is not None else None
 
@@ -92,7 +92,7 @@ class ModuleIndex:
 
 
 def imported_by(facts: FileFacts, path: str, index: ModuleIndex) -> Iterator[str]:
-    """The files of the workspace that the top level of a file imports, in order; some more than once."""
+    """Yields the workspace files that the top level of a file imports, in order, possibly with duplicates."""
     for key in facts.top:
         shape = facts.blocks[key].header
         if isinstance(shape, _IMPORTS):

@@ -1,4 +1,4 @@
-"""The snippets for editors that bring none of their own, read from the one file that VS Code reads too."""
+"""Snippets for editors without their own, read from the same file that VS Code reads."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _FROM = re.compile(r"from (\S+) import (.*)")
 
 
 class SnippetImport(NamedTuple):
-    """One name that a snippet imports.
+    """A name that a snippet imports.
 
     Attributes:
-        name: as the snippet calls it: "P".
-        dotted: what it stands for: "jax.sharding.PartitionSpec".
+        name: the name in the snippet, such as "P".
+        dotted: its dotted name, such as "jax.sharding.PartitionSpec".
         statement: the import of this name alone.
     """
 
@@ -37,14 +37,14 @@ class SnippetImport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One snippet.
+    """A snippet.
 
     Attributes:
-        name: what it is called.
-        prefix: what is typed to get it.
-        description: what it is for, in a sentence; "(JAX 0.6.1 and later)" at its end says where it works.
-        body: its text, with placeholders such as `${1:batch}`; lines end with a newline, the last one without.
-            Its imports stand first, so that it is a program where nothing knows better.
+        name: its name.
+        prefix: the text to type for it.
+        description: its purpose in a sentence, possibly ending with a requirement such as "(JAX 0.6.1 and later)".
+        body: its text, with placeholders such as `${1:batch}`; with newlines between lines. Its imports come first, so
+            that it is a complete program for editors that do not handle them.
     """
 
     name: str
@@ -54,22 +54,22 @@ class Snippet:
 
     @property
     def plain(self) -> str:
-        """Its text with every placeholder replaced by its default."""
+        """Returns its text with every placeholder replaced by its default."""
         return filled(self.body)
 
     @property
     def code(self) -> str:
-        """Its text behind the imports, with placeholders."""
+        """Returns its text after the imports, with placeholders."""
         return self.body[len(_imports_of(self.body)) :]
 
     @property
     def imports(self) -> tuple[SnippetImport, ...]:
-        """The names that it imports."""
+        """Returns the names that it imports."""
         lines = _imports_of(self.body).split("\n")
         return tuple(one for line in lines if line for one in _imported(line))
 
     def works_with(self, version: tuple[int, ...]) -> bool:
-        """Returns whether it claims to work with a JAX, without anything that is deprecated there."""
+        """Returns whether it claims to work with a JAX version without deprecated names."""
         claim = _CLAIM.search(self.description)
         if claim is None:
             return True
@@ -78,7 +78,7 @@ class Snippet:
 
 
 def filled(text: str) -> str:
-    """A snippet's text with every placeholder replaced by its default."""
+    """Returns a snippet's text with every placeholder replaced by its default."""
     while (simpler := _HOLE.sub(lambda hole: hole[2] or "", text)) != text:
         text = simpler
     return text
@@ -86,12 +86,12 @@ def filled(text: str) -> str:
 
 @cache
 def read_snippets() -> tuple[Snippet, ...]:
-    """All snippets, in the order of the file; it is read once."""
+    """Returns all snippets in the order of the file, which is read once."""
     return parse_snippets(_text())
 
 
 def parse_snippets(text: str) -> tuple[Snippet, ...]:
-    """The snippets of a file in the format of VS Code."""
+    """Returns the snippets in a file in VS Code's format."""
     found = json.loads(text)
     return tuple(
         Snippet(
@@ -121,7 +121,7 @@ def _imported(line: str) -> Iterator[SnippetImport]:
 
 
 def _text() -> str:
-    """The file: in an installed package beside its modules, in a checkout in the folder that VS Code reads."""
+    """Returns the file's text: next to the modules in an installed package, in VS Code's folder in a checkout."""
     packaged = files("meshlens") / "snippets" / NAME
     if packaged.is_file():
         return packaged.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The sources of a workspace's files by path, as rules and editor features read them."""
+"""The sources of a workspace's files by path, for rules and editor features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class HasSource(Protocol):
 
     @property
     def source(self) -> bytes:
-        """The text, UTF-8."""
+        """Returns the text as UTF-8."""
         ...
 
 

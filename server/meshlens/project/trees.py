@@ -1,4 +1,4 @@
-"""Questions to the trees of a file: what encloses a place, which names a piece of code uses, and which it binds."""
+"""Queries on the trees of a file: what encloses a place, and which names code uses and binds."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _NEAR = 8
 
 
 class _Wide(NamedTuple):
-    """The many children of a node, by where they begin in the block."""
+    """The many children of a node, by their start in the block."""
 
     starts: list[int]
     children: list[Node]
@@ -58,7 +58,7 @@ _Wides: TypeAlias = dict[int, _Wide]
 
 
 def tree(view: FileView, path: str, block: str) -> Node | None:
-    """The tree of a block; a function that is a block of its own is an "fn" node."""
+    """Returns the tree of a block; a function with its own block is a function node."""
     facts = view.solution.facts.get(path)
     found = facts.blocks.get(block) if facts is not None else None
     if found is None:
@@ -68,7 +68,7 @@ def tree(view: FileView, path: str, block: str) -> Node | None:
 
 
 def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
-    """The nodes from the block down to a site, outermost first; empty if it is not there."""
+    """Returns the nodes from the block down to a site, outermost first; empty if it is not there."""
     root = tree(view, site.path, site.block)
     if root is None:
         return ()
@@ -79,7 +79,7 @@ def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
 
 
 def callee_of(view: FileView, call: Site) -> Site:
-    """The expression that a call calls; the site itself where it is no call."""
+    """Returns the callee expression of a call; the site itself if it is not a call."""
     path = path_to(view, call)
     return Site(call.path, call.block, path[-1].callee.site) if path and isinstance(path[-1], Call) else call
 
@@ -96,7 +96,7 @@ def _descend(node: Node, index: int, block: Block, span: Span, wide: _Wides) -> 
 
 
 def _around(node: Node, block: Block, span: Span, wide: _Wides) -> Iterator[Node]:
-    """Yields the children that may hold a span, without looking at each of very many."""
+    """Yields the children that may contain a span, using an index if there are very many."""
     known = wide.get(id(node))
     if known is None:
         below = list(children(node))
@@ -106,7 +106,7 @@ def _around(node: Node, block: Block, span: Span, wide: _Wides) -> Iterator[Node
                     yield child
             return
         known = wide[id(node)] = _wide(below, block)
-    # Beside each other in the text, so that none but the last ones that begin before the span can hold it.
+    # Siblings do not overlap, so only the last ones that begin before the span can contain it.
     at = bisect_right(known.starts, span.start - block.start)
     for child in known.children[max(at - _NEAR, 0) : at]:
         if block.span(child.site).contains(span):
@@ -124,7 +124,7 @@ def _by_start(entry: tuple[int, int, Node]) -> tuple[int, int]:
 
 
 def children(node: Node) -> Iterator[Node]:
-    """The statements and expressions directly below a node."""
+    """Yields the statements and expressions directly below a node."""
     if isinstance(node, Call):
         yield node.callee
         yield from (argument.value for argument in node.arguments)
@@ -145,10 +145,10 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def suite_of(parent: Node, child: Node) -> tuple[Node, ...]:
-    """The statements of a block of which one is a child; none where it is no statement.
+    """Returns the statements of the block that contains a child; none if the child is not a statement.
 
     Args:
-        parent: the statement that holds the block: a function, `if`, `with`, ….
+        parent: the statement that contains the block: a function, `if`, `with`, ….
         child: the statement.
     """
     if not isinstance(parent, _HOLDS_SUITES):
@@ -176,21 +176,21 @@ def _nodes(part: Any) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """A node and all below it."""
+    """Yields a node and all nodes below it."""
     yield node
     for child in children(node):
         yield from walk(child)
 
 
 def names_used(node: Node) -> set[str]:
-    """The names that a piece of code takes from around it."""
+    """Returns the free names of a piece of code."""
     used = {inner.name for inner in walk(node) if isinstance(inner, Name)}
     bound = {name for inner in walk(node) for name in (*_bound_by(inner), *_parameters(inner))}
     return used - bound
 
 
 def names_bound(nodes: Iterable[Node]) -> set[str]:
-    """The names that code binds in the function that runs it; what functions inside it bind is theirs."""
+    """Returns the names that code binds in its function, without those bound in nested functions."""
     found: set[str] = set()
     waiting = list(nodes)
     while waiting:
@@ -202,18 +202,18 @@ def names_bound(nodes: Iterable[Node]) -> set[str]:
 
 
 def names_taken(nodes: Iterable[Node]) -> set[str]:
-    """The names that functions inside code take as parameters or bind themselves."""
+    """Returns the names that functions nested in code bind, including parameters."""
     inner = [node for top in nodes for node in walk(top) if isinstance(node, (FunctionDef, Lambda))]
     return {name for node in inner for below in walk(node) for name in (*_bound_by(below), *_parameters(below))}
 
 
 def bound_by(node: Node) -> set[str]:
-    """The names that one node binds by itself; the parameters of a function are not among them."""
+    """Returns the names that one node itself binds, without the parameters of a function."""
     return set(_bound_by(node))
 
 
 def definitions(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The functions that code defines, "fn" and "def" nodes, without those inside them."""
+    """Yields the functions that code defines, without functions nested in them."""
     for node in nodes:
         if isinstance(node, (FunctionDef, SeparateDef)):
             yield node
@@ -251,12 +251,12 @@ def _bound_by(node: Node) -> Iterator[str]:
 
 
 def name_of_block(key: str) -> str:
-    """The own name of the function that a block's key stands for."""
+    """Returns the name of the function in a block's key."""
     return key.rsplit(".", 1)[-1].split("~", 1)[0]
 
 
 def _targets(target: Node) -> Iterator[str]:
-    """The names in a target; of `a.b = …` and `a[0] = …` the object, which changes too."""
+    """Yields the names in a target; for `a.b = …` and `a[0] = …` the object, which changes too."""
     if isinstance(target, Name):
         yield target.name
     elif isinstance(target, (Attribute, Subscript)):

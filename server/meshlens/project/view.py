@@ -1,4 +1,4 @@
-"""The view of one file for a rule, an assist or an editor feature: a view of an immutable workspace."""
+"""The view of one file, on an immutable workspace, for a rule, an assist or an editor feature."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from meshlens.text import LineIndex, Span
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """One file of a workspace, with everything that was found out about it.
+    """A file of a workspace, with all results about it.
 
     Attributes:
-        solution: what runs where in the whole workspace.
-        path: absolute path.
+        solution: the solution of the whole workspace.
+        path: its absolute path.
         source: the file's bytes; for a notebook its cells joined.
         lines: its lines and columns.
         facts: its facts.
         texts: the sources of all files by path.
-        detected: what a probe found of the devices that there are.
-        draft: what is going to be written into the file.
+        detected: the detected devices.
+        draft: the edits that will be made in the file.
     """
 
     solution: Solution
@@ -43,37 +43,37 @@ class FileView:
 
     @property
     def records(self) -> Records:
-        """The records whose place lies in this file, of all routes through the workspace."""
+        """Returns the records whose place is in this file, from all routes through the workspace."""
         return self.solution.by_file.get(str(self.path)) or Records()
 
     @property
     def jax_version(self) -> tuple[int, ...]:
-        """The JAX version that this file is written for: (0, 10, 2)."""
+        """Returns the JAX version that this file is written for, such as (0, 10, 2)."""
         return version_in(str(self.path), self.solution.assumed.jax_folders, self.solution.assumed.jax_version)
 
     @property
     def devices(self) -> Devices:
-        """The devices that the code is meant for, and those that there are."""
+        """Returns the target devices and the detected devices."""
         return devices_for(self.facts, self.solution.assumed.devices, self.detected)
 
     @property
     def device_count(self) -> int | None:
-        """How many devices the code is meant for; None if nobody said."""
+        """Returns the number of target devices; None if not set."""
         return self.devices.count
 
     def span(self, site: Site) -> Span:
-        """Returns where a site lies; of a site in another file, in that file."""
+        """Returns the span of a site in its own file."""
         return self.solution.facts[site.path].span(site.block, site.index)
 
     def is_here(self, site: Site | None) -> bool:
-        """Returns whether a site lies in this file."""
+        """Returns whether a site is in this file."""
         return site is not None and site.path == str(self.path)
 
     def text(self, site: Site) -> str:
-        """The source text of a site, of this file or another."""
+        """Returns the source of a site, in this file or another."""
         span = self.span(site)
         return self.texts[site.path][span.start : span.end].decode("utf-8", "replace")
 
     def path_of(self, site: Site) -> Path:
-        """The file of a site."""
+        """Returns the file of a site."""
         return Path(site.path)

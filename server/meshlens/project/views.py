@@ -10,6 +10,6 @@ from meshlens.text import LineIndex
 
 
 def view_of(view: FileView, path: str) -> FileView:
-    """The view of another file of the same workspace."""
+    """Returns the view of another file of the same workspace."""
     source = view.texts[path]
     return replace(view, path=Path(path), source=source, lines=LineIndex(source), facts=view.solution.facts[path])

@@ -1,4 +1,4 @@
-"""The workspace: the files that are known, as an immutable value, and what follows from them."""
+"""The workspace: the known files as an immutable value, and its solution."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from meshlens.text import Edit, LineIndex
 
 @dataclass(frozen=True)
 class Workspace:
-    """Immutable; a change makes a new one that keeps whatever the change does not touch.
+    """An immutable workspace; changes create a new one that shares all unaffected data.
 
     Attributes:
         roots: folders that imports are resolved from.
-        files: by absolute path, in order.
-        checked: the paths that were asked for; the others are there because these import them.
+        files: the files by absolute path, in order.
+        checked: the requested paths; the other files are imported by these.
         jax_version: the version that the project uses.
-        devices: the devices that the code is meant for, None if nobody said.
-        detected: what a probe found of those that there are; nothing is worked out from it.
+        devices: the target devices; None if not set.
+        detected: the detected devices; nothing is derived from them.
         problems: files that could not be read, and why.
-        focus: what is run of it; None for everything.
-        jax_folders: folders that say themselves which version of JAX their files use.
+        focus: the part that is run; None for everything.
+        jax_folders: folders that set their own JAX version.
     """
 
     roots: tuple[Path, ...]
@@ -58,7 +58,7 @@ class Workspace:
 
     @property
     def solution(self) -> Solution:
-        """The solution of the workspace; computed when it is first asked for."""
+        """Returns the solution of the workspace, computed on first use."""
         known = self._memory.get("now")
         if known is None:
             with enough_room():
@@ -84,7 +84,7 @@ class Workspace:
         return same and before.assumed == self._assumed
 
     def with_jax_folders(self, jax_folders: JaxFolders) -> Workspace:
-        """Returns the workspace with folders that say themselves which version of JAX their files use."""
+        """Returns the workspace with folders that set their own JAX version."""
         return replace(self, jax_folders=jax_folders, _memory={})
 
     def _index(self) -> ModuleIndex:
@@ -94,7 +94,7 @@ class Workspace:
         return ModuleIndex(self.files, [str(root) for root in self.roots])
 
     def view(self, path: Path) -> FileView:
-        """Returns what can be known of one file.
+        """Returns the view of one file.
 
         Raises:
             KeyError: the file is not in the workspace.
@@ -104,19 +104,19 @@ class Workspace:
         return FileView(self.solution, file.path, file.source, lines, file.facts, texts, self.detected)
 
     def with_file(self, path: Path, raw: bytes) -> Workspace:
-        """The workspace after one file has got a new text.
+        """Returns the workspace with new text for one file.
 
         Raises:
-            ValueError: a notebook that is no notebook.
+            ValueError: an invalid notebook.
         """
         return self._with({path: self._read(path, raw, None)}, (path,))
 
     def with_files(self, raws: Mapping[Path, bytes], facts: Mapping[Path, FileFacts] | None = None) -> Workspace:
-        """The workspace after several files have got new texts, or came to be; what is no notebook stays out.
+        """Returns the workspace with new or changed files, skipping invalid notebooks.
 
         Args:
             raws: the bytes by absolute path.
-            facts: what files say that were read elsewhere.
+            facts: facts of files that were read elsewhere.
         """
         known = facts or {}
         read: dict[Path, SourceFile] = {}
@@ -126,15 +126,15 @@ class Workspace:
         return self._with(read, read)
 
     def with_edits(self, path: Path, edits: Sequence[Edit]) -> Workspace:
-        """The workspace after edits of one file, which from then on keeps its syntax tree.
+        """Returns the workspace after edits of one file, which from then on keeps its syntax tree.
 
         Args:
             path: the file.
-            edits: one after the other: each span lies in the text that the edits before it made.
+            edits: successive edits: each span refers to the text after the previous edits.
 
         Raises:
             KeyError: the file is not in the workspace.
-            ValueError: an edit lies outside the text; a notebook that is no notebook.
+            ValueError: an edit is outside the text, or a notebook is invalid.
         """
         file = self.files[str(path)]
         if file.notebook is not None:
@@ -144,41 +144,41 @@ class Workspace:
         except ValueError:
             raise
         except Exception:
-            # A fault of ours must not leave us with another text than the editor has.
+            # An internal error must not leave us with a different text from the editor's.
             return self._with({path: read_file(path, edited_text(file.source, edits))}, ())
         return self._with({path: SourceFile(path, reading.source, reading.source, reading.facts, None, reading)}, ())
 
     def with_closed(self, path: Path) -> Workspace:
-        """The same workspace without the syntax tree of a file that is no longer being edited."""
+        """Returns the workspace without the syntax tree of a file that is no longer being edited."""
         file = self.files.get(str(path))
         if file is None or file.reading is None:
             return self
         return replace(self, files={**self.files, str(path): replace(file, reading=None)})
 
     def forget_checked(self, path: Path) -> None:
-        """Forgets what was found in a file that nobody looks at any more."""
+        """Forgets the findings of a file that is no longer shown."""
         for solution in self._memory.values():
             for key in [key for key in solution.checked if key[0] == path]:
                 del solution.checked[key]
 
     def with_focus(self, focus: Focus | None) -> Workspace:
-        """The same files, of which other roots are run."""
+        """Returns the same files with another part to run."""
         if focus == self.focus:
             return self
         return replace(self._next(self.files, self.checked, frozenset()), focus=focus)
 
     def with_devices(self, devices: Topology | None, detected: Report | None) -> Workspace:
-        """The same files, meant for these devices, on a machine that has those."""
+        """Returns the same files with these target and detected devices."""
         if devices == self.devices:
             return replace(self, detected=detected)
         return replace(self._next(self.files, self.checked, frozenset()), devices=devices, detected=detected)
 
     def without_file(self, path: Path) -> Workspace:
-        """The workspace after a file is gone."""
+        """Returns the workspace without a file."""
         return self.without_files([path])
 
     def without_files(self, paths: Iterable[Path]) -> Workspace:
-        """The workspace after some files are gone."""
+        """Returns the workspace without some files."""
         gone = frozenset(path for path in map(str, paths) if path in self.files)
         if not gone:
             return self
@@ -219,7 +219,7 @@ class Workspace:
 
 
 def edited_text(text: bytes, edits: Sequence[Edit]) -> bytes:
-    """A text after edits, each of which lies in what those before it made."""
+    """Returns a text after successive edits."""
     for edit in edits:
         text = b"".join((text[: edit.span.start], edit.text.encode("utf-8", "replace"), text[edit.span.end :]))
     return text
@@ -239,10 +239,10 @@ def open_workspace(
     Args:
         roots: folders that imports are resolved from.
         files: the files to check.
-        jax_version: the version that the project uses; one that has settled if nothing says.
-        devices: the devices that the code is meant for; a number of them will do.
-        overlay: texts that stand in for what is on disk.
-        cache: where facts are kept between runs; None for nowhere.
+        jax_version: the version that the project uses; a settled one by default.
+        devices: the target devices, or their number.
+        overlay: texts that replace those on disk.
+        cache: the cache of facts between runs, or None.
     """
     kept = FactsCache(cache) if cache is not None else None
     given = {path.absolute(): raw for path, raw in (overlay or {}).items()}

@@ -1,1 +1,1 @@
-"""The process beside the server that reads large projects."""
+"""The helper process of the server that reads large projects."""

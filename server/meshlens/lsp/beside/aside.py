@@ -1,7 +1,7 @@
-"""The process beside the server: it has the whole project, so that the server needs only what is open.
+"""The helper process of the server: it holds the whole project, so that the server needs only open files.
 
-It is started when it is needed and ends when nobody has asked for a while.  Requests and answers are pickled: both ends
-are ours.  It reads the project's files and runs none of them.
+It starts on demand and ends after a period without requests. Requests and answers are pickled, because both ends are
+ours. It reads the project's files and never runs them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from meshlens.settings import Settings
 
 HEADER = struct.Struct("<cQ")
 PROGRESS, ANSWER, LAST, FAILED = b"p", b"a", b"l", b"f"
-"""Kinds of messages; the last answer is given by a process whose memory is full of holes, and that should end."""
+"""Kinds of messages; a last answer comes from a process with fragmented memory that should end."""
 
 _MOST_GROWTH = 1.25
 
@@ -46,7 +46,7 @@ class Project:
     Attributes:
         root, settings: the project.
         workspace: all of its files, with the open texts.
-        overlay: the open texts, as they were when somebody last asked.
+        overlay: the open texts as of the last request.
     """
 
     root: Path
@@ -56,17 +56,17 @@ class Project:
 
 
 def main() -> None:
-    """Answers until stdin ends."""
+    """Answers requests until stdin ends."""
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if hasattr(os, "nice"):
         os.nice(10)
-    # It writes into the server's log; what is no worse than information would be noise on a command line alone.
+    # It writes to the server's log; on a command line, messages at the level of information would be noise.
     logging.basicConfig(format="meshlens: %(message)s", stream=sys.stderr, level=logging.INFO)
     gc.disable()
     project: Project | None = None
     first = 0
-    # Not `sys.stdin`: a thread sits in a read of it, with its lock, for which processes that are forked would wait.
+    # Not `sys.stdin`: a thread is reading from it and holds its lock, which forked processes would wait for.
     for asked in _questions(os.fdopen(os.dup(0), "rb")):
         try:
             if asked["what"] in _WITHOUT_PROJECT:
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def _questions(stream: BinaryIO) -> Iterator[Any]:
-    """Yields what is asked; when the server is gone, the process ends, whatever it is doing."""
+    """Yields requests; if the server is gone, ends the process immediately."""
     waiting: SimpleQueue[Any] = SimpleQueue()
 
     def read() -> None:
@@ -118,7 +118,7 @@ def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Map
 
 
 def _catch_up(project: Project, overlay: Mapping[Path, bytes]) -> None:
-    """Brings the workspace to the open texts and to what was written to the disk meanwhile."""
+    """Updates the workspace to the open texts and to changes on disk."""
     workspace = project.workspace
     for path in project.overlay.keys() - overlay.keys():
         raw = read_source(path)
@@ -135,7 +135,7 @@ def _neighbours(project: Project) -> Any:
 
 
 def _changed(project: Project, changes: Mapping[Path, bytes | None]) -> None:
-    """Takes over what was written to the disk; None for a file that is gone."""
+    """Applies changes on disk; None stands for a deleted file."""
     for path, raw in changes.items():
         if path in project.overlay:
             continue
@@ -146,7 +146,7 @@ def _changed(project: Project, changes: Mapping[Path, bytes | None]) -> None:
 
 
 def _findings(project: Project) -> Any:
-    """The findings of every file."""
+    """Returns the findings of every file."""
     workspace = project.workspace
     own = [file.path for file in workspace.files.values() if file.path.is_relative_to(project.root)]
     return {path: check(workspace.view(path), project.settings) for path in own}
@@ -182,8 +182,8 @@ _WITHOUT_PROJECT: Mapping[str, Callable[..., Any]] = {"outside": _outside}
 
 
 def _resident() -> int:
-    """Returns the pages of memory that this process has; 0 if the system does not tell it as Linux does."""
-    # The peak that `resource` knows is also that of the process which started this one.
+    """Returns the pages of memory that this process uses; 0 if the system does not report it as Linux does."""
+    # The peak reported by `resource` includes that of the parent process.
     try:
         return int(Path("/proc/self/statm").read_text("ascii").split()[1])
     except (OSError, ValueError, IndexError):

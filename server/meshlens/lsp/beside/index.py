@@ -1,4 +1,4 @@
-"""Asks the process beside the server, and starts and ends it."""
+"""Starts, queries and ends the helper process."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from meshlens.lsp.beside.aside import ANSWER, HEADER, LAST, PROGRESS
 from meshlens.settings import Settings
 
 IDLE_SECONDS = 20.0
-"""How long the process lives after its last answer; it holds the whole project in memory."""
+"""Seconds that the process lives after its last answer; it holds the whole project in memory."""
 
 LOOK_SECONDS = 0.5
-"""How often the process is checked for life."""
+"""Seconds between checks that the process is alive."""
 
 STOPPED_SECONDS = 5.0
-"""How long it may be halted by a signal before it is given up."""
+"""Seconds that it may be stopped by a signal before it is abandoned."""
 _MOST_SOLVED = 40
-"""How often a process solves its project before the next one takes over, if it cannot tell its memory itself."""
+"""Number of solutions after which a process is replaced, if it cannot measure its own memory."""
 
 _log = logging.getLogger("meshlens")
 
 
 class IndexFailed(Exception):
-    """The process could not answer; the text says why."""
+    """The process could not answer; the text is the reason."""
 
 
 class Index:
-    """One project's process."""
+    """The helper process of one project."""
 
     def __init__(self, root: Path, settings: Settings, version: tuple[int, ...]) -> None:
         self._project = (root, settings, version)
@@ -50,16 +50,16 @@ class Index:
         overlay: Mapping[Path, bytes],
         progress: Callable[[str], None] = lambda text: None,
     ) -> Any:
-        """One answer of the process, which is started if it does not run; questions wait for each other.
+        """Returns an answer of the process, started if necessary; requests wait for each other.
 
         Args:
             what: a row of the process's table.
-            arguments: what that row takes.
+            arguments: the arguments of that row.
             overlay: the open texts.
-            progress: told what the process is doing.
+            progress: called with messages about the process's progress.
 
         Raises:
-            IndexFailed: no answer came.
+            IndexFailed: there was no answer.
         """
         async with self._lock:
             if self._end is not None:
@@ -73,7 +73,7 @@ class Index:
                 except (OSError, asyncio.IncompleteReadError):
                     if self._process is process:
                         raise
-                    # It was ended here meanwhile, as other settings hold now: its successor is asked.
+                    # It was ended meanwhile because settings changed: ask its successor.
                     answer, is_last = await _answer_unless_stopped(await self._started(), question, progress)
                 self._solved += what == "neighbours"
                 return answer
@@ -81,7 +81,7 @@ class Index:
                 self.stop()
                 raise IndexFailed(f"the helper process of the server ended: {error}") from error
             except asyncio.CancelledError:
-                # Its answer would be taken for that of the next question.
+                # Its answer would be taken for that of the next request.
                 self.stop()
                 raise
             finally:
@@ -102,11 +102,11 @@ class Index:
 
     @property
     def process_id(self) -> int | None:
-        """The process, if it runs."""
+        """Returns the id of the process, if it is running."""
         return self._process.pid if self._process is not None and self._process.returncode is None else None
 
     def stop(self) -> None:
-        """Ends the process; the next question starts a new one."""
+        """Ends the process; the next request starts a new one."""
         if self._end is not None:
             self._end.cancel()
             self._end = None
@@ -119,10 +119,10 @@ class Index:
 async def _answer_unless_stopped(
     process: asyncio.subprocess.Process, question: Any, progress: Callable[[str], None]
 ) -> tuple[Any, bool]:
-    """Returns the answer, however long it takes, and whether it is the last of this process.
+    """Returns the answer, however long it takes, and whether it is the last one from this process.
 
     Raises:
-        EOFError: the process was halted by a signal and stays so; it would never answer, nor end by itself.
+        EOFError: the process stays stopped by a signal, and would never answer or end by itself.
     """
     answer = asyncio.ensure_future(_answer(process, question, progress))
     halted = 0.0

@@ -1,4 +1,4 @@
-"""Keeps what the process beside the server knows of large projects up to date, and loads what matters of it."""
+"""Keeps the helper processes of large projects up to date, and loads the files that matter."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from meshlens.project.solving.solution import Focus
 from meshlens.settings import Settings
 
 PAUSE = 2.0
-"""Seconds without a write to the disk until the project is read again."""
+"""Seconds without a write to the disk before the project is read again."""
 
 OUTSIDE_SECONDS = 5.0
-"""How long an answer about an installed package may take."""
+"""Seconds that a request about an installed package may take."""
 
 _log = logging.getLogger("meshlens")
 
 
 def settings_for(folder: Folder) -> Settings:
-    """The settings of a project with the devices that it is meant for, which may be those that were detected."""
+    """Returns the settings of a project with its target devices, which may be the detected ones."""
     return replace(folder.settings, devices=folder.workspace.devices)
 
 
@@ -37,7 +37,7 @@ class Indexing:
     """The large projects of a session.
 
     Attributes:
-        known: for each project the neighbourhood of each file.
+        known: for each project, the neighbourhood of each file.
     """
 
     def __init__(self, session: Session) -> None:
@@ -51,7 +51,7 @@ class Indexing:
         self._answered: dict[tuple[Path, str], Found | None] = {}
 
     def want(self, root: Path) -> None:
-        """Has a project read, unless that is being done; where it was done, loads what matters to what is open now."""
+        """Reads a project unless that is in progress; if it was read, loads the files that matter to the open ones."""
         if root in self._tasks:
             return
         if root not in self.known:
@@ -60,7 +60,7 @@ class Indexing:
             self._follow(root, self.settle(root))
 
     def changed(self, root: Path, path: Path) -> None:
-        """Notes that a file was written or went; the project is read again once things are calm."""
+        """Notes that a file was written or deleted; the project is read again once changes stop."""
         if root not in self.known and root not in self._tasks:
             return
         self._changes.setdefault(root, {})[path] = raw_of(self._session, path)
@@ -88,20 +88,20 @@ class Indexing:
         self.known.pop(root, None)
 
     async def ask(self, root: Path, what: str, *arguments: Any) -> Any:
-        """One answer about a whole project.
+        """Returns an answer about a whole project.
 
         Raises:
-            IndexFailed: no answer came.
+            IndexFailed: there was no answer.
         """
         folder = self._session.folders[root]
         index = self._indexes.setdefault(root, Index(root, settings_for(folder), folder.jax.version))
         return await index.ask(what, *arguments, overlay=self._overlay(root))
 
     async def look_up(self, root: Path, dotted: str) -> Found | None:
-        """Returns where a name of an installed package is written; None too if that cannot be said in time.
+        """Returns where an installed package defines a name; None also if that takes too long.
 
-        It has a process of its own, so that one that takes too long can be ended.  A workspace that is not trusted has
-        no say in what is read outside of it, so there nothing is looked up.
+        It runs in a separate process, which can be ended if it takes too long. In an untrusted workspace nothing is
+        looked up, because such a workspace must not determine what is read outside it.
         """
         if not self._session.trusted:
             return None
@@ -117,7 +117,7 @@ class Indexing:
         return self._answered[root, dotted]
 
     def processes(self) -> dict[str, int]:
-        """The processes that run, by project."""
+        """Returns the ids of the running processes, by project."""
         return {str(root): index.process_id for root, index in self._indexes.items() if index.process_id is not None}
 
     def _begin(self, root: Path) -> None:
@@ -146,7 +146,7 @@ class Indexing:
         await self.settle(root)
 
     async def settle(self, root: Path) -> None:
-        """Loads what matters to the open files of a project, a little at a time, and has them checked again."""
+        """Loads the files that matter to a project's open files, in small steps, and checks the open files again."""
         session = self._session
         if root not in self.known or root not in session.folders:
             return
@@ -168,7 +168,7 @@ class Indexing:
         session.pull_again()
 
     def near(self, root: Path) -> set[Path]:
-        """Returns the files that matter to what is open of a project, as far as it was read."""
+        """Returns the files that matter to the open files of a project, as far as it was read."""
         return {Path(name) for one in self._near(root, self._open_in(root)) for name in one.files}
 
     def _near(self, root: Path, paths: set[Path]) -> list[Neighbourhood]:

@@ -1,4 +1,4 @@
-"""Questions about a whole project: answered here if it is loaded whole, else by the process beside the server."""
+"""Requests about a whole project, answered here if it is fully loaded, else by the helper process."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _log = logging.getLogger("meshlens")
 
 
 async def findings_of_project(session: Session, root: Path) -> Mapping[Path, tuple[Diagnosed, ...]]:
-    """The findings of every file of a project; those of the last time where nothing has changed since.
+    """Returns the findings of every file of a project, reusing the last ones if nothing has changed.
 
     Args:
-        session: where to ask.
+        session: the session.
         root: the project.
     """
     folder = session.folders[root]
@@ -40,23 +40,23 @@ async def findings_of_project(session: Session, root: Path) -> Mapping[Path, tup
         found = {}
         for path in checked:
             found[path] = session.findings(path)
-            # What a client has asked meanwhile comes first.
+            # Requests that the client made meanwhile come first.
             await asyncio.sleep(0)
     session.whole_findings[root] = (folder.revision, found)
     return found
 
 
 async def ask_whole(session: Session, what: str, path: Path, *arguments: Any) -> Any:
-    """Returns what a feature says when it sees every file of a project.
+    """Returns a feature's answer based on every file of a project.
 
     Args:
-        session: where to ask.
+        session: the session.
         what: a row of `whole_answers.ANSWERS`.
         path: a file of the project.
-        arguments: what the row takes besides a view of the file.
+        arguments: its arguments besides a view of the file.
 
     Raises:
-        Refusal: the process beside the server could not answer.
+        Refusal: the helper process could not answer.
     """
     folder = session.folder_of(path)
     if folder.small is False:

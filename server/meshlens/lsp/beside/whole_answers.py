@@ -1,4 +1,4 @@
-"""The features that look at every file of a project; they run in the server or in the process beside it."""
+"""The features that read every file of a project; they run in the server or in the helper process."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""One file for each request or notification, named after it; `server.py` lists them."""
+"""One file per request or notification, named after it; `server.py` lists them."""

@@ -1,6 +1,7 @@
 """`meshlens/axisNames` and `textDocument/semanticTokens/full`: axis names, each with the color of its axis.
 
-A client of ours colors them itself: VS Code takes semantic tokens of one server alone, and Python's has more of them.
+Our own client colors them itself, because VS Code uses only one server's semantic tokens, usually those of the Python
+server.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from meshlens.lsp.texts.documents import Document
 
 
 def axis_names(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """The axis names of a text with the numbers of their colors."""
+    """Returns the axis names of a text with the numbers of their colors."""
     document = session.documents.get(str(params.get("uri")))
     if document is None:
         return []
@@ -25,7 +26,7 @@ def axis_names(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]
 
 
 def semantic_tokens(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """The axis names of a text as tokens, each placed by its distance from the one before."""
+    """Returns the axis names of a text as tokens, each relative to the one before."""
     document = session.documents.get(params["textDocument"]["uri"])
     data: list[int] = []
     line, character = 0, 0

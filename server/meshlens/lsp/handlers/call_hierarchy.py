@@ -16,7 +16,7 @@ _KINDS = {"function": 12, "module": 2, "collective": 24}
 
 
 async def prepare_call_hierarchy(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """The functions under the cursor through which a route leads."""
+    """Returns the functions at the cursor that a route leads through."""
     here = session.at(params)
     if here is None:
         return None
@@ -25,7 +25,7 @@ async def prepare_call_hierarchy(session: Session, params: dict[str, Any]) -> li
 
 
 async def incoming_calls(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns who calls a function, and under which maps."""
+    """Returns the callers of a function, and their maps."""
     path, site = _asked(params)
     made = []
     for link in await ask_whole(session, "incoming calls", path, site) or ():
@@ -36,7 +36,7 @@ async def incoming_calls(session: Session, params: dict[str, Any]) -> list[dict[
 
 
 async def outgoing_calls(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns what a function calls and over which axes it communicates."""
+    """Returns the calls of a function and its communication."""
     path, site = _asked(params)
     made = []
     for link in await ask_whole(session, "outgoing calls", path, site) or ():

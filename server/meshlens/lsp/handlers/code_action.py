@@ -1,6 +1,7 @@
 """`textDocument/codeAction`: the fixes of the findings in a range, fix all, ignore comments, and refactorings.
 
-Everything is worked out from our own findings: ranges that a client echoes may be off (Neovim 0.7 counts bytes).
+Everything is computed from our own findings, because ranges that a client sends back may be wrong (Neovim 0.7 counts
+bytes).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ KINDS = (QUICK_FIX, FIX_ALL, REWRITE)
 
 
 def code_action(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """The actions in a range, the best first."""
+    """Returns the actions in a range, best first."""
     document = session.documents.get(params["textDocument"]["uri"])
     if document is None:
         return []
@@ -43,7 +44,7 @@ def code_action(session: Session, params: dict[str, Any]) -> list[dict[str, Any]
 
 
 def code_action_resolve(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """The edit of an action, from the text as it is now; an action whose text is gone gets none."""
+    """Returns the edit of an action for the current text; none if the action's text is gone."""
     data = params.get("data")
     if not isinstance(data, dict):
         return params

@@ -1,4 +1,4 @@
-"""`textDocument/codeLens`: "Trace" above each entry; a line of facts above each map, for those who want to see it."""
+"""`textDocument/codeLens`: "Trace" above each entry, and a line about each map, if enabled."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from meshlens.project.view import FileView
 
 
 def code_lens(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """The lenses of a text.
+    """Returns the lenses of a text.
 
-    A client that has our commands shows the meshes, or the places, when a lens is clicked; another one that can open a
-    document opens it at the first place.
+    On a click, a client with our commands shows the meshes or places; another client that can open documents opens the
+    first place.
     """
     document = session.documents.get(params["textDocument"]["uri"])
     view = session.view(document.path) if document is not None else None
@@ -40,7 +40,7 @@ def code_lens(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _of_entries(session: Session, document: Document, view: FileView) -> Iterator[dict[str, Any]]:
-    """The lenses of functions that can be traced: one that traces, and what the last trace said."""
+    """Yields the lenses of functions that can be traced: one to trace, and one with the last result."""
     if document.notebook is not None or not session.trusted:
         return
     named = _named_in_configuration(session, document.path)

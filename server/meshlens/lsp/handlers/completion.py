@@ -16,7 +16,7 @@ _WITH_PLACEHOLDERS = 2
 
 
 def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns what may be written here; nothing where it is another server's business."""
+    """Returns the completions at a position; None if that is another server's job."""
     here = session.at(params)
     if here is None:
         return None
@@ -27,7 +27,7 @@ def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | Non
     whole = session.last_whole.get(document.path)
     before = whole.view(document.path) if whole is not None and view.facts.broken else None
     snippets = read_snippets() if features.snippets else ()
-    # The cell of a notebook is a text of its own: an edit of another one cannot come with it.
+    # A notebook cell is a separate text, so a completion cannot include an edit of another one.
     wants = CompletionWants(session.client.snippets, snippets, edits_elsewhere=document.notebook is None)
     found = complete(view, offset, wants, before)
     if not found:
@@ -43,7 +43,7 @@ def _item(session: Session, document: Document, one: Completion) -> dict[str, An
         "textEdit": {"range": session.range_in(document, one.span), "newText": one.insert},
     }
     if one.documentation:
-        # A client that names no format takes a string alone.
+        # A client that lists no formats accepts only a string.
         text = one.documentation
         made["documentation"] = {"kind": "markdown", "value": text} if session.client.markdown_items else text
     if one.sort:

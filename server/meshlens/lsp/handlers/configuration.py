@@ -1,4 +1,4 @@
-"""`workspace/didChangeConfiguration`: the editor's settings changed; and asking for them."""
+"""`workspace/didChangeConfiguration`: the editor's settings changed; and requesting them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = logging.getLogger("meshlens")
 
 
 def did_change_configuration(session: Session, params: dict[str, Any]) -> Awaitable[None] | None:
-    """Takes the settings that came, or asks for them where the client answers questions."""
+    """Applies the settings in the notification, or requests them from clients that answer requests."""
     if session.client.configures:
         return ask_for_settings(session)
     given = params.get("settings")
@@ -25,12 +25,12 @@ def did_change_configuration(session: Session, params: dict[str, Any]) -> Awaita
 
 
 async def ask_for_settings(session: Session) -> None:
-    """Asks the client for the settings that hold everywhere and in each of its folders."""
+    """Requests the client's settings, globally and for each of its folders."""
     scopes: list[Path | None] = [None, *session.given]
     items = [{"section": SECTION, **({"scopeUri": uri_of(scope)} if scope else {})} for scope in scopes]
     try:
         answers = await session.ask("workspace/configuration", {"items": items})
-    except Exception as error:  # a client may refuse; its defaults hold then
+    except Exception as error:  # A client may refuse; its defaults apply then.
         _log.warning("the client did not send its settings: %s", error)
         return
     before = dict(session.editor)
@@ -41,7 +41,7 @@ async def ask_for_settings(session: Session) -> None:
 
 
 def take(session: Session, scope: Path | None, given: object) -> None:
-    """Notes what the editor sets for a folder, or for everything; where it sets nothing, what it began with holds."""
+    """Stores the editor's settings for a folder, or for all; the initial ones apply where it sets nothing."""
     settings = dict(given) if isinstance(given, Mapping) else session.options if scope is None else {}
     if settings:
         session.editor[scope] = settings

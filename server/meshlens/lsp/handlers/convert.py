@@ -1,6 +1,6 @@
-"""`meshlens/convert`: the function or map at a position as a pmap, a shard_map or a vmap, with what the user wishes.
+"""`meshlens/convert`: converts the function or map at a position to pmap, shard_map or vmap, with the user's wishes.
 
-A client asks once with the position alone to learn what it can offer as answers, then with what was chosen.
+A client first sends only the position to learn the possible answers, then the user's choices.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from meshlens.text import Span
 
 
 def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """Returns what can be made of the code at a position: an edit, or why there is none.
+    """Returns the edit that converts the code at a position, or the reason why there is none.
 
     Args:
         session: the session.
-        params: `textDocument`, `position`, `to`, null for what suits best, and what the user wishes: `axisName`,
+        params: `textDocument`, `position`, `to`, null for the best, and the user's wishes: `axisName`,
             `devices`, `inAxes`, `strategy`, `batch` such as "tokens" or "tokens:1".
 
     Returns:
-        `edit` or `refused`, `defaults` for what the user did not say, and in how many `places` code changes.
+        `edit` or `refused`, `defaults` for missing wishes, and the number of `places` that change.
 
     Raises:
-        Refusal: the text is not open or has changed, or the request makes no sense.
+        Refusal: the text is not open or has changed, or the request is invalid.
     """
     document, view = asked_for(session, params)
     target, wishes = params.get("to"), wishes_of(session, document, params)
@@ -67,7 +67,7 @@ def _nothing(target: str | None) -> str:
 
 
 def asked_for(session: Session, params: Mapping[str, Any]) -> tuple[Document, FileView]:
-    """The text that a request is about.
+    """Returns the document and view of a request.
 
     Raises:
         Refusal: it is not open, or has changed.
@@ -83,10 +83,10 @@ def asked_for(session: Session, params: Mapping[str, Any]) -> tuple[Document, Fi
 
 
 def wishes_of(session: Session, document: Document, params: Mapping[str, Any]) -> Wishes:
-    """Returns what the user wishes.
+    """Returns the user's wishes.
 
     Raises:
-        Refusal: it makes no sense.
+        Refusal: they are invalid.
     """
     devices = params.get("devices")
     try:
@@ -112,7 +112,7 @@ def _batch(text: str) -> tuple[tuple[str, int], ...]:
 
 
 def defaults_at(view: FileView, at: int, wishes: Wishes) -> dict[str, str]:
-    """The answers that a client can suggest; no number of devices means all that there are."""
+    """Returns the answers that a client can suggest; no number of devices means all devices."""
     function = function_at(view, Span(at, at))
     axis = wishes.usual_axis_name or "batch"
     if function is not None:

@@ -1,4 +1,4 @@
-"""`textDocument/definition`: from an axis name to what binds it."""
+"""`textDocument/definition`: from an axis name to its binder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Places = list[dict[str, Any]] | None
 
 
 def definition(session: Session, params: dict[str, Any]) -> Places | Awaitable[Places]:
-    """Returns where the name is bound, or written in an installed package; nothing for what is no axis name."""
+    """Returns where the name is bound, or defined in an installed package; nothing if it is not an axis name."""
     here = session.at(params)
     if here is None:
         return None

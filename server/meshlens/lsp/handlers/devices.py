@@ -1,4 +1,4 @@
-"""`meshlens/devices`: the devices that the code is meant for, and those that are here."""
+"""`meshlens/devices`: the target devices and the detected devices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Shown = dict[str, Any]
 
 
 def devices(session: Session, params: dict[str, Any]) -> Shown | Awaitable[Shown]:
-    """Returns what is known; with `refresh` the project's Python is asked again first."""
+    """Returns the known devices; with `refresh`, the project's Python is queried again first."""
     root, path = project_named(session, params)
     return _again(session, root, path) if params.get("refresh") is True else devices_shown(session, root, path)
 

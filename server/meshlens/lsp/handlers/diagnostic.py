@@ -1,4 +1,4 @@
-"""`textDocument/diagnostic`: the findings of one text, when the client wants them."""
+"""`textDocument/diagnostic`: the findings of one text, on request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from meshlens.lsp.to_lsp import diagnostics
 
 
 def diagnostic(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """The findings, or that they are the ones that the client has already."""
+    """Returns the findings, or a report that they are unchanged."""
     document = session.documents.get(params["textDocument"]["uri"])
     if document is None:
         return {"kind": "full", "items": []}
@@ -20,7 +20,7 @@ def diagnostic(session: Session, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def report(items: list[dict[str, Any]], known: object) -> dict[str, Any]:
-    """A report; its result id stands for the findings themselves, so that it survives a restart.
+    """Returns a report; its result id is derived from the findings, so it survives a restart.
 
     Args:
         items: the findings.

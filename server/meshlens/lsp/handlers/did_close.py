@@ -1,4 +1,4 @@
-"""`textDocument/didClose`: the file on the disk is the true one again."""
+"""`textDocument/didClose`: from now on the file on disk counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meshlens.lsp.session import Session
 
 
 def did_close(session: Session, params: dict[str, Any]) -> None:
-    """Forgets a text, and takes back its diagnostics."""
+    """Forgets a text and clears its diagnostics."""
     session.foreign.discard(params["textDocument"]["uri"])
     document = session.remove(params["textDocument"]["uri"])
     if document is None:

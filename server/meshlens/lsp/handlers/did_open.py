@@ -1,4 +1,4 @@
-"""`textDocument/didOpen`: a text is shown; from now on the client's text is the true one."""
+"""`textDocument/didOpen`: from now on the client's text counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PYTHON = frozenset({"python"})
 
 
 def did_open(session: Session, params: dict[str, Any]) -> None:
-    """Loads a Python text; others are not ours."""
+    """Loads a Python text; ignores other languages."""
     item = params["textDocument"]
     if item.get("languageId", "python") not in PYTHON:
         session.foreign.add(item["uri"])

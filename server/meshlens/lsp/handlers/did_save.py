@@ -1,4 +1,4 @@
-"""`textDocument/didSave`: a text was written; its imports may lead elsewhere now."""
+"""`textDocument/didSave`: a text was saved; its imports may have changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meshlens.lsp.session import Session
 
 
 def did_save(session: Session, params: dict[str, Any]) -> None:
-    """Loads what the saved text imports and what was not loaded yet."""
+    """Loads imports of the saved text that are not loaded yet."""
     document = session.documents.get(params["textDocument"]["uri"])
     if document is not None:
         load(session, document.path)

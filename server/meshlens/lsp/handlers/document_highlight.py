@@ -11,7 +11,7 @@ _KINDS = {"text": 1, "read": 2, "write": 3}
 
 
 def document_highlight(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """The places in this text; of a notebook, in this cell."""
+    """Returns the places in this text; for a notebook, in this cell."""
     here = session.at(params)
     if here is None:
         return None

@@ -1,4 +1,4 @@
-"""`textDocument/documentSymbol`: the maps and meshes of a text, beside what other servers list."""
+"""`textDocument/documentSymbol`: the maps and meshes of a text, in addition to other servers' symbols."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from meshlens.lsp.session import Session
 from meshlens.lsp.wire.client import known_kind
 
 KINDS = {"map": (24, 12), "mesh": (23, 18)}
-"""An event and a struct: there is no kind for either, and these two do not look like functions.
+"""Symbol kinds event and struct, since there is no kind for either and these are distinct from functions.
+
+Clients that know neither kind get a function and an array.
 
 For clients that know neither they are a function and an array.
 """
 
 
 def document_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """The symbols of a text; of a notebook, of this cell."""
+    """Returns the symbols of a text; for a notebook, of this cell."""
     document = session.documents.get(params["textDocument"]["uri"])
     view = session.view(document.path) if document is not None else None
     if document is None or view is None or not session.editor_features(document.path).symbols:

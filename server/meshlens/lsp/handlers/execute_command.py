@@ -1,4 +1,4 @@
-"""`workspace/executeCommand`: what there is to know about the server itself, and what a click on a lens does."""
+"""`workspace/executeCommand`: debug information about the server, and clicks on lenses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PACKAGES = ("meshlens", "pygls", "lsprotocol", "jedi", "tree-sitter", "tree-sit
 
 
 def execute_command(session: Session, params: dict[str, Any]) -> Any:
-    """Runs a command of ours.
+    """Runs one of our commands.
 
     Raises:
         Refusal: there is no such command.
@@ -42,9 +42,9 @@ def _trace(session: Session, arguments: object) -> Any:
     """Traces an entry, given by the URI of its file, its name and the devices.
 
     Raises:
-        Refusal: no entry is named.
+        Refusal: no entry is given.
     """
-    # Nobody who has not traced anything waits for what traces are made with.
+    # Imported here, so that users who never trace do not wait for it.
     from meshlens.lsp.handlers.trace import trace
 
     given = arguments if isinstance(arguments, list) else []
@@ -57,10 +57,10 @@ def _trace(session: Session, arguments: object) -> Any:
 
 
 def _show(session: Session, arguments: object) -> None:
-    """Has the client open a place.
+    """Makes the client open a place.
 
     Raises:
-        Refusal: none is named.
+        Refusal: none is given.
     """
     place = arguments[0] if isinstance(arguments, list) and arguments else None
     if not isinstance(place, Mapping) or not {"uri", "range"} <= set(place):
@@ -69,7 +69,7 @@ def _show(session: Session, arguments: object) -> None:
 
 
 def debug_information(session: Session) -> str:
-    """Returns what helps to understand a report of a problem: versions, the client, the projects, memory."""
+    """Returns information for bug reports: versions, the client, the projects, memory."""
     client = session.client
     can = [name for name in client.__slots__ if getattr(client, name) is True]
     lines = [

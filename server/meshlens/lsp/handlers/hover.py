@@ -35,8 +35,8 @@ def hover(session: Session, params: dict[str, Any]) -> Shown | Awaitable[Shown]:
 
 
 def _with_trace(session: Session, view: FileView, offset: int, found: Hover | None) -> Hover | None:
-    """A hover with what a trace tells of its line below."""
-    # Nobody who has not traced anything waits for what traces are made with.
+    """Returns a hover with a trace's information about its line added below."""
+    # Imported here, so that users who never trace do not wait for it.
     from meshlens.lsp.traces_shown import trace_hover
 
     traced = trace_hover(session, view, offset, markdown=session.client.markdown)
@@ -46,7 +46,7 @@ def _with_trace(session: Session, view: FileView, offset: int, found: Hover | No
 
 
 async def _outside(session: Session, document: Document, axis: OutsideAxis) -> Shown:
-    """Returns what there is to say of an axis name that an installed package has."""
+    """Returns the hover of an axis name from an installed package."""
     found = await session.indexing.look_up(session.folder_of(document.path).root, axis.dotted)
     if found is None:
         return None
@@ -58,7 +58,7 @@ async def _outside(session: Session, document: Document, axis: OutsideAxis) -> S
 
 
 def style_of(session: Session) -> HoverStyle:
-    """Returns how to write for this client."""
+    """Returns the text style for this client."""
     if not session.client.markdown:
         return "plaintext"
     if not session.client.name.startswith(_SHOW_PICTURES):

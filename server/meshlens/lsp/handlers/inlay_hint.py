@@ -1,4 +1,4 @@
-"""`textDocument/inlayHint`: the axes of helpers and the sizes of axes, for those who want them; what a trace tells."""
+"""`textDocument/inlayHint`: the axes of helpers and the sizes of axes, if enabled, and results of traces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _AFTER_A_NAME = 1
 
 
 def inlay_hint(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """The hints of the part of a text that is shown."""
+    """Returns the hints in the visible part of a text."""
     document = session.documents.get(params["textDocument"]["uri"])
     view = session.view(document.path) if document is not None else None
     if document is None or view is None:
@@ -35,7 +35,7 @@ def inlay_hint(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]
         for hint in inlay_hints(view, wanted, within)
     ]
     if is_traced:
-        # Nobody who has not traced anything waits for what traces are made with.
+        # Imported here, so that users who never trace do not wait for it.
         from meshlens.lsp.traces_shown import trace_hints
 
         made += trace_hints(session, document, view, within)

@@ -1,4 +1,4 @@
-"""`meshlens/didChangeInterpreter` and `meshlens/didGrantTrust`: what may be run, and which Python it is."""
+"""`meshlens/didChangeInterpreter` and `meshlens/didGrantTrust`: the Python to use, and permission to run it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meshlens.lsp.texts.documents import path_of
 
 
 def did_change_interpreter(session: Session, params: dict[str, Any]) -> None:
-    """Takes the Python that the editor names for a folder, or for everything."""
+    """Stores the editor's Python for a folder, or for all."""
     uri, interpreter = params.get("uri"), params.get("interpreter")
     scope = None
     if isinstance(uri, str) and uri.startswith("file:"):
@@ -20,7 +20,7 @@ def did_change_interpreter(session: Session, params: dict[str, Any]) -> None:
 
 
 def did_grant_trust(session: Session, params: dict[str, Any]) -> None:
-    """From now on what lies in the workspace may be run."""
+    """Allows running programs in the workspace from now on."""
     if not session.trusted:
         session.probing.trust()
         session.reopen()

@@ -1,4 +1,4 @@
-"""`meshlens/meshes`: the meshes of a file and the functions that run under axes, for a view of its own."""
+"""`meshlens/meshes`: the meshes of a file and its functions under axes, for a separate view."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meshlens.text import Span
 
 
 def meshes(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """The meshes and mapped functions of a text, in order, and what there is to draw for a `position` in it."""
+    """Returns the meshes and mapped functions of a text, in order, and the drawing for a `position` in it."""
     uri = str(params.get("uri") or params["textDocument"]["uri"])
     document = session.documents.get(uri)
     path = document.path if document is not None else path_of(uri)

@@ -1,4 +1,4 @@
-"""`notebookDocument/didChange`: cells came, went, moved, or were edited."""
+"""`notebookDocument/didChange`: cells were added, removed, moved or edited."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meshlens.lsp.texts.notebooks import OpenNotebook
 
 
 def notebook_did_change(session: Session, params: dict[str, Any]) -> None:
-    """Brings a notebook up to date."""
+    """Updates a notebook."""
     given = params["notebookDocument"]
     book = session.notebooks.get(given["uri"])
     if book is None:

@@ -1,4 +1,4 @@
-"""`notebookDocument/didClose`: the file on the disk is the true one again."""
+"""`notebookDocument/didClose`: from now on the file on disk counts."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ def notebook_did_close(session: Session, params: dict[str, Any]) -> None:
 
 
 def notebook_did_save(session: Session, params: dict[str, Any]) -> None:
-    """Nothing to do: the client's text was the true one already."""
+    """Does nothing, because the client's text already counted."""

@@ -1,4 +1,4 @@
-"""`notebookDocument/didOpen`: the cells of a notebook are one module, in their order."""
+"""`notebookDocument/didOpen`: the cells of a notebook are one module, in order."""
 
 from __future__ import annotations
 

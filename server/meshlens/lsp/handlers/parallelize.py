@@ -1,4 +1,4 @@
-"""`meshlens/waysToParallelize`: how the function at a position can run on several devices, the best way first."""
+"""`meshlens/waysToParallelize`: the ways to run the function at a position on several devices, best first."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class _Way:
     Attributes:
         to: the target of `meshlens/convert`.
         strategy: its strategy.
-        title: what it is called.
-        detail: one line about what comes out.
+        title: its title.
+        detail: one line about the result.
     """
 
     to: str
@@ -45,18 +45,18 @@ _WAYS = (
 
 
 def ways_to_parallelize(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """Returns what can be made of the function at a position.
+    """Returns the ways to convert the function at a position.
 
     Args:
         session: the session.
-        params: `textDocument`, `position`, and what the user wishes: `axisName`, `devices`, `batch`.
+        params: `textDocument`, `position`, and the user's wishes: `axisName`, `devices`, `batch`.
 
     Returns:
-        `name` of the function, null where there is none; its `ways`, each with `to`, `strategy`, `title`, `detail` and
-        `refused`; its `arguments`, and `defaults` for what the user did not say.
+        `name` of the function, null if there is none; its `ways`, each with `to`, `strategy`, `title`, `detail` and
+        `refused`; its `arguments`, and `defaults` for missing wishes.
 
     Raises:
-        Refusal: the text is not open or has changed, or the request makes no sense.
+        Refusal: the text is not open or has changed, or the request is invalid.
     """
     document, view = asked_for(session, params)
     at = offset_of(document, params["position"], session.client.encoding)
@@ -85,7 +85,7 @@ def _answered(view: FileView, subject: Span, way: _Way, wishes: Wishes) -> dict[
 
 
 def _closed_alike(ways: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Closes every way to a function that cannot be traced: each of them compiles it."""
+    """Disables every way if the function cannot be traced, because each way compiles it."""
     refused = ways[0]["refused"]
     if refused is None or refused["code"] not in UNTRACEABLE:
         return ways

@@ -1,4 +1,4 @@
-"""`textDocument/references`: every place that says an axis name."""
+"""`textDocument/references`: every place with an axis name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.lsp.to_lsp import location
 
 
 async def references(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """The places in every file; what binds the name is left out if the client does not want it."""
+    """Returns the places in every file, without the binders if the client does not want them."""
     here = session.at(params)
     if here is None:
         return None

@@ -1,4 +1,4 @@
-"""`textDocument/prepareRename` and `textDocument/rename`: another name for an axis, in every file."""
+"""`textDocument/prepareRename` and `textDocument/rename`: renames an axis in every file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from meshlens.text import FileEdit, LineIndex
 
 
 async def prepare_rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns what would be renamed; nothing where no axis name stands.
+    """Returns the range to rename; None if there is no axis name.
 
     Raises:
         Refusal: the name cannot be renamed everywhere.
@@ -32,7 +32,7 @@ async def prepare_rename(session: Session, params: dict[str, Any]) -> dict[str, 
 
 
 async def rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
-    """The edits of all files in one.
+    """Returns the edits of all files in one.
 
     Raises:
         Refusal: the rename would not be complete, or would capture another name.
@@ -55,13 +55,13 @@ async def rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | N
 
 
 def _is_stale(session: Session, edit: FileEdit, old: str) -> bool:
-    """Returns whether a file says something else, where it is to be edited, than the process that answered has read."""
+    """Returns whether a file differs from what the answering process read, where it is to be edited."""
     source = session.source(edit.path) or b""
     return source[edit.edit.span.start : edit.edit.span.end] != old.encode()
 
 
 def _refusal(session: Session, refused: Refused) -> Refusal:
-    """The reason with the places that stand in the way, as people write them."""
+    """Returns the reason with the obstacles in readable form."""
     said = []
     for place in refused.places[:3]:
         file = session.folder_of(place.path).workspace.files.get(str(place.path))

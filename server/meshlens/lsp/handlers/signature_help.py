@@ -9,7 +9,7 @@ from meshlens.lsp.session import Session
 
 
 def signature_help(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
-    """The signature of the mapped function that is being called; nothing for other functions."""
+    """Returns the signature of the mapped function that is being called; None for other functions."""
     here = session.at(params)
     found = signature(here[1], here[2], "plaintext") if here is not None else None
     if found is None:
@@ -22,13 +22,13 @@ def signature_help(session: Session, params: dict[str, Any]) -> dict[str, Any] |
         for one in found.parameters
     ]
     made: dict[str, Any] = {"label": found.label, "documentation": found.text, "parameters": parameters}
-    # A cursor behind the last parameter marks none; clients take a number past the end for that.
+    # A cursor after the last parameter marks none; the protocol expresses that by a number past the end.
     active = found.active if found.active is not None else len(parameters)
     return {"signatures": [made], "activeSignature": 0, "activeParameter": active}
 
 
 def _label(session: Session, text: str, start: int, end: int) -> str | list[int]:
-    """A parameter by its place in the label, in UTF-16 units, or by its text."""
+    """Returns a parameter as its position in the label, in UTF-16 units, or as its text."""
     if not session.client.labelled_signatures:
         return text[start:end]
     return [len(text[:at].encode("utf-16-le")) // 2 for at in (start, end)]

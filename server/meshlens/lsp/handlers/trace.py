@@ -1,4 +1,4 @@
-"""`meshlens/trace`: runs an entry's trace in the project's Python; `meshlens/traces`: those of a file that are kept."""
+"""`meshlens/trace`: traces an entry in the project's Python; `meshlens/traces`: the stored traces of a file."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from meshlens.lsp.wire.refusal import INVALID_PARAMS, Refusal
 
 
 def trace(session: Session, params: dict[str, Any]) -> Awaitable[dict[str, Any]]:
-    """Traces an entry on devices, and returns what `meshlens/traces` tells of it.
+    """Traces an entry on devices, and returns the trace in the form of `meshlens/traces`.
 
     Args:
         session: the session.
-        params: `textDocument`; `name`, or a `position` in the entry; `devices` such as "v5e-16", or null for those
-            that the file is meant for.
+        params: `textDocument`; `name`, or a `position` in the entry; `devices` such as "v5e-16", or null for the file's
+            target.
 
     Raises:
-        Refusal: the text is not open, no function is there, or nothing may be run.
+        Refusal: the text is not open, there is no function, or running programs is not allowed.
     """
     document, view = asked_for(session, params)
     if document.notebook is not None:
@@ -52,7 +52,7 @@ async def _traced(session: Session, document: Document, name: str, target: Topol
 
 
 def traces(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the traces that read a text, each with its collectives as links, slowest first."""
+    """Returns the traces that read a text, with collectives as links, slowest first."""
     document = session.documents.get(params.get("uri", ""))
     if document is None or session.traces is None:
         return []

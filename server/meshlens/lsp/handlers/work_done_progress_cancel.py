@@ -1,4 +1,4 @@
-"""`window/workDoneProgress/cancel`: the person at the editor does not want to wait."""
+"""`window/workDoneProgress/cancel`: the user does not want to wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from meshlens.lsp.session import Session
 
 
 def work_done_progress_cancel(session: Session, params: dict[str, Any]) -> None:
-    """Stops what the progress stands for; what is known by then is still used."""
+    """Stops the work of a progress report; results so far are still used."""
     task = session.cancellable.pop(str(params.get("token")), None)
     if task is not None:
         task.cancel()

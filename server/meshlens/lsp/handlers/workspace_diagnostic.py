@@ -1,4 +1,4 @@
-"""`workspace/diagnostic`: the findings of every file of a project, for those who ask for them."""
+"""`workspace/diagnostic`: the findings of every file of a project, on request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from meshlens.text import LineIndex
 
 
 async def workspace_diagnostic(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """A report for each file that is not open and has findings, or had some when the client last asked."""
+    """Returns a report for each closed file with findings, or with findings at the last request."""
     known = {one["uri"]: one.get("value") for one in params.get("previousResultIds", ())}
     items: list[dict[str, Any]] = []
     with reporting(session, params.get("workDoneToken"), "Checking the project") as progress:
@@ -37,7 +37,7 @@ async def workspace_diagnostic(session: Session, params: dict[str, Any]) -> dict
 
 
 def file_diagnostics(session: Session, path: Path, found: tuple[Diagnosed, ...]) -> list[dict[str, Any]]:
-    """The findings of a file that is not open; none of a notebook, whose cells have no names until it is opened."""
+    """Returns the findings of a closed file; none for a notebook, whose cells have no URIs until it is opened."""
     if not found or path.suffix == ".ipynb":
         return []
     text = read_source(path)

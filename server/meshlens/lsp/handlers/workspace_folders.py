@@ -1,4 +1,4 @@
-"""`workspace/didChangeWorkspaceFolders`: the client has other folders open."""
+"""`workspace/didChangeWorkspaceFolders`: the client's open folders changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.lsp.texts.documents import path_of
 
 
 async def did_change_workspace_folders(session: Session, params: dict[str, Any]) -> None:
-    """Notes the folders, and their settings."""
+    """Stores the folders and their settings."""
     event = params["event"]
     gone = {path_of(folder["uri"]) for folder in event.get("removed", ())}
     new = [path_of(folder["uri"]) for folder in event.get("added", ())]

@@ -1,4 +1,4 @@
-"""`workspace/symbol`: maps and meshes of all projects that are open."""
+"""`workspace/symbol`: the maps and meshes of all open projects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from meshlens.lsp.wire.client import known_kind
 
 
 async def workspace_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns what the query finds, best first in each project."""
+    """Returns the symbols that match the query, best first in each project."""
     one_file = {session.folder_of(document.path).root: document.path for document in session.documents.values()}
     made = []
     for path in one_file.values():

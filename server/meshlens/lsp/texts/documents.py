@@ -1,4 +1,4 @@
-"""Open texts: files, cells of notebooks, and what has no file yet."""
+"""Open texts: files, notebook cells, and texts without a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_NAME = 255
 _KEPT = 80
 
 NOWHERE = Path("/untitled") if os.sep == "/" else Path("C:/untitled")
-"""Where texts without a file are filed in a workspace; nothing is read or written there."""
+"""The folder that texts without a file have in a workspace; nothing is read or written there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Document:
     """One open text.
 
     Attributes:
-        uri: as the client spells it.
-        version: as the client counts; None for a client that does not.
-        path: the file, in whose source this text lies.
+        uri: as spelled by the client.
+        version: the client's number; None if it does not count.
+        path: the file that contains this text.
         text: UTF-8.
         lines: its lines and columns.
-        base: where the text begins in the source of the file: 0, or the place of a notebook's cell.
+        base: the start of the text in the file's source: 0, or the offset of a notebook's cell.
         notebook: the URI of the notebook that it is a cell of.
     """
 
@@ -45,7 +45,7 @@ class Document:
     notebook: str | None = None
 
     def changed(self, version: int | None, edits: Sequence[Edit]) -> Document:
-        """The document after edits, one after the other."""
+        """Returns the document after successive edits."""
         text, lines = self.text, self.lines
         for edit in edits:
             text = b"".join((text[: edit.span.start], edit.text.encode("utf-8", "replace"), text[edit.span.end :]))
@@ -54,18 +54,18 @@ class Document:
 
 
 def opened(uri: str, version: int | None, text: str, notebook: str | None = None) -> Document:
-    """A document as the client opens it."""
+    """Returns a document as the client opens it."""
     raw = text.encode("utf-8", "replace")
     return Document(uri, version, path_of(notebook or uri), raw, LineIndex(raw), 0, notebook)
 
 
 def edits_of(document: Document, changes: Sequence[Mapping[str, Any]], encoding: str) -> tuple[Document, list[Edit]]:
-    """A document after the changes of a `didChange`, and the changes as edits, one after the other.
+    """Returns a document after the changes of a `didChange`, and the changes as successive edits.
 
     Args:
-        document: before the changes.
+        document: the document before the changes.
         changes: as the client sends them: each with a range, or the whole text.
-        encoding: what the client's columns count.
+        encoding: the unit of the client's columns.
     """
     edits: list[Edit] = []
     for change in changes:
@@ -83,7 +83,7 @@ def _span(lines: LineIndex, given: Mapping[str, Any], encoding: str) -> Span:
 
 
 def path_of(uri: str) -> Path:
-    """The file that a URI names; for other schemes a place in `NOWHERE`."""
+    """Returns the file that a URI names; for other schemes a path in `NOWHERE`."""
     scheme = uri.partition(":")[0].lower() if len(uri) > _LONGEST_URI else urlsplit(uri).scheme
     if scheme != "file" or len(uri) > _LONGEST_URI:
         return _nowhere(scheme, unquote(uri.split(":", 1)[-1]).strip("/"))
@@ -95,13 +95,13 @@ def path_of(uri: str) -> Path:
         path = f"//{parts.netloc}{path}"
     path = os.path.normpath(path)
     if not _can_be_a_file(path):
-        # Each question about it would fail in its own way.
+        # Each operation on it would fail in a different way.
         return _nowhere(scheme, path.strip(os.sep))
     return Path(path)
 
 
 def _nowhere(scheme: str, text: str) -> Path:
-    """Returns the place of a text that has no file; a long name is cut, and told from others by its digest."""
+    """Returns the path of a text without a file; long names are shortened and made unique by a digest."""
     name = quote(text, safe="") or "text"
     suffix = "" if name.endswith((".py", ".ipynb", ".pyi")) else ".py"
     if len(name) + len(suffix) > _LONGEST_NAME:
@@ -113,7 +113,7 @@ def _nowhere(scheme: str, text: str) -> Path:
 
 
 def _can_be_a_file(path: str) -> bool:
-    """Tells whether a system can have a file of this name."""
+    """Returns whether the system allows a file with this name."""
     try:
         raw = os.fsencode(path)
     except UnicodeEncodeError:
@@ -123,7 +123,7 @@ def _can_be_a_file(path: str) -> bool:
 
 
 def uri_of(path: Path) -> str:
-    """The URI of a file."""
+    """Returns the URI of a file."""
     return path.as_uri()
 
 

@@ -1,4 +1,4 @@
-"""Puts the cells of an open notebook into the workspace as one module."""
+"""Combines the cells of an open notebook into one module in the workspace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.lsp.texts.notebooks import bases
 
 
 def settle(session: Session, uri: str) -> None:
-    """Works out where each cell of a notebook begins, and loads the notebook."""
+    """Computes the start of each cell of a notebook, and loads the notebook."""
     book = session.notebooks[uri]
     documents = [session.documents[cell] for cell in book.code_cells if cell in session.documents]
     starts = bases([document.text.decode("utf-8", "replace") for document in documents])

@@ -1,4 +1,4 @@
-"""Open notebooks: the code cells in their order, as one source."""
+"""Open notebooks: the code cells in order, as one source."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from meshlens.project.notebooks.notebook import join_cells
 
 @dataclass(frozen=True, slots=True)
 class OpenNotebook:
-    """A notebook as the client has it.
+    """A notebook in the client.
 
     Attributes:
-        uri, version: as the client counts.
+        uri, version: as given by the client.
         path: the file.
         cells: the URIs of all cells in order.
-        code: which of them hold Python.
+        code: which of them contain Python.
     """
 
     uri: str
@@ -29,15 +29,15 @@ class OpenNotebook:
 
     @property
     def code_cells(self) -> tuple[str, ...]:
-        """The URIs of the cells that hold Python, in order."""
+        """Returns the URIs of the cells with Python, in order."""
         return tuple(cell for cell in self.cells if cell in self.code)
 
 
 def written(texts: Iterable[str]) -> bytes:
-    """A notebook file that holds these code cells and nothing else."""
+    """Returns a notebook file with these code cells and nothing else."""
     return json.dumps({"cells": [{"cell_type": "code", "source": text} for text in texts]}).encode()
 
 
 def bases(texts: Sequence[str]) -> list[int]:
-    """Returns where each cell begins in the joined source, in bytes."""
+    """Returns the start of each cell in the joined source, in bytes."""
     return [cell.span.start for cell in join_cells(list(enumerate(texts))).cells]

@@ -1,1 +1,1 @@
-"""The protocol: bytes to messages, messages to bytes, and the types of both."""
+"""The protocol: bytes to messages and back, and the types of both."""

@@ -1,4 +1,4 @@
-"""The client's abilities, read once from its capabilities."""
+"""The client's abilities, read from its capabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 OLDEST_KINDS = frozenset(range(1, 19))
-"""The kinds of symbols and of completions in the protocol's first version: a client that names none knows these."""
+"""The kinds of symbols and completions in the protocol's first version, for clients that list none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,29 +16,31 @@ class Client:
     """The client's abilities.
 
     Attributes:
-        name: what it calls itself; empty if it does not say.
-        encoding: what columns count: "utf-8", "utf-16" or "utf-32" units.
-        pulls: it asks for diagnostics of a document instead of waiting for them.
-        refreshes_diagnostics, refreshes_hints, refreshes_lenses: it can be told to ask again.
-        related, tags, descriptions: what it shows of a diagnostic: other places, faded text, a link to the rule.
-        configures: it answers `workspace/configuration`.
-        registers_settings: it can be asked to tell that they changed.
-        watches: it can be asked to watch files.
-        progresses: it shows progress that we begin.
-        versioned_edits: it takes `documentChanges`.
-        resolves_edits: it asks for the edit of a code action when it is chosen.
-        preferred_actions: it can apply the best action by itself.
-        disabled_actions: it shows why a code action does not apply.
-        asks_how: it asks its user how to run a function on several devices, and over what.
-        axis_colors: it has a color for each axis, and shows colored text in hovers.
-        lens_commands: it has the commands that our lenses name.
-        shows_traces: it has a view of traces, and wants to be told when they change.
-        shows_documents: it can be asked to open a document.
-        snippets: it expands placeholders in completions.
-        markdown, markdown_items: it renders Markdown in a hover, in a completion; otherwise it gets plain text.
-        item_kinds, symbol_kinds, workspace_symbol_kinds: the kinds that it has pictures for.
-        hierarchical_symbols: it takes document symbols as a tree.
-        labelled_signatures: it takes the labels of parameters as offsets.
+        name: its name; empty if not given.
+        encoding: the unit of columns: "utf-8", "utf-16" or "utf-32" units.
+        pulls: whether it pulls diagnostics of a document.
+        refreshes_diagnostics, refreshes_hints, refreshes_lenses: whether it can be told to refresh them.
+        related, tags, descriptions: the parts of a diagnostic that it shows: other places, faded text, a link to the
+        rule.
+        configures: whether it answers `workspace/configuration`.
+        registers_settings: whether it can report their changes.
+        watches: whether it can watch files.
+        progresses: whether it shows progress that we begin.
+        versioned_edits: whether it accepts `documentChanges`.
+        resolves_edits: whether it requests the edit of a code action when it is chosen.
+        preferred_actions: whether it can apply the best action by itself.
+        disabled_actions: whether it shows why a code action does not apply.
+        asks_how: whether it asks its user how to run a function on several devices.
+        axis_colors: whether it has a color for each axis, and shows colored text in hovers.
+        lens_commands: whether it has the commands of our lenses.
+        shows_traces: whether it has a view of traces, and wants notifications of changes.
+        shows_documents: whether it can open a document on request.
+        snippets: whether it expands placeholders in completions.
+        markdown, markdown_items: whether it renders Markdown in hovers and in completions; otherwise it gets plain
+        text.
+        item_kinds, symbol_kinds, workspace_symbol_kinds: the kinds that it has icons for.
+        hierarchical_symbols: whether it accepts document symbols as a tree.
+        labelled_signatures: whether it accepts the labels of parameters as offsets.
     """
 
     name: str = ""
@@ -74,7 +76,7 @@ class Client:
 
 
 def read_client(params: Mapping[str, Any]) -> Client:
-    """Returns what the client can, from the parameters of `initialize`."""
+    """Returns the client's abilities, from the parameters of `initialize`."""
     given = params.get("capabilities")
 
     def can(path: str) -> Any:
@@ -125,18 +127,18 @@ def read_client(params: Mapping[str, Any]) -> Client:
 
 
 def _encoding(offered: Any) -> str:
-    """The cheapest encoding for us among those that the client offers; UTF-16 is what every client can."""
+    """Returns the cheapest encoding that the client offers; every client supports UTF-16."""
     names = _strings(offered)
     return next((name for name in ENCODINGS if name in names), "utf-16")
 
 
 def _kinds(value: Any) -> frozenset[int]:
-    """The kinds that a client names."""
+    """Returns the kinds that a client lists."""
     return frozenset(value) if isinstance(value, (list, tuple)) else OLDEST_KINDS
 
 
 def known_kind(kinds: tuple[int, ...], known: frozenset[int]) -> int:
-    """The first of some kinds that a client knows; the last is one that all know."""
+    """Returns the first of some kinds that a client knows; every client knows the last one."""
     return next((kind for kind in kinds if kind in known), kinds[-1])
 
 

@@ -1,4 +1,4 @@
-"""Positions and ranges of the protocol to bytes of a file's source."""
+"""Converts the protocol's positions and ranges to bytes of a file's source."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from meshlens.text import Span
 
 
 def offset_of(document: Document, position: Mapping[str, Any], encoding: str) -> int:
-    """The byte in the source of the document's file; past the end of a line is its end.
+    """Returns the byte offset in the source of the document's file; positions past a line's end count as its end.
 
     Args:
-        document: the text that the position speaks of.
+        document: the text of the position.
         position: line and character, from 0.
-        encoding: what characters count.
+        encoding: the unit of characters.
     """
     return document.base + document.lines.offset(int(position["line"]), int(position["character"]), encoding)
 
 
 def span_of(document: Document, given: Mapping[str, Any], encoding: str) -> Span:
-    """The bytes in the source of the document's file; a range that is upside down is turned."""
+    """Returns the span in the source of the document's file; swaps a reversed range."""
     start, end = (offset_of(document, given[side], encoding) for side in ("start", "end"))
     return Span(min(start, end), max(start, end))

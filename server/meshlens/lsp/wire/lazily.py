@@ -1,4 +1,4 @@
-"""Handlers that are imported when they are first called, so that `initialize` is answered at once."""
+"""Imports handlers at their first call, so that `initialize` is answered quickly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meshlens.lsp.wire.protocol import Handle
 
 
 def lazily(module: str, function: str) -> Handle:
-    """A handler that stands for another one."""
+    """Returns a handler that imports another one and calls it."""
     found: list[Handle] = []
 
     def handle(session: Any, params: Any) -> Any:

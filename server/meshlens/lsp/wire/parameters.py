@@ -1,4 +1,4 @@
-"""Checks parameters against the protocol, only after a handler failed, as it costs more."""
+"""Checks parameters against the protocol, but only after a handler failed, because it is slow."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from lsprotocol import types
 
 
 def what_is_wrong(method: str, params: Any, converter: Any) -> str | None:
-    """Why the parameters of a message are malformed; None if they are not.
+    """Returns why the parameters of a message are malformed; None if they are valid.
 
     Args:
-        method: what was asked or told.
-        params: as they came.
-        converter: makes the protocol's classes of plain data.
+        method: the method of the message.
+        params: the parameters as received.
+        converter: structures plain data into the protocol's classes.
     """
     known = types.METHOD_TO_TYPES.get(method)
     wanted = known[2] if known is not None else None
@@ -21,7 +21,7 @@ def what_is_wrong(method: str, params: Any, converter: Any) -> str | None:
         return None
     try:
         converter.structure(params, wanted)
-    except Exception as error:  # cattrs raises whatever the first wrong value makes it raise
+    except Exception as error:  # cattrs raises whatever exception the first wrong value causes.
         return f"malformed parameters: {_innermost(error)}"
     return None
 

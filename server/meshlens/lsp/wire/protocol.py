@@ -1,7 +1,7 @@
-"""Messages to handlers: plain dictionaries for what we answer, pygls for the life of the connection.
+"""Dispatches messages: plain dictionaries for our handlers, pygls for the life cycle of the connection.
 
-pygls answers `initialize`, `shutdown`, `exit`, commands and progress, and keeps our own requests to the client.
-Texts are not kept twice: pygls' workspace stays empty.
+pygls answers `initialize`, `shutdown`, `exit`, commands and progress, and manages our own requests to the client.
+Texts are stored only once: pygls' workspace stays empty.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _log = logging.getLogger("meshlens")
 
 
 class Protocol(LanguageServerProtocol):
-    """Sends each message to its handler and the answer back.
+    """Passes each message to its handler, and sends the answer.
 
     Attributes:
-        handlers: by method; a handler takes the session and the parameters as they came.
+        handlers: handlers by method, which take the session and the raw parameters.
     """
 
     handlers: ClassVar[Mapping[str, Handle]] = {}
@@ -50,11 +50,11 @@ class Protocol(LanguageServerProtocol):
         super().__init__(*args, **kwargs)
 
     def begin(self, make: Callable[[Protocol], Any]) -> None:
-        """Says how the session is made; that takes a while, so it is done behind the answer to `initialize`."""
+        """Sets the function that creates the session; it runs after the answer to `initialize` because it is slow."""
         self._begin = make
 
     def session(self) -> Any:
-        """Returns what the handlers work on; None before `initialize`."""
+        """Returns the session for handlers; None before `initialize`."""
         if self._session is None and self._begin is not None:
             self._session = self._begin(self)
         return self._session
@@ -68,7 +68,7 @@ class Protocol(LanguageServerProtocol):
                 self._session.traces.stop()
 
     def take(self, bodies: Iterable[bytes]) -> None:
-        """Handles messages that arrived together, so that a request that is cancelled among them is not begun."""
+        """Handles messages that arrived together, so that a request cancelled among them is not started."""
         messages = [message for body in bodies for message in self._parsed(body)]
         self._cancelled = {_cancelled_id(message) for message in messages} - {None}
         for message in messages:
@@ -77,15 +77,15 @@ class Protocol(LanguageServerProtocol):
         self._rest()
 
     def after_messages(self, rest: Callable[[], None]) -> None:
-        """Has something done whenever the messages that arrived together are handled."""
+        """Sets a function to run whenever the messages that arrived together are handled."""
         self._rest = rest
 
     def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Leaves messages as they came; `handle_message` knows which are pygls' own."""
+        """Leaves messages unchanged; `handle_message` knows which are for pygls."""
         return data
 
     def handle_message(self, message: Any) -> None:
-        """Answers one message; whatever goes wrong costs that message alone."""
+        """Answers one message; an error affects only that message."""
         if not isinstance(message, dict):
             self._fail(None, INVALID_REQUEST, "expected one message, not a list or a bare value")
             return
@@ -181,7 +181,7 @@ class Protocol(LanguageServerProtocol):
             self._fail(message["id"], INTERNAL_ERROR, f"internal error: {type(error).__name__}: {error}")
 
     def _complain(self, line: str) -> None:
-        """Says a thing in the log once."""
+        """Logs a line once."""
         if line not in self._complained:
             self._complained.add(line)
             _log.warning("%s", line)
@@ -193,12 +193,12 @@ class Protocol(LanguageServerProtocol):
         self.send({"id": number, "error": error})
 
     def ask(self, method: str, params: Json) -> asyncio.Future[Json]:
-        """Asks the client; the answer is plain data."""
+        """Sends a request to the client; the answer is plain data."""
         self._asked += 1
         number = f"meshlens-{self._asked}"
         answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
-        # Whoever does not wait for the answer does not want to hear of an error either.
+        # Code that does not wait for the answer does not need its error either.
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())
         self.send({"id": number, "method": method, "params": params})
         return answer

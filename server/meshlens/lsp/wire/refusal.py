@@ -1,4 +1,4 @@
-"""The exception that a handler raises if a request cannot be done, with a reason for the person who asked."""
+"""The exception that a handler raises if a request cannot be fulfilled, with the reason for the user."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ INVALID_PARAMS = -32602
 
 
 class Refusal(Exception):
-    """A request that is understood and cannot be done.
+    """A request that is valid but cannot be fulfilled.
 
     Attributes:
-        code: the protocol's code for it.
-        data: what the client may want to know besides.
+        code: the protocol's error code.
+        data: further information for the client.
     """
 
     def __init__(self, text: str, code: int = REQUEST_FAILED, data: Any = None) -> None:

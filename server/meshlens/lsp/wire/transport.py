@@ -1,6 +1,6 @@
-"""Bytes of stdin to messages, messages to bytes of stdout, without a thread or an executor where the system allows it.
+"""Reads messages from stdin and writes them to stdout, without a thread or executor if the system allows it.
 
-pygls reads each header line through an executor, which costs about as much as a keystroke may.
+pygls reads each header line through an executor, which costs about as much as a whole keystroke should.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _log = logging.getLogger("meshlens")
 
 
 class Framing:
-    """Cuts a stream of bytes into the bodies of messages."""
+    """Splits a stream of bytes into the bodies of messages."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._body: int | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Takes the next bytes and gives every body that is complete.
+        """Takes the next bytes and yields every complete body.
 
-        A header without a usable length is logged and left out, up to the next empty line; so is what does not end.
+        Logs and skips a header without a valid length up to the next empty line, and a header that does not end.
         """
         self._buffer += data
         while True:
@@ -47,7 +47,7 @@ class Framing:
                 if end < 0:
                     if len(self._buffer) > _LONGEST_HEADER:
                         _log.warning(_NO_MESSAGE, len(self._buffer))
-                        # The last bytes can be the beginning of the end of a header.
+                        # The last bytes may be the start of a header's end.
                         del self._buffer[: -len(_END_OF_HEADER)]
                     return
                 header = bytes(self._buffer[:end])
@@ -69,11 +69,11 @@ class Framing:
 
 
 def encoded(message: Any, default: Callable[[Any], Any] | None = None) -> bytes:
-    """A message with its header.
+    """Returns a message with its header.
 
     Args:
-        message: what goes out as JSON.
-        default: turns what JSON does not know into what it knows.
+        message: the message to encode as JSON.
+        default: converts values that JSON does not support.
     """
     body = json.dumps(message, default=default, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
@@ -83,7 +83,7 @@ class PipeWriter:
     """Writes whole messages to a file descriptor.
 
     Attributes:
-        lost: called when nobody reads any more.
+        lost: called when the reader is gone.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -91,7 +91,7 @@ class PipeWriter:
         self.lost: Callable[[], object] = lambda: None
 
     def write(self, data: bytes) -> None:
-        """Writes all of it, or nothing where nobody reads."""
+        """Writes all data, or nothing if the reader is gone."""
         view = memoryview(data)
         try:
             while view:
@@ -100,12 +100,12 @@ class PipeWriter:
             self.lost()
 
     def close(self) -> None:
-        """Lets go of the pipe."""
+        """Closes the pipe."""
         os.close(self._descriptor)
 
 
 def claim_stdout() -> PipeWriter:
-    """Takes stdout for the protocol: whatever else is printed in this process goes to stderr from now on."""
+    """Reserves stdout for the protocol: from now on, other output of this process goes to stderr."""
     kept = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
@@ -117,7 +117,7 @@ async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None]) -> Non
 
     Args:
         descriptor: the pipe.
-        take: gets the bodies of all messages that have arrived together.
+        take: called with the bodies of all messages that arrived together.
     """
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
@@ -142,7 +142,7 @@ async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None]) -> Non
     try:
         loop.add_reader(descriptor, readable)
     except (NotImplementedError, OSError, ValueError):
-        # Windows' pipes and plain files cannot be waited for.
+        # Windows' pipes and regular files do not support waiting.
         _read_in_thread(descriptor, loop, arrived)
         await ended
         return

@@ -1,4 +1,4 @@
-"""Imports asyncio without TLS, which a server on stdin or on this machine's loopback has no use for."""
+"""Imports asyncio without TLS, which a server on stdin or a loopback port does not need."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 
 
 def import_asyncio() -> None:
-    """Imports asyncio as where Python has no OpenSSL, which asyncio provides for; `ssl` can be imported later.
+    """Imports asyncio as if Python had no OpenSSL, which asyncio supports; `ssl` can be imported later.
 
-    OpenSSL takes some 10 ms to load and a few MiB to keep (Python 3.11, x86-64 Linux).
+    Loading OpenSSL takes about 10 ms and a few MiB (Python 3.11, x86-64 Linux).
     """
     if "asyncio" in sys.modules or "ssl" in sys.modules:
         return

@@ -1,1 +1,1 @@
-"""Files as they lie on the disk, and what is kept of them there."""
+"""Files on disk, and caches of them there."""

@@ -1,7 +1,7 @@
-"""Facts kept on disk under the hash of the bytes that they were drawn from.
+"""A cache of facts on disk, keyed by a hash of the bytes that they were extracted from.
 
-One file for a project, with a sealed index; each file's facts have a seal of their own, and are decoded only when they
-are asked for.  A file that is damaged, foreign or of another version counts as empty.
+One file per project with a sealed index; the facts of each file have their own seal, and are decoded on demand. A file
+that is damaged, foreign or of another version counts as empty.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _log = logging.getLogger("meshlens")
 
 
 class _Entry(NamedTuple):
-    """Where the facts of one file lie.
+    """The location of one file's facts.
 
     Attributes:
-        offset, size: after the index.
-        age: how many runs ago somebody asked for them.
-        seal: theirs.
+        offset, size: relative to the end of the index.
+        age: the number of runs since they were last used.
+        seal: their seal.
     """
 
     offset: int
@@ -46,9 +46,9 @@ class _Entry(NamedTuple):
 
 
 class FactsCache:
-    """The facts of files by the hash of their bytes; good for every branch of a project.
+    """The facts of files by the hash of their bytes, valid for every branch of a project.
 
-    Reads and writes never fail: where the disk does not play along, nothing is remembered.
+    Reads and writes never fail: if the disk fails, nothing is cached.
     """
 
     def __init__(self, place: Cache) -> None:
@@ -64,12 +64,12 @@ class FactsCache:
         self._load()
 
     def get(self, raw: bytes, size: int, *, is_whole: bool = True) -> FileFacts | None:
-        """The facts of a file with these bytes, None if they are not known.
+        """Returns the facts of a file with these bytes; None if they are unknown.
 
         Args:
             raw: the bytes.
             size: the length of its Python text.
-            is_whole: also reads the bodies of functions, which else are read when they are asked for.
+            is_whole: whether to also read the bodies of functions, which are otherwise read on demand.
         """
         digest = self._digest(raw)
         blob = self._new.get(digest) or self._blob(digest)
@@ -85,18 +85,18 @@ class FactsCache:
         return facts
 
     def put(self, raw: bytes, facts: FileFacts) -> None:
-        """Remembers the facts of a file with these bytes."""
+        """Stores the facts of a file with these bytes."""
         if facts.failure:
             return
         with suppress(NotFacts):
             self.put_stored(raw, stored(facts))
 
     def put_stored(self, raw: bytes, blob: bytes) -> None:
-        """Remembers facts that are bytes already."""
+        """Stores facts that are already bytes."""
         self._new[self._digest(raw)] = blob
 
     def save(self) -> None:
-        """Writes what is new; a reader sees the old file or the new one, never a half."""
+        """Writes new entries; a reader sees the old file or the new one, never a part."""
         if not self._new:
             return
         blobs = {digest: (0, blob) for digest, blob in self._new.items()}
@@ -121,13 +121,13 @@ class FactsCache:
         self._load()
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def _digest(self, raw: bytes) -> bytes:
-        """Stands for a file's content; nobody without the key can make another content for which it stands."""
+        """Returns a digest of a file's content; without the key nobody can create other content with this digest."""
         return hashlib.blake2b(raw, key=self._key, digest_size=_DIGEST).digest()
 
     def _load(self) -> None:

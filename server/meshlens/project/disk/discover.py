@@ -1,6 +1,6 @@
-"""Finds the Python files and notebooks below some paths, quickly: one `scandir` a folder, no file is opened.
+"""Finds the Python files and notebooks below some paths, with one `scandir` per folder, without opening files.
 
-Leaves out environments, build products, what `.gitignore` lists and what the configuration excludes.
+Skips environments, build products, and paths excluded by `.gitignore` or the configuration.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ALWAYS_LEFT_OUT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """Patterns that hold below a folder."""
+    """Patterns that apply below a folder."""
 
     folder: str
     patterns: tuple[Pattern, ...]
@@ -46,15 +46,15 @@ class _Rules:
 
 
 Excludes = Sequence[tuple[Path, tuple[str, ...]]]
-"""Patterns of `.gitignore`'s kind, each group with the folder that it is relative to."""
+"""Patterns as in `.gitignore`, each group with the folder that it is relative to."""
 
 
 def python_files(paths: Sequence[Path], exclude: Iterable[str] = ()) -> list[Path]:
-    """The files to check, sorted, each once; files that are named outright are always among them.
+    """Returns the files to check, sorted, without duplicates, always including files named explicitly.
 
     Args:
         paths: absolute paths of files and folders.
-        exclude: patterns of `.gitignore`'s kind, relative to each folder.
+        exclude: patterns as in `.gitignore`, relative to each folder.
     """
     found: dict[Path, None] = {}
     for path in paths:
@@ -66,11 +66,11 @@ def python_files(paths: Sequence[Path], exclude: Iterable[str] = ()) -> list[Pat
 
 
 def files_below(top: Path, exclude: Excludes) -> list[tuple[Path, Path | None]]:
-    """The files below a folder, sorted, each with the configuration that holds for it if that lies below the folder.
+    """Returns the files below a folder, sorted, each with its configuration file if that is below the folder.
 
     Args:
         top: absolute path of the folder.
-        exclude: what is left out.
+        exclude: patterns to skip.
     """
     excluded: _Rules | None = None
     for folder, lines in exclude:
@@ -79,7 +79,7 @@ def files_below(top: Path, exclude: Excludes) -> list[tuple[Path, Path | None]]:
 
 
 def walk_files(top: Path, exclude: Iterable[str] = ()) -> Iterator[Path]:
-    """The same files one by one, in no order, for whoever does not want all of them.
+    """Yields the same files one by one in arbitrary order, for callers that do not want all of them.
 
     Args:
         top: absolute path of a folder.
@@ -93,7 +93,7 @@ def walk_files(top: Path, exclude: Iterable[str] = ()) -> Iterator[Path]:
 def _walk(
     top: str, excluded: _Rules | None, ignored_above: _Rules | None, configuration_above: Path | None
 ) -> Iterator[tuple[Path, Path | None]]:
-    # Folders may lie in each other as deep as a path can be long.
+    # Folders may be nested as deeply as a path can be long.
     waiting = [(top, ignored_above, configuration_above)]
     while waiting:
         folder, ignored, configuration = waiting.pop()
@@ -130,7 +130,7 @@ def _left_out(path: str, rules: tuple[_Rules | None, ...], *, folder: bool) -> b
 
 
 def _gitignores_above(top: Path) -> _Rules | None:
-    """Returns what the `.gitignore` files above a folder say, if it lies in a repository."""
+    """Returns the patterns in `.gitignore` files above a folder in a repository."""
     above = []
     for folder in top.parents:
         above.append(folder)

@@ -1,4 +1,4 @@
-"""The fingerprint of this program in the names of caches, so that a different build of it reads none of them."""
+"""The fingerprint of this program in the names of caches, so that other builds do not read them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""File patterns as `.gitignore` has them, each matched segment by segment, in time that its length bounds.
+"""File patterns as in `.gitignore`, matched segment by segment in bounded time.
 
-`fnmatch` translates a segment so that a `*` never goes back on what it took; between segments `**` takes as few as it
-can.  So a pattern costs at most its length times that of the path, whatever stands in it.
+`fnmatch` translates a segment so that a `*` never backtracks; between segments `**` matches as few as possible. So
+matching takes at most the length of the pattern times that of the path.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 LONGEST = 4096
-"""The most characters of a pattern, as of a path on Linux."""
+"""Maximum length of a pattern, the same as of a path on Linux."""
 
 MOST = 10_000
-"""The most patterns of a file or a setting."""
+"""Maximum number of patterns in a file or a setting."""
 
 _DEEP = re.compile(r"\*{2,}")
 _NOTHING = re.compile("(?!)")
@@ -25,12 +25,12 @@ _TOKENS = re.compile(r"\\(?P<escaped>.)|(?P<set>\[[!^]?\]?[^\]]*\])|(?P<other>.)
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line of a `.gitignore`.
+    """A line of a `.gitignore`.
 
     Attributes:
-        segments: what matches each part of a path relative to the file's folder; None for `**`.
-        negated: it takes out of what earlier lines put in.
-        folders: it means folders only.
+        segments: the patterns for each part of a path relative to the file's folder; None for `**`.
+        negated: whether it re-includes paths excluded by earlier lines.
+        folders: whether it matches only folders.
     """
 
     segments: tuple[re.Pattern[str] | None, ...]
@@ -53,7 +53,7 @@ class Pattern:
                 at += 1
                 here += 1
             elif after_deep >= 0:
-                # What stands before the last `**` has matched; only what this one takes can still grow.
+                # Everything before the last `**` has matched; only this one can still take more.
                 begin += 1
                 at, here = after_deep, begin
             else:
@@ -63,7 +63,7 @@ class Pattern:
 
 @lru_cache(maxsize=4096)
 def pattern(text: str) -> Pattern | None:
-    """Reads one pattern; None for an empty line, a comment, or one that is too long to mean a path."""
+    """Parses one pattern; returns None for an empty line, a comment, or one longer than any path."""
     line = text.rstrip("\r\n")
     line = line.rstrip(" ") if not line.endswith("\\ ") else line
     if not line or line.startswith("#") or len(line) > LONGEST:
@@ -84,7 +84,7 @@ def pattern(text: str) -> Pattern | None:
     except re.error:
         return None
     if segments[-1] is None and len(segments) > 1:
-        # `a/**` means what lies below, not the folder itself.
+        # `a/**` matches paths below the folder, not the folder itself.
         segments.append(_segment("*"))
     return Pattern(tuple(segments), negated, folders)
 
@@ -95,7 +95,7 @@ def _segment(text: str) -> re.Pattern[str]:
 
 
 def _in_fnmatch(found: re.Match[str]) -> str:
-    """A token as `fnmatch` spells it: it has no escapes, and `!` alone negates."""
+    """Returns a token as `fnmatch` spells it: it has no escapes, and only `!` negates."""
     escaped, group = found["escaped"], found["set"]
     if escaped is not None:
         return f"[{escaped}]" if escaped in "*?[" else escaped
@@ -106,12 +106,12 @@ def _in_fnmatch(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=1024)
 def patterns(lines: tuple[str, ...]) -> tuple[Pattern, ...]:
-    """Reads patterns, leaving out empty lines and comments."""
+    """Parses patterns, skipping empty lines and comments."""
     return tuple(read for read in map(pattern, lines) if read is not None)
 
 
 def verdict(rules: Iterable[Pattern], path: str, *, folder: bool) -> bool | None:
-    """Returns whether the last pattern that matches a path takes it in or out; None when none matches.
+    """Returns whether the last matching pattern excludes or re-includes a path; None if none matches.
 
     Args:
         rules: the patterns, in order.
@@ -127,7 +127,7 @@ def verdict(rules: Iterable[Pattern], path: str, *, folder: bool) -> bool | None
 
 
 def matches(lines: tuple[str, ...], path: str) -> bool:
-    """Returns whether a file, or a folder that it lies in, matches one of these patterns.
+    """Returns whether one of these patterns matches a file or a folder above it.
 
     Args:
         lines: the patterns.

@@ -1,4 +1,4 @@
-"""Extracts the facts of many files at once, in worker processes."""
+"""Extracts the facts of many files in worker processes."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The facts of one text.
+    """The facts of a text.
 
     Attributes:
-        facts: just that.
-        stored: the same as bytes for the disk; empty where they were not asked for or cannot be had.
+        facts: its facts.
+        stored: the same as bytes for the disk; empty if not requested or not possible.
     """
 
     facts: FileFacts
@@ -38,13 +38,13 @@ class Extracted:
 
 
 def extract_all(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]:
-    """The facts of every text, in order; a little work is done here, much work by one process for each core.
+    """Returns the facts of every text, in order, using one process per core if there is much work.
 
-    Where processes cannot be started, everything is done here; a text that ends the process that reads it says nothing.
+    If processes cannot be started, all work is done here; a text whose process crashes gets empty facts.
 
     Args:
         sources: the texts.
-        is_stored: gives the bytes for the disk too.
+        is_stored: whether to include the bytes for the disk.
     """
     workers = min(os.cpu_count() or 1, 8)
     context = _context()
@@ -55,7 +55,7 @@ def extract_all(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]
     reading = _Reading(sources, context, is_stored, {})
     try:
         left = _read_lots(reading, lots, workers)
-        # What ended a process may have come from outside, and had nothing to do with what it read.
+        # The process may have been killed from outside, unrelated to the text.
         left = _read_lots(reading, left, workers) if left else left
         _read_each(reading, [place for lot in left for place in lot])
     except OSError:
@@ -74,9 +74,9 @@ class _Reading:
 
     Attributes:
         sources: the texts.
-        context: how processes are started.
-        is_stored: gives the bytes for the disk too.
-        found: what texts say, by their place.
+        context: the way to start processes.
+        is_stored: whether to include the bytes for the disk.
+        found: the results by the index of the text.
     """
 
     sources: Sequence[bytes]
@@ -86,7 +86,7 @@ class _Reading:
 
 
 def _read_lots(reading: _Reading, lots: Sequence[tuple[int, ...]], workers: int) -> list[tuple[int, ...]]:
-    """Has worker processes read some texts; returns the lots that are left because one of them ended."""
+    """Makes worker processes read some texts; returns the batches left over because a process ended."""
     tasks = [[reading.sources[place] for place in lot] for lot in lots]
     with _safe_path():
         answers = answers_of(_stored_facts, tasks, workers, reading.context)
@@ -99,7 +99,7 @@ def _read_lots(reading: _Reading, lots: Sequence[tuple[int, ...]], workers: int)
 
 
 def _read_each(reading: _Reading, places: Sequence[int]) -> None:
-    """Has one process read texts in turn; if it dies, another continues after the text it was reading."""
+    """Makes one process read texts in turn; if it dies, another continues after the text it was reading."""
     waiting = list(places)
     while waiting:
         left = _read_lots(reading, [(place,) for place in waiting], 1)
@@ -111,10 +111,10 @@ def _read_each(reading: _Reading, places: Sequence[int]) -> None:
 
 
 def _context() -> BaseContext | None:
-    """Returns how processes are started; None if one would import modules of the working folder.
+    """Returns the way to start processes; None if one would import modules of the working folder.
 
-    Where they are not forked, Python starts them with `-c`, which puts the working folder first on `sys.path` unless a
-    variable or a flag forbids it; neither is known to Python 3.10, but for `-I`.
+    If they are not forked, Python starts them with `-c`, which puts the working folder first on `sys.path` unless a
+    variable or a flag disables that; Python 3.10 has only the flag `-I`.
     """
     from multiprocessing import get_context
 
@@ -127,7 +127,7 @@ def _context() -> BaseContext | None:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Has the processes that are started meanwhile leave out the working folder."""
+    """Keeps the working folder off the path of processes started in this context."""
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
     try:
@@ -149,7 +149,7 @@ def _extracted(facts: FileFacts, *, is_stored: bool) -> Extracted:
 
 
 def _stored_facts(sources: Sequence[bytes]) -> list[bytes]:
-    """Returns what each text says, as bytes; none for what cannot be stored."""
+    """Returns the facts of each text as bytes; empty for facts that cannot be stored."""
     memo: Memo = {}
     return [_stored(extract(source, memo)) for source in sources]
 

@@ -1,4 +1,4 @@
-"""The text of Python files: UTF-8 inside, on the disk in the encoding that their first lines name (PEP 263)."""
+"""The text of Python files: UTF-8 internally, on disk in the encoding that their first lines name (PEP 263)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ _TEXT_ENCODINGS = frozenset(
     "mac_latin2 mac_roman mac_romanian mac_turkish ptcp154 shift_jis shift_jis_2004 shift_jisx0213 tis_620 utf_8 "
     "utf_8_sig".split()
 )
-"""Python's own encodings of text in which letters, digits and brackets are those of ASCII.
+"""Python's own text encodings that are compatible with ASCII in letters, digits and brackets.
+
+Others are not looked up: that would import a module with a name from the file, and some are not text encodings.
 
 Others are not looked up: that would import a module of the name that a file says, and some are no encodings of text.
 """
@@ -38,7 +40,7 @@ def read_source(path: Path, most: int | None = None) -> bytes | Unread:
 
     Args:
         path: the file.
-        most: the number of bytes above which it is not read, if not the usual one.
+        most: the maximum number of bytes, if not the default.
     """
     is_notebook = path.suffix == ".ipynb"
     raw = read_bytes(path, most if most is not None else NOTEBOOK if is_notebook else SOURCE)
@@ -67,7 +69,7 @@ def as_utf8(raw: bytes) -> bytes | Unread:
 
 
 def utf8(raw: bytes) -> bytes | Unread:
-    """Returns the bytes of a text if they are UTF-8, whatever its first lines say: editors hand texts over so."""
+    """Returns the bytes of a text if they are UTF-8, ignoring its encoding line, since editors send UTF-8."""
     try:
         if not raw.isascii():
             raw.decode("utf-8")
@@ -102,7 +104,7 @@ def as_on_disk(text: bytes, before: bytes) -> bytes | Unread:
 
 
 def as_its_lines_say(text: bytes) -> bytes:
-    """Returns a text in the encoding that its first lines name, or as it is where that cannot hold it.
+    """Returns a text in the encoding that its first lines name, or unchanged if that cannot represent it.
 
     Args:
         text: the text of a Python file, UTF-8.
@@ -117,7 +119,7 @@ def as_its_lines_say(text: bytes) -> bytes:
 
 
 def _encoding_of(raw: bytes) -> str | Unread:
-    """The name of the module of Python's that decodes a text."""
+    """Returns the name of Python's module that decodes a text."""
     has_mark = raw.startswith(codecs.BOM_UTF8)
     cookie = _cookie(raw[len(codecs.BOM_UTF8) :] if has_mark else raw)
     if cookie is None:
@@ -133,7 +135,7 @@ def _encoding_of(raw: bytes) -> str | Unread:
 
 
 def _cookie(raw: bytes) -> bytes | None:
-    """The encoding that the first two lines name, as they spell it."""
+    """Returns the encoding in the first two lines, as spelled there."""
     start = 0
     for _ in range(2):
         line = _LINE.match(raw, start)
@@ -148,7 +150,7 @@ def _cookie(raw: bytes) -> bytes | None:
 
 
 def _known(spelled: str) -> str | None:
-    """The module of an encoding, told by a table; as Python, takes the names that Emacs adds line ends to."""
+    """Returns the module of an encoding, from a table; accepts Emacs' suffixes for line endings, as Python does."""
     name = spelled.lower().replace("_", "-")
     if name == "utf-8" or name.startswith("utf-8-"):
         return "utf_8"

@@ -1,4 +1,4 @@
-"""The results of whole runs kept on disk: where no file has changed since, nothing needs to be computed at all."""
+"""A cache of complete results on disk: if no file has changed since, nothing needs to be computed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from meshlens.project.disk.fingerprint import fingerprint
 _RUNS_KEPT = 12
 _MOST_BYTES = 1 << 26
 
-# A file that changed this shortly before a run could change again without its time telling.
+# A file that changed this shortly before a run could change again with the same timestamp.
 _CLOCK_STEP = 50_000_000
 
 _Result = TypeVar("_Result")
@@ -26,12 +26,12 @@ _log = logging.getLogger("meshlens")
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One result.
+    """A stored result.
 
     Attributes:
         files: every file that was read.
-        state: stands for what these were.
-        result: what came out, of JSON's values.
+        state: identifies their state.
+        result: the result as JSON values.
     """
 
     files: tuple[str, ...]
@@ -40,19 +40,19 @@ class Kept:
 
 
 class ResultsCache:
-    """Results by what was asked for, each with the files that it depends on."""
+    """Results by request, each with the files that it depends on."""
 
     def __init__(self, place: Cache) -> None:
         self._place = place
         self._name = f"results-{fingerprint()}.bin"
 
     def get(self, question: str, asked: Iterable[str], decode: Callable[[Any], _Result]) -> _Result | None:
-        """The result of the same run, None if there is none or a file has changed since.
+        """Returns the result of the same run; None if there is none or a file has changed since.
 
         Args:
-            question: stands for all that was asked for, the files included.
-            asked: the files that were asked for, all of which the run has read.
-            decode: makes the result of JSON's values; may raise ValueError, TypeError, LookupError.
+            question: identifies the whole request, including the files.
+            asked: the requested files, all of which the run has read.
+            decode: decodes the result from JSON values; may raise ValueError, TypeError, LookupError.
         """
         try:
             kept = self._load().get(question)
@@ -64,13 +64,13 @@ class ResultsCache:
             return None
 
     def put(self, question: str, files: Sequence[str], result: Any, started: int) -> None:
-        """Remembers a result.
+        """Stores a result.
 
         Args:
             question: as for `get`.
-            files: every file that was read; where imports look is remembered with them.
-            result: of JSON's values.
-            started: when the run began, in nanoseconds; nothing is kept if a file is younger.
+            files: every file that was read; the folders searched for imports are stored with them.
+            result: the result as JSON values.
+            started: when the run began, in nanoseconds; nothing is stored if a file is newer.
         """
         state, newest = _state(files)
         if newest > started - _CLOCK_STEP:
@@ -88,10 +88,10 @@ class ResultsCache:
             write_sealed(self._place, self._name, content)
 
     def _load(self) -> dict[str, Kept]:
-        """Returns what the file holds.
+        """Returns the contents of the file.
 
         Raises:
-            ValueError, TypeError, LookupError, RecursionError: it was written by somebody else.
+            ValueError, TypeError, LookupError, RecursionError: the file was written by another program.
         """
         content = read_sealed(self._place, self._name, _MOST_BYTES)
         found = json.loads(content) if content is not None else {}
@@ -101,7 +101,7 @@ class ResultsCache:
 
 
 def question(*parts: object) -> str:
-    """Stands for a run: everything that was asked for, in one hash."""
+    """Returns a hash that identifies a run: everything that was requested."""
     return hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
@@ -112,7 +112,7 @@ def _kept(files: Any, state: Any, result: Any) -> Kept:
 
 
 def _state(files: Iterable[str]) -> tuple[str, int]:
-    """Stands for the state of files and of the folders that they lie in; the time of the youngest file."""
+    """Returns a hash of the state of files and their folders, and the time of the newest file."""
     seen = hashlib.blake2b(digest_size=16)
     folders: dict[str, None] = {}
     newest = 0

@@ -1,4 +1,4 @@
-"""The files of a workspace, and how they become known from their bytes."""
+"""The files of a workspace, and how they are read from bytes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from meshlens.project.notebooks.notebook import Notebook, read_notebook
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file.
+    """A file of a workspace.
 
     Attributes:
-        path: absolute.
+        path: its absolute path.
         raw: its bytes on disk or in the editor.
         source: the Python text: the bytes themselves, or a notebook's cells joined.
-        facts: what it says.
+        facts: its facts.
         notebook: the cells, for a notebook.
-        reading: what makes the next edit cheap to read, for a file that is being edited.
+        reading: data that speeds up reading the next edit, for a file that is being edited.
     """
 
     path: Path
@@ -36,10 +36,10 @@ class SourceFile:
 
 
 def read_file(path: Path, raw: bytes, facts: FileFacts | None = None) -> SourceFile:
-    """A file from its bytes.
+    """Returns a file from its bytes.
 
     Raises:
-        ValueError: a notebook that is no notebook.
+        ValueError: an invalid notebook.
     """
     if path.suffix == ".ipynb":
         notebook = read_notebook(raw)
@@ -50,7 +50,7 @@ def read_file(path: Path, raw: bytes, facts: FileFacts | None = None) -> SourceF
 def read_all(
     raws: Mapping[Path, bytes], cache: FactsCache | None
 ) -> tuple[dict[str, SourceFile], list[tuple[Path, str]]]:
-    """Files from their bytes, with their facts from the cache where they are known; and what is no notebook."""
+    """Returns files from their bytes, with facts from the cache if available, and the invalid notebooks."""
     read: dict[str, SourceFile] = {}
     problems: list[tuple[Path, str]] = []
     new: list[tuple[Path, bytes, Notebook | None]] = []

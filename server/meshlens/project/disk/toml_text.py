@@ -1,4 +1,4 @@
-"""Reads TOML that others wrote: a table, or one sentence that says why there is none."""
+"""Parses TOML from others: returns a table, or one sentence that explains why there is none."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Table: TypeAlias = dict[str, Any]
 
 _MOST_PARTS = 100
 _MANY_PARTS = re.compile(rf"(?<![\w\-.\"'])(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*){{{_MOST_PARTS}}}")
-"""A dotted key whose tables take the library the square of its length, and each key below it that length again."""
+"""Matches a dotted key for which the library takes quadratic time, and again for each key below it."""
 
 
 def parse_toml(text: str) -> Table | Unread:
-    """Returns what a TOML text says.
+    """Returns the contents of a TOML text.
 
     Args:
-        text: with the line ends of any system.
+        text: the text, with any line endings.
     """
     if sys.version_info >= (3, 11):
         import tomllib
@@ -34,7 +34,7 @@ def parse_toml(text: str) -> Table | Unread:
     except tomllib.TOMLDecodeError as error:
         return Unread(_first_line(error))
     except ValueError:
-        # Numbers of thousands of digits are not made.
+        # Numbers with thousands of digits are not computed.
         return Unread("a number in it has too many digits; use a smaller one")
 
 

@@ -1,8 +1,8 @@
-"""Has processes do tasks, and survives whatever becomes of them: one that ends or is halted costs its task alone.
+"""Distributes tasks to processes, and survives their failures: a process that ends or stops costs only its task.
 
-`concurrent.futures` feeds all of its processes through one pipe from a thread of its own. Before Python 3.12 it waits
-for that thread without end once a process has died with the pipe full, and it gives up every task with the first
-process that dies. Here each process has a pipe of its own.
+`concurrent.futures` feeds all processes through one pipe from a separate thread. Before Python 3.12 it waits forever
+for that thread if a process died with the pipe full, and it abandons every task with the first process that dies. Here
+each process has its own pipe.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ Answer = TypeVar("Answer")
 
 LOOK_SECONDS = 0.5
 STOPPED_SECONDS = 5.0
-"""How long a process may be halted by a signal before it is given up."""
+"""Seconds that a process may be stopped by a signal before it is abandoned."""
 
 PARENT_SECONDS = 0.4
-"""How often a process looks whether whoever started it still lives."""
+"""Seconds between a process's checks that its parent is alive."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Worker:
-    """A process that does tasks.
+    """A process that performs tasks.
 
     Attributes:
         process: the process.
-        pipe: tasks go in here, and answers come out.
+        pipe: the pipe for tasks and answers.
     """
 
     process: BaseProcess
@@ -50,13 +50,13 @@ class _Worker:
 def answers_of(
     work: Callable[[Task], Answer], tasks: Sequence[Task], count: int, context: BaseContext
 ) -> list[Answer | None]:
-    """Returns what the work makes of each task; None if the process that had it ended, or none was left to take it.
+    """Returns the answer to each task; None if its process ended, or none was left to take it.
 
     Args:
-        work: the work; it never returns None.
-        tasks: what it is given, one at a time and in order.
-        count: how many processes do it.
-        context: how processes are started.
+        work: the function that performs a task; it never returns None.
+        tasks: its arguments, in order.
+        count: the number of processes.
+        context: the way to start processes.
     """
     from multiprocessing.connection import wait
 
@@ -81,7 +81,7 @@ def answers_of(
 def _hand(pipe: Any, tasks: Sequence[Any], waiting: Iterator[int], busy: dict[Any, int]) -> None:
     """Gives a process the next task, if there is one."""
     for task in waiting:
-        # What cannot be sent finds its process dead, which the pipe tells when it is read.
+        # If a task cannot be sent, its process is dead, which reading from the pipe will reveal.
         with suppress(OSError):
             pipe.send(tasks[task])
         busy[pipe] = task
@@ -90,10 +90,10 @@ def _hand(pipe: Any, tasks: Sequence[Any], waiting: Iterator[int], busy: dict[An
 
 @contextmanager
 def _started(work: Callable[[Any], Any], count: int, context: BaseContext) -> Iterator[list[_Worker]]:
-    """Starts processes, gives up those that are halted meanwhile, and ends all of them."""
+    """Starts processes, abandons those that are stopped meanwhile, and finally ends all of them."""
     workers: list[_Worker] = []
     is_done = Event()
-    # The thread begins after the last process, as a process that has threads should not be forked.
+    # Start the thread after the last process, because a process with threads should not be forked.
     watch = Thread(target=_give_up_halted, args=(workers, is_done), daemon=True, name="workers")
     try:
         for _ in range(count):
@@ -116,13 +116,13 @@ def _start(work: Callable[[Any], Any], context: BaseContext) -> _Worker:
         target=_serve, args=(work, theirs, os.getpid()), daemon=True
     )
     process.start()
-    # A pipe ends when nobody holds its other end.
+    # A pipe ends when no process holds its other end.
     theirs.close()
     return _Worker(process, ours)
 
 
 def _give_up_halted(workers: Sequence[_Worker], is_done: Event) -> None:
-    """Kills processes that were halted by a signal and stay so: whoever waits for them, or feeds them, goes on."""
+    """Kills processes that stay stopped by a signal, so that code that waits for them continues."""
     halted = 0.0
     while not is_done.wait(LOOK_SECONDS):
         processes = [worker.process for worker in workers]
@@ -134,7 +134,7 @@ def _give_up_halted(workers: Sequence[_Worker], is_done: Event) -> None:
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection, parent: int) -> None:
-    """Does tasks until there are none."""
+    """Performs tasks until there are none."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(parent)
     while True:
@@ -150,7 +150,7 @@ def _serve(work: Callable[[Any], Any], pipe: Connection, parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Has a process end when the one that started it was killed, whatever it is at."""
+    """Ends this process if its parent is killed, whatever it is doing."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,1 +1,1 @@
-"""Notebooks as Python files, and back."""
+"""Conversion between notebooks and Python files."""

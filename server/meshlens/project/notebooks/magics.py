@@ -1,4 +1,4 @@
-"""IPython's own syntax, blanked out of cells so that what stays is Python of the same length."""
+"""Blanks out IPython's own syntax in cells, leaving Python of the same length."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _TIMED = re.compile(r"^(?P<magic>(?:time|timeit|prun)(?:[ \t]+-\w+(?:[ \t]+\d+)?
 
 
 def without_magics(text: str) -> str:
-    """The cell with its magics blanked out, character for character, in UTF-8 byte for byte.
+    """Returns the cell with its magics blanked out, keeping every length in characters and UTF-8 bytes.
 
     Args:
-        text: what a code cell says.
+        text: the text of a code cell.
     """
     if "%" not in text and "!" not in text and "?" not in text:
         return text
@@ -54,7 +54,7 @@ def _line(body: str) -> str:
 
 
 def _comment(line: str) -> str:
-    """The line as a comment of the same length: its first mark becomes `#`."""
+    """Returns the line as a comment of the same length: its first character becomes `#`."""
     body = line.lstrip(" \t")
     if not body.strip():
         return line
@@ -64,7 +64,7 @@ def _comment(line: str) -> str:
 
 
 class _Brackets:
-    """Tells if a line begins outside brackets and triple quotes, the only place for a magic."""
+    """Tracks whether a line begins outside brackets and triple quotes, which is required for a magic."""
 
     _TOKENS = re.compile(r"\\.|#|\"\"\"|'''|\"|'|[(\[{]|[)\]}]")
 

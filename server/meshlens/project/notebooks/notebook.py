@@ -1,7 +1,7 @@
-"""Notebooks: the code cells in order as one module, and edits of that module put back into the JSON text.
+"""Notebooks: the code cells in order as one module, and edits of that module applied to the JSON text.
 
-The JSON text is never written anew: only the `source` values of edited cells are replaced, so that outputs,
-metadata, indentation and line ends stay as they were, byte for byte.
+The JSON text is never rewritten as a whole: only the `source` values of edited cells are replaced, so that outputs,
+metadata, indentation and line endings stay unchanged, byte for byte.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_CELLS = "not a notebook: it has no list of cells"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A code cell: its index among all cells, from 0, its text, and where that lies in the module."""
+    """A code cell: its index among all cells, from 0, its text, and its span in the module."""
 
     index: int
     span: Span
@@ -37,10 +37,10 @@ class Notebook:
     """A notebook as one module.
 
     Attributes:
-        source: the text of the code cells, magics made harmless, each followed by a line end.
+        source: the text of the code cells with magics blanked out, each followed by a newline.
         cells: the code cells in order.
-        raw: the JSON text, empty where there is none.
-        values: where the JSON value of each code cell's text lies in it, in characters.
+        raw: the JSON text, empty if there is none.
+        values: the span of each code cell's text in the JSON text, in characters.
     """
 
     source: bytes
@@ -49,20 +49,20 @@ class Notebook:
     values: tuple[Span, ...] = ()
 
     def cell_at(self, offset: int) -> Cell | None:
-        """The cell that holds a byte offset of the module."""
+        """Returns the cell at a byte offset of the module."""
         place = bisect_right([cell.span.start for cell in self.cells], offset) - 1
         return self.cells[place] if place >= 0 else None
 
     def with_edits(self, edits: Iterable[Edit]) -> bytes:
-        """The notebook's bytes after edits of the module.
+        """Returns the notebook's bytes after edits of the module.
 
         Raises:
-            ValueError: an edit crosses the border between two cells, or two edits overlap.
+            ValueError: an edit crosses a cell boundary, or two edits overlap.
         """
         by_cell: dict[int, list[Edit]] = {}
         for edit in edits:
             cell = self.cell_at(edit.span.start)
-            # The line end behind a cell belongs to the module, not to the cell.
+            # The newline after a cell belongs to the module, not to the cell.
             if cell is None or edit.span.end > cell.span.end + 1:
                 raise ValueError("an edit crosses the border between two cells")
             start, end = (min(offset, cell.span.end) - cell.span.start for offset in edit.span)
@@ -76,7 +76,7 @@ class Notebook:
 
 
 def read_notebook(raw: bytes) -> Notebook:
-    """Reads an `.ipynb` file.
+    """Parses an `.ipynb` file.
 
     Raises:
         ValueError: it is not UTF-8, not JSON, or not a notebook.
@@ -128,7 +128,7 @@ def _language(document: dict[str, Any]) -> str:
 
 
 def _cells(text: str) -> Iterator[dict[str, Span]]:
-    """For each cell the places of its values in the JSON text, by key; notebooks before format 4 have worksheets."""
+    """Yields for each cell the spans of its values in the JSON text, by key; formats before 4 have worksheets."""
     members = dict(_members(text, 1 if text.startswith(_BOM) else 0))
     if "cells" not in members and "worksheets" in members:
         sheet = next(_items(text, members["worksheets"].start), None)
@@ -140,7 +140,7 @@ def _cells(text: str) -> Iterator[dict[str, Span]]:
 
 
 def _items(text: str, at: int) -> Iterator[Span]:
-    """The items of the list that starts at a place; nothing for another value."""
+    """Yields the items of the list that starts at an offset; nothing for another value."""
     if text[at] != "[":
         return
     at = _skip(text, at + 1)
@@ -153,7 +153,7 @@ def _items(text: str, at: int) -> Iterator[Span]:
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, Span]]:
-    """The members of the object that starts at or behind a place."""
+    """Yields the members of the object that starts at or after an offset."""
     at = _skip(text, _skip(text, at) + 1)
     while text[at] != "}":
         end = _end_of_value(text, at)
@@ -179,7 +179,7 @@ def _end_of_value(text: str, at: int) -> int:
 
 
 def _written(old: str, text: str) -> str:
-    """The text as a JSON value in the manner of the old one: a list of lines or a string, escapes and layout kept."""
+    """Returns the text as a JSON value in the style of the old one: a list of lines or a string, escapes and layout."""
     ascii_only = old.isascii() and bool(_NON_ASCII_ESCAPE.search(old))
     if not old.startswith("["):
         return json.dumps(text, ensure_ascii=ascii_only)

@@ -1,1 +1,1 @@
-"""The words of a project about itself: its configuration, its version of JAX, its devices."""
+"""A project's own settings: its configuration, its JAX version, its devices."""

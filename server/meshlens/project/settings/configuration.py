@@ -25,10 +25,10 @@ class Configuration:
     """The contents of one configuration file.
 
     Attributes:
-        path: the file; None where there is none.
-        settings: what it sets, with defaults for the rest.
-        origins: where each key was set: "meshlens.toml:3".
-        errors: one line for each thing that is wrong with it.
+        path: the file; None if there is none.
+        settings: its settings, with defaults for the rest.
+        origins: the origin of each setting, such as "meshlens.toml:3".
+        errors: one line for each error.
     """
 
     path: Path | None
@@ -38,7 +38,7 @@ class Configuration:
 
 
 def find_configuration(start: Path) -> Path | None:
-    """The nearest configuration file in a folder or above it.
+    """Returns the nearest configuration file in a folder or above it.
 
     Args:
         start: an absolute path of a folder or a file.
@@ -50,7 +50,7 @@ def find_configuration(start: Path) -> Path | None:
 
 
 def configuration_in(folder: Path) -> Path | None:
-    """The configuration file of exactly this folder."""
+    """Returns the configuration file in exactly this folder."""
     if (folder / OWN_FILE).is_file():
         return folder / OWN_FILE
     shared = folder / SHARED_FILE
@@ -58,9 +58,10 @@ def configuration_in(folder: Path) -> Path | None:
 
 
 def project_root(start: Path) -> Path:
-    """The folder of the project that a path belongs to: the nearest with a configuration or another mark.
+    """Returns the folder of the project that a path belongs to: the nearest with a configuration or another marker.
 
-    A mark in the home folder or at the top of the file system does not count: it says nothing about one project.
+    A marker in the home folder or at the root of the file system does not count, because it does not mark a single
+    project.
 
     Args:
         start: an absolute path of a folder or a file.
@@ -74,7 +75,7 @@ def project_root(start: Path) -> Path:
 
 
 def is_project(folder: Path) -> bool:
-    """Returns whether a folder bears the mark of a project."""
+    """Returns whether a folder has the marker of a project."""
     return any((folder / mark).exists() for mark in PROJECT_MARKS)
 
 
@@ -83,7 +84,7 @@ def read_configuration(path: Path | None, name: str = "") -> Configuration:
 
     Args:
         path: the file; None for the defaults.
-        name: what messages call the file, if not its own path.
+        name: the name of the file in messages, if not its path.
     """
     if path is None:
         return Configuration(None, Settings())
@@ -143,7 +144,7 @@ def _speaks_to_us(path: Path) -> bool:
 
 
 def _line_of(text: str, key: str) -> int | None:
-    """The line, from 1, on which a key is set, as far as a look at the text can tell."""
+    """Returns the line, from 1, on which a key is set, judged by the text alone."""
     if len(key) > _LONGEST_KEY:
         return None
     spelled = rf"[\"']?{re.escape(key)}[\"']?"

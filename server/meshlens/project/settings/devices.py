@@ -1,4 +1,4 @@
-"""Which devices a file is meant for, and which are there; what says so."""
+"""The target devices of a file and the detected devices, with their origin."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Devices:
     """The devices of one file.
 
     Attributes:
-        target: those that its code is meant for; None where nobody said.
-        origin: what says so: a comment in the file, its own code, the settings; "detected" where the settings ask for
-            the devices that are there.
-        sure: whether nothing else may be in force; not where the file asks for a number that cannot be told.
-        detected: what a probe found; None while nothing was.
+        target: the devices that its code is meant for; None if not set.
+        origin: the origin of the target: a comment in the file, its own code, the settings; "detected" if the settings
+            ask for the detected devices.
+        sure: whether the target is certain; false if the file requests an unknown number.
+        detected: the devices that a probe found; None before that.
     """
 
     target: Topology | None = None
@@ -34,22 +34,22 @@ class Devices:
 
     @property
     def local_count(self) -> int | None:
-        """How many devices a process of it has of its own."""
+        """Returns the number of devices of one of its processes."""
         return self.target.local_count if self.target is not None else None
 
     @property
     def count(self) -> int | None:
-        """How many devices the code is meant for."""
+        """Returns the number of devices that the code is meant for."""
         return self.target.count if self.target is not None else None
 
 
 def devices_for(facts: FileFacts | None, target: Topology | None, detected: Report | None = None) -> Devices:
-    """The devices of a file.
+    """Returns the devices of a file.
 
     Args:
-        facts: what it says itself; that goes first.
-        target: what is set for its project.
-        detected: what a probe found.
+        facts: its facts; its own settings take precedence.
+        target: the target of its project.
+        detected: the detected devices.
     """
     said = facts.devices if facts is not None else None
     own = _own(said) if said is not None else None
@@ -62,13 +62,13 @@ def devices_for(facts: FileFacts | None, target: Topology | None, detected: Repo
 
 
 def says_devices(facts: Mapping[str, FileFacts]) -> dict[str, DevicesSaid]:
-    """Returns what files themselves say of devices, of those that do."""
+    """Returns the devices that files set themselves, for files that do."""
     return {path: file.devices for path, file in facts.items() if file.devices is not None}
 
 
 @lru_cache(maxsize=256)
 def _own(said: DevicesSaid) -> Topology | None:
-    """Returns what a file asks for; None where that means nothing."""
+    """Returns the target that a file sets; None if it is invalid."""
     if said.how == "code" and not said.text.strip("0"):
         return None
     try:
@@ -78,14 +78,14 @@ def _own(said: DevicesSaid) -> Topology | None:
 
 
 def target_of(setting: DevicesWanted | None, detected: Report | None) -> Topology | None:
-    """The devices that a project is meant for, by its setting and by what a probe found."""
+    """Returns the target devices of a project, from its setting and the detected devices."""
     if setting == "detected":
         return topology_of(detected) if detected is not None else None
     return setting
 
 
 def there_are(devices: Devices) -> str:
-    """Returns how many devices there are, with what says so, for the end of a message: "target 2x4 has 8 devices"."""
+    """Returns the number of devices and its origin, for the end of a message: "target 2x4 has 8 devices"."""
     assert devices.target is not None
     return _counted(devices, devices.target.count)
 

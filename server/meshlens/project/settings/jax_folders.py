@@ -1,4 +1,4 @@
-"""Which folders of a project say for themselves what version of JAX their files use."""
+"""The folders of a project that set the JAX version for their own files."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from meshlens.project.settings.jax_version import JaxVersion, locate_jax_version
 from meshlens.settings import Settings
 
 JaxFolders = tuple[tuple[str, Version], ...]
-"""Absolute paths of folders, each with the version that its own requirements, lock or environment name."""
+"""Absolute paths of folders, each with the version in its own requirements, lock file or environment."""
 
 
 def find_jax_folders(files: Iterable[Path], root: Path, settings: Settings) -> JaxFolders:
     """Returns the subfolders of a project that set the JAX version for their own files.
 
     Args:
-        files: what is to be checked; only their folders and those above are looked at.
+        files: the files to check; only their folders and those above are searched.
         root: the folder of the project.
-        settings: a version or an interpreter that is set there holds for every folder.
+        settings: a version or interpreter set there applies to every folder.
 
     Returns:
-        The folders, sorted; none where a version is set.
+        The folders, sorted; none if a version is set.
     """
     if settings.jax_version is not None or settings.interpreter:
         return ()
@@ -37,12 +37,12 @@ def find_jax_folders(files: Iterable[Path], root: Path, settings: Settings) -> J
 
 
 def nearest_jax_version(start: Path, root: Path, settings: Settings) -> JaxVersion | None:
-    """The version that holds in a folder: its own, else that of the nearest folder above it, up to the root.
+    """Returns the version that applies in a folder: its own, else that of the nearest folder above, up to the root.
 
     Args:
         start: a folder at or below the root.
         root: the folder of the project.
-        settings: a version or an interpreter that is set there wins.
+        settings: a version or interpreter set there takes precedence.
     """
     if settings.jax_version is None and not settings.interpreter and start.is_relative_to(root):
         for folder in (start, *start.parents):
@@ -54,11 +54,11 @@ def nearest_jax_version(start: Path, root: Path, settings: Settings) -> JaxVersi
 
 
 def version_in(path: str, folders: JaxFolders, otherwise: Version) -> Version:
-    """The version that a file is written for.
+    """Returns the version that a file is written for.
 
     Args:
         path: absolute path of the file.
-        folders: what folders say themselves.
+        folders: the versions set by folders.
         otherwise: the version of the project.
     """
     around = [one for one in folders if path.startswith(one[0]) and path[len(one[0]) :][:1] in ("/", os.sep)]

@@ -1,4 +1,4 @@
-"""Reads the version of JAX from a lock file, each by its own format."""
+"""Reads the version of JAX from a lock file, depending on its format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from meshlens.jaxapi.changes import Version, parse_version
 from meshlens.project.disk.toml_text import parse_toml
 
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", "pixi.lock")
-"""The names of lock files, the first to be asked first."""
+"""The names of lock files, in order of precedence."""
 
 _PIXI = re.compile(
     r"/jax-([\d.]+?)-[^/\s]*\.(?:whl|conda|tar\.bz2)|\bname:[ \t]*jax[ \t]*\r?\n[ \t]*version:[ \t]*['\"]?([\d.]+)"
@@ -21,11 +21,11 @@ _MOST_TABLES = 20
 
 
 def locked_version(name: str, text: str) -> Version | None:
-    """Returns the version of JAX that a lock file names, None if it names none.
+    """Returns the version of JAX in a lock file; None if it has none.
 
     Args:
-        name: the name of the file, which tells its format.
-        text: what it says.
+        name: the name of the file, which determines its format.
+        text: its contents.
     """
     if "jax" not in text:
         return None
@@ -38,7 +38,7 @@ def locked_version(name: str, text: str) -> Version | None:
 
 
 def _tables(text: str) -> Iterator[str]:
-    """The tables of a lock file that name JAX, cut out: the rest of it can be megabytes, and is about others."""
+    """Yields the tables of a lock file that name JAX, because the rest can be megabytes about other packages."""
     at = 0
     for _ in range(_MOST_TABLES):
         found = _NAME.search(text, at)

@@ -1,7 +1,7 @@
 """Reads the JAX version from requirements: of pip, `pyproject.toml`, `setup.py` or `environment.yml`.
 
-Where bounds are more than comparisons with releases, `packaging` decides what they allow, as it does for pip.
-`setup.py` is not run, and of YAML only the lines of a list are read: neither takes a parser to find `jax>=0.4`.
+If bounds are more than comparisons with releases, `packaging` decides what they allow, as in pip. `setup.py` is not
+run, and YAML is read as lines of a list: finding `jax>=0.4` needs no parser.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from meshlens.jaxapi.changes import NEWEST, SETTLED, Version, parse_version, spe
 from meshlens.project.disk.toml_text import Table, parse_toml
 
 _LAST_PATCHES: tuple[Version, ...] = ((0, 1, 77), (0, 2, 28), (0, 3, 25), (0, 4, 17))
-"""The last releases of each series before those that were read."""
+"""The last releases of each series before those in the tables."""
 
 RELEASES: tuple[Version, ...] = (
     *((*last[:-1], patch) for last in _LAST_PATCHES for patch in range(last[-1] + 1)),
@@ -48,10 +48,10 @@ _DEEPEST = 20
 
 
 def required_version(root: Path) -> tuple[Version, str] | None:
-    """Returns the version that a project's requirements mean, and how.
+    """Returns the version implied by a project's requirements, and how.
 
-    That is one that is pinned; else the newest that they allow, but none that came after `SETTLED`, which the project
-    may not have met, unless they allow no older one; else None.
+    This is a pinned version, or the newest allowed one up to `SETTLED`, because the project may not know later ones, or
+    the oldest allowed one after it; else None.
 
     Args:
         root: the folder of the project.
@@ -67,7 +67,7 @@ def required_version(root: Path) -> tuple[Version, str] | None:
 
 
 def _requirements(root: Path) -> Iterator[tuple[str, str]]:
-    """The bounds of JAX, each with the file that says them."""
+    """Yields the bounds of JAX, each with its file."""
     patterns = ("*requirements*.txt", "requirements/*.txt")
     names = {path.relative_to(root).as_posix() for pattern in patterns for path in root.glob(pattern)}
     order = sorted(names, key=lambda name: (name.count("/"), Path(name).name != "requirements.txt", name))
@@ -88,15 +88,15 @@ def _requirements(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _in_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The bounds of the lines that require JAX."""
+    """Yields the bounds in the lines that require JAX."""
     for line in lines:
         if "jax" in line and len(line) <= _LONGEST_LINE and (found := _LINE.match(line)):
-            # Options of pip may follow, such as the hashes.
+            # Options of pip may follow, such as hashes.
             yield found["bounds"].partition(" --")[0].strip("() \t,")
 
 
 def _in_project(project: Table) -> Iterator[str]:
-    """The bounds of a `pyproject.toml`: of its own dependencies, those of groups, and of the tables of tools."""
+    """Yields the bounds in a `pyproject.toml`: its own dependencies, those of groups, and those in tables of tools."""
     own = project.get("project")
     own = own if isinstance(own, dict) else {}
     tables = [own.get("dependencies"), own.get("optional-dependencies"), project.get("dependency-groups")]
@@ -117,7 +117,7 @@ def _in_project(project: Table) -> Iterator[str]:
 
 
 def _from_poetry(bound: str) -> str:
-    """The bounds of poetry and pixi as those of pip, which have no `^`, and another meaning of `~`."""
+    """Returns bounds of poetry and pixi as bounds of pip, which has no `^` and another meaning of `~`."""
     how, version = bound[:1], parse_version(bound[1:].strip())
     if how in ("^", "~") and bound[1:2] != "=" and version is not None:
         given = bound.count(".") + 1
@@ -133,8 +133,8 @@ class _Bounds:
     """The bounds of a requirement.
 
     Attributes:
-        said: each operator with its version.
-        allow: says whether a release fits all of them.
+        said: each operator and version.
+        allow: returns whether a release satisfies all of them.
     """
 
     said: tuple[tuple[str, str], ...]
@@ -142,7 +142,7 @@ class _Bounds:
 
 
 def _plain_bounds(bounds: str) -> _Bounds | None:
-    """Comparisons with releases, which tuples can be asked: `>=0.4.30, <0.8`; None for anything else."""
+    """Returns bounds that are comparisons with releases, `>=0.4.30, <0.8`, checked as tuples; None for others."""
     found = [_COMPARISON.fullmatch(part.strip()) for part in bounds.split(",")]
     said = tuple([(one["how"], one["version"]) for one in found if one is not None])
     if len(said) < len(found):
@@ -152,12 +152,12 @@ def _plain_bounds(bounds: str) -> _Bounds | None:
 
 
 def _any_bounds(bounds: str) -> _Bounds:
-    """Any other bounds, as `packaging` reads them.
+    """Returns any other bounds, as `packaging` parses them.
 
     Raises:
-        ValueError: they are none.
+        ValueError: they are invalid.
     """
-    # It takes a fifth of a check in which nothing has changed.
+    # Importing it takes a fifth of a check in which nothing has changed.
     from packaging.specifiers import SpecifierSet
 
     allowed = SpecifierSet(bounds)
@@ -166,9 +166,9 @@ def _any_bounds(bounds: str) -> _Bounds:
 
 
 def _meant(bounds: str) -> tuple[Version | None, Version | None]:
-    """The version that is pinned, or the newest that is allowed, if the bounds exclude what would be assumed.
+    """Returns the pinned version, or the newest allowed one, if the bounds exclude the default.
 
-    Of the releases after `SETTLED` it is the oldest that is allowed: the bounds show no more than that.
+    For releases after `SETTLED` it is the oldest allowed one, because the bounds show no more than that.
     """
     if len(bounds) > _LONGEST_BOUNDS or not any(how in bounds for how in ("=", "<", ">", "~")):
         return None, None

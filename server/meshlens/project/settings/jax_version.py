@@ -1,4 +1,4 @@
-"""Finds out which version of JAX a project uses: from its environment, its lock file or its requirements.
+"""Determines a project's JAX version from its environment, lock file or requirements.
 
 Reads only text files; no interpreter is started and JAX is not imported.
 """
@@ -24,11 +24,11 @@ _TELLING = re.compile(r"requirements|\.lock$|\.toml$|\.ya?ml$|^setup\.(?:py|cfg)
 
 @dataclass(frozen=True, slots=True)
 class JaxVersion:
-    """A version and how we know it.
+    """A version and its origin.
 
     Attributes:
-        version: as numbers.
-        origin: where it was found, for people.
+        version: the version as numbers.
+        origin: where it was found, in words.
     """
 
     version: Version
@@ -36,18 +36,18 @@ class JaxVersion:
 
 
 def find_jax_version(root: Path, settings: Settings) -> Version | None:
-    """The version of JAX that a project uses, None if nothing in it says.
+    """Returns the version of JAX that a project uses; None if unknown.
 
     Args:
         root: the folder of the project.
-        settings: a version that is set there wins.
+        settings: a version set there takes precedence.
     """
     found = locate_jax_version(root, settings)
     return found.version if found else None
 
 
 def locate_jax_version(root: Path, settings: Settings) -> JaxVersion | None:
-    """The version of JAX that a project uses and where that was found, None if nothing in it says."""
+    """Returns the version of JAX that a project uses and its origin; None if unknown."""
     if settings.jax_version is not None:
         return JaxVersion(settings.jax_version, "set")
     if (own := _of_its_own_source(root)) is not None:
@@ -63,7 +63,7 @@ def locate_jax_version(root: Path, settings: Settings) -> JaxVersion | None:
 
 
 def _of_its_own_source(root: Path) -> JaxVersion | None:
-    """The version of a checkout of JAX itself: its tests and examples are written for what lies beside them."""
+    """Returns the version of a checkout of JAX itself, whose tests and examples use the source next to them."""
     if not (root / "jax" / "lax").is_dir():
         return None
     found = _SOURCE.search(read_text(root / "jax" / "version.py", CONFIGURATION))
@@ -72,7 +72,7 @@ def _of_its_own_source(root: Path) -> JaxVersion | None:
 
 
 def speaks_of_versions(folder: Path) -> bool:
-    """Tells if a folder holds anything that may say which version of JAX is used, told by the names in it alone."""
+    """Returns whether a folder has files that may set a JAX version, judged by their names alone."""
     try:
         return any(_TELLING.search(name) for name in os.listdir(folder))
     except OSError:
@@ -80,15 +80,15 @@ def speaks_of_versions(folder: Path) -> bool:
 
 
 def default_jax_version() -> JaxVersion:
-    """Returns what is assumed where nothing says, or the bounds allow older and newer versions alike."""
+    """Returns the version to assume if nothing sets one, or if the bounds allow older and newer ones."""
     return JaxVersion(SETTLED, "assumed, no version found")
 
 
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:
-    """Yields where the environments of a project have their packages; the interpreter that is set goes first.
+    """Yields the package folders of a project's environments, starting with a configured interpreter.
 
-    Then come `.venv` and `venv`, then what other tools have made for the folder, inside it or elsewhere: conda, pixi,
-    poetry, hatch, pipenv.
+    Then come `.venv` and `venv`, then environments that other tools created for the folder, inside it or elsewhere:
+    conda, pixi, poetry, hatch, pipenv.
     """
     seen: set[Path] = set()
     for environment in _environments(root, settings):
@@ -122,5 +122,5 @@ def _short(path: Path, root: Path) -> str:
 
 
 def spelled(found: JaxVersion) -> str:
-    """The version and its origin, for people."""
+    """Returns the version and its origin in words."""
     return f"{spell_version(found.version)} ({found.origin})"

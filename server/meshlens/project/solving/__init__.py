@@ -1,1 +1,1 @@
-"""Solves a workspace: runs its roots, and after an edit those that it concerns."""
+"""Solves a workspace: runs its roots, and after an edit those that it affects."""

@@ -1,4 +1,4 @@
-"""Which blocks differ between two states of a workspace."""
+"""Computes which blocks differ between two states of a workspace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BlockKey = Key
 def changed_blocks(
     before: Mapping[str, FileFacts], now: Mapping[str, FileFacts], paths: Iterable[str]
 ) -> frozenset[BlockKey]:
-    """The blocks of some files that changed, came or went; what only moved has not changed."""
+    """Returns the blocks of some files that changed, came or went, not counting moved ones."""
     changed: set[BlockKey] = set()
     for path in paths:
         old, facts = before[path], now[path]
@@ -35,7 +35,7 @@ def changed_blocks(
 
 
 def with_worth(before: Interest, now: Interest, changed: frozenset[BlockKey]) -> frozenset[BlockKey]:
-    """Returns what changed, and whatever depends on it that some blocks are worth more or less than they were."""
+    """Returns the changed blocks, and everything that depends on blocks whose worth changed."""
     more, less = now.differing(before, filter(is_block, changed))
     return changed | less | {worth_of(*block) for block in more | less}
 

@@ -1,6 +1,6 @@
-"""The results that roots leave for each other: all of them in order, or those before a root that runs again.
+"""The results that roots leave for each other: all in order, or those before a root that runs again.
 
-A root that is kept would find what it found: so each solution is what a cold start makes, whatever it was made of.
+A reused root would find the same results again, so each solution equals that of a cold start.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _MOST_COMPARED = 2_000
 
 
 class OneAfterTheOther:
-    """The results left by the roots of a solution computed from its beginning, in the order in which they end.
+    """The results of roots in a solution computed from scratch, in the order in which they end.
 
     Attributes:
         turns: the roots, numbered in that order.
-        is_out_of_step: whether a module that did not run again would find something else now.
+        is_out_of_step: whether a reused module would find something different now.
     """
 
     def __init__(self, kept: Mapping[RootKey, RootResult], before: Mapping[RootKey, RootResult]) -> None:
-        """Nothing has been left yet; objects have the numbers that they had, whichever root makes them first.
+        """Starts empty; objects keep their numbers, whichever root creates them first.
 
         Args:
-            kept: the roots that saw nothing that changed.
-            before: all roots of the solution before.
+            kept: the roots that did not see a change.
+            before: all roots of the previous solution.
         """
         self.turns: dict[RootKey, int] = {}
         self.is_out_of_step = False
@@ -43,11 +43,11 @@ class OneAfterTheOther:
         }
 
     def find(self, item: Any, root: RootKey) -> Entry | None:
-        """Returns what the roots that ended left under an item; None for nothing."""
+        """Returns the entry of an item from roots that have ended; None if there is none."""
         return told(item, self._left.get(item))
 
     def add(self, root: RootKey, ledger: Ledger) -> None:
-        """Adds what a root leaves; where another one left a result before it, that one counts."""
+        """Adds a root's entries; an earlier result of another root takes precedence."""
         self.turns[root] = len(self.turns)
         before = self._before.get(root)
         if before is not None and before.ledger is not ledger:
@@ -65,18 +65,18 @@ class OneAfterTheOther:
             del ledger.left[item]
 
     def pass_module(self, path: str) -> None:
-        """Adds what a module left that need not run again, where it would run."""
+        """Adds the entries of a module that need not run again, at its place in the order."""
         result = self._waiting.pop(path, None)
         if result is not None:
             self.is_out_of_step |= not self._agree(result.ledger)
             self.add((path, ""), result.ledger)
 
     def usable(self, key: RootKey, results: Mapping[RootKey, RootResult]) -> RootResult | None:
-        """Returns what a root left behind before; None if it is to run again.
+        """Returns a root's previous result; None if it must run again.
 
         Args:
             key: the root.
-            results: those of the roots before it.
+            results: the previous results.
         """
         found = self._kept.get(key)
         if found is None or not found.relied <= results.keys() or not self._agree(found.ledger):
@@ -84,7 +84,7 @@ class OneAfterTheOther:
         return found
 
     def _agree(self, ledger: Ledger) -> bool:
-        """Returns whether a root would find now what it found when it ran; the modules run that it asked for."""
+        """Returns whether a root would find the same entries now; runs the modules that it requested."""
         left = self._left
         for item, found in ledger.found.items():
             if type(item) is str:
@@ -95,9 +95,9 @@ class OneAfterTheOther:
 
 
 class LedgerIndex:
-    """Roots by the items under which they left something; made when it is first asked.
+    """The roots by the items that they left entries for; created on first use.
 
-    Solutions that follow each other share one, which is brought to what the roots of each say now.
+    Consecutive solutions share one index, which is updated to the current roots.
     """
 
     __slots__ = ("_known", "_left_by")
@@ -107,14 +107,14 @@ class LedgerIndex:
         self._left_by: dict[Any, tuple[RootKey, ...]] = {}
 
     def fit(self, ledgers: Iterable[tuple[RootKey, Ledger]]) -> None:
-        """Brings the index to what these roots say."""
+        """Updates the index to these roots."""
         known = self._known
         for key, ledger in ledgers:
             if known.get(key) is not ledger:
                 self.note(key, ledger)
 
     def note(self, key: RootKey, ledger: Ledger) -> None:
-        """Puts what a root says now in the place of what it said."""
+        """Replaces a root's entries with its current ones."""
         index, old, now = self._left_by, self._known.get(key, _EMPTY).left, ledger.left
         self._known[key] = ledger
         for item in old:
@@ -127,12 +127,12 @@ class LedgerIndex:
                 index[item] = (*index.get(item, ()), key)
 
     def left_by(self, item: Any) -> tuple[RootKey, ...]:
-        """The roots that left something under an item."""
+        """Returns the roots that left an entry for an item."""
         return self._left_by.get(item, ())
 
 
 class AsOfTurn:
-    """The results that roots left before the turn of each, while some of them run again in their order.
+    """The results that roots left before each one's turn, while some of them run again in order.
 
     Attributes:
         turns: the roots, numbered in the order in which they ended when all of them ran.
@@ -143,8 +143,8 @@ class AsOfTurn:
         self._fits = False
 
     def find(self, item: Any, root: RootKey) -> Entry | None:
-        """Returns what the roots that ended before another one left under an item; None for nothing."""
-        # A module that runs now and did not before ends behind all others, until all of them run again.
+        """Returns the entry of an item from roots that ended before another one; None if there is none."""
+        # A module that runs now but did not before ends after all others, until all of them run again.
         turn, results = self.turns.get(root, len(self.turns)), self._results
         found: Entry | None = None
         at = -1
@@ -162,18 +162,18 @@ class AsOfTurn:
         return told(item, found)
 
     def add(self, root: RootKey, ledger: Ledger) -> None:
-        """Nothing: a module that runs now and did not before changes the order of all."""
+        """Does nothing: a module that runs now but did not before changes the order of all."""
 
     def pass_module(self, path: str) -> None:
-        """Nothing: all modules have ended."""
+        """Does nothing: all modules have ended."""
 
     def misled(self, root: RootKey, old: Ledger, new: Ledger) -> Iterator[RootKey]:
-        """The roots behind one that would find something else now that it ran again.
+        """Yields the later roots that would find something different after a root ran again.
 
         Args:
-            root: it.
-            old: what it found and left before.
-            new: what it found and left now.
+            root: the root.
+            old: its previous entries.
+            new: its current entries.
         """
         keep_results(old, new)
         self._fitting().note(root, new)
@@ -193,11 +193,11 @@ class AsOfTurn:
 
 
 def keep_results(old: Ledger, new: Ledger) -> None:
-    """Lets a root that ran again leave what it left before where that is no other, so that who found it need not run.
+    """Restores a root's previous entries if its new ones are equal, so that roots that found them need not run.
 
     Args:
-        old: what it left before.
-        new: what it leaves now.
+        old: the previous entries.
+        new: the new entries.
     """
     for item, one in new.left.items():
         before = old.left.get(item)
@@ -210,7 +210,7 @@ def _leave_the_same(old: Ledger, new: Ledger, item: Any) -> bool:
 
 
 def _are_alike(one: Shared, other: Shared) -> bool:
-    """Returns whether two results are the same; large ones are not compared, as a part may stand in them many times."""
+    """Returns whether two results are the same; large ones are not compared, because parts may recur many times."""
     heaps = (*one.heap.values(), one.given), (*other.heap.values(), other.given)
     if one.root != other.root or one.heap.keys() != other.heap.keys():
         return False

@@ -1,4 +1,4 @@
-"""Which blocks a record ties together: what is said of one of them may depend on the others."""
+"""Determines which blocks a record ties together, so that findings in one may depend on the others."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _NONE: frozenset[BlockKey] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Blocks that are tied together, and the roots that may have records of them."""
+    """Blocks that are tied together, and the roots that may have records in them."""
 
     blocks: frozenset[BlockKey]
     roots: frozenset[BlockKey]
 
 
 def links_of(records: Records) -> Links:
-    """For each block, the blocks that some record mentions together with it."""
+    """Returns, for each block, the blocks that some record mentions together with it."""
     blocks_of = _Blocks().of
     linked: dict[BlockKey, set[BlockKey]] = {}
     seen: set[frozenset[BlockKey]] = set()
@@ -63,7 +63,7 @@ def links_of(records: Records) -> Links:
 
 
 def _parts_of_records(records: Records) -> Iterator[tuple[tuple[Site | None, ...], tuple[Any, ...]]]:
-    """The places and values of each record."""
+    """Yields the places and values of each record."""
     for use in records.uses:
         yield (use.call, use.axis), (use.name, use.whole, use.labels, use.arguments, use.context)
     for call in records.calls:
@@ -82,7 +82,7 @@ def _parts_of_records(records: Records) -> Iterator[tuple[tuple[Site | None, ...
 
 
 class _Blocks:
-    """The blocks that values refer to; a value that many records share is read once."""
+    """The blocks that values refer to; a value shared by many records is read once."""
 
     __slots__ = ("_known",)
 
@@ -90,7 +90,7 @@ class _Blocks:
         self._known: dict[tuple[int, int], frozenset[BlockKey]] = {}
 
     def of(self, value: Any, depth: int) -> frozenset[BlockKey]:
-        """The blocks of a value's places; the value has to outlive this object."""
+        """Returns the blocks of a value's places; the value must outlive this object."""
         kind = type(value)
         if value is None or kind in _PLAIN or depth > _DEEPEST:
             return _NONE
@@ -112,7 +112,7 @@ class _Blocks:
 
 
 def _inside(kind: type, value: Any) -> tuple[tuple[Site | None, ...], Iterable[Any]]:
-    """The places that a value names itself, and the values in it."""
+    """Returns the places that a value refers to itself, and the values in it."""
     if kind is Const:
         return (value.origin, value.via), ()
     if kind is Data:
@@ -135,7 +135,7 @@ def _sites_of_context(context: Context) -> tuple[Site | None, ...]:
     if context.branch is not None:
         found.append(context.branch[0])
     for step in context.route:
-        # A finding may lie where a route leaves the others.
+        # A finding may be placed where a route diverges from the others.
         found += (step.site, step.function)
     return tuple(found)
 
@@ -163,7 +163,7 @@ _PARTS: dict[type, Any] = {
 
 
 class LinkIndex:
-    """The blocks of all roots, worked out when they are first needed; solutions that follow each other share one."""
+    """The blocks of all roots, computed on demand and shared by consecutive solutions."""
 
     __slots__ = ("_blocks", "_links", "_roots")
 
@@ -173,7 +173,7 @@ class LinkIndex:
         self._roots: dict[BlockKey, set[BlockKey]] = {}
 
     def blocks_of(self, root: BlockKey, records: Records) -> frozenset[BlockKey]:
-        """The blocks of which a root's records speak."""
+        """Returns the blocks that a root's records refer to."""
         known = self._blocks.get(root)
         if known is not None and known[0] is records:
             return known[1]
@@ -196,15 +196,15 @@ class LinkIndex:
             self._links.pop(root, None)
 
     def follow(self, root: BlockKey, before: Records, now: Records, come: Sequence[Records]) -> None:
-        """Takes what is known of a root's records over to others, most of them the same.
+        """Reuses the data of a root's records for new records, most of which are the same.
 
-        What went stays tied, which makes whoever follows the ties look at more than there is to see.
+        Removed records stay tied, so a search may return more blocks than necessary.
 
         Args:
             root: the root.
             before: its records before.
             now: its records now.
-            come: those of them that were not there before.
+            come: the new ones among them.
         """
         known, links = self._blocks.get(root), self._links.get(root)
         if known is None or known[0] is not before:
@@ -224,7 +224,7 @@ class LinkIndex:
 
         Args:
             start: the blocks.
-            results: what every root left behind.
+            results: the results of all roots.
         """
         known = self._blocks
         for root, result in results.items():
@@ -255,7 +255,7 @@ class LinkIndex:
 
 
 def all_blocks(records: Records) -> frozenset[BlockKey]:
-    """The blocks of which any of these records speaks."""
+    """Returns the blocks that any of these records refers to."""
     blocks: set[BlockKey] = set()
     seen: set[int] = set()
     waiting: list[Any] = []
@@ -278,7 +278,7 @@ def all_blocks(records: Records) -> frozenset[BlockKey]:
 
 
 def only(records: Records, blocks: frozenset[BlockKey]) -> Records:
-    """The records whose place lies in some blocks, in their order."""
+    """Returns the records whose place is in some blocks, in order."""
     return Records(
         [one for one in records.uses if one.call[:2] in blocks],
         [one for one in records.calls if one.call[:2] in blocks],

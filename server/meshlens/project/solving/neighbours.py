@@ -11,7 +11,7 @@ from meshlens.project.solving.solution import RootKey, Solution
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Everything needed to know as much about a file as the whole workspace does.
+    """Everything needed to analyze a file as well as in the whole workspace.
 
     Attributes:
         roots: the roots of other files whose runs pass through the file.
@@ -23,7 +23,7 @@ class Neighbourhood:
 
 
 def neighbourhoods(solution: Solution) -> dict[str, Neighbourhood]:
-    """The neighbourhood of every file of a workspace that is solved."""
+    """Returns the neighbourhood of every file in a solved workspace."""
     read_by = {key: {dep[0] for dep in result.deps if is_read(dep)} for key, result in solution.results.items()}
     passing: dict[str, list[RootKey]] = defaultdict(list)
     for key, files in read_by.items():

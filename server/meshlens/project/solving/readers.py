@@ -1,4 +1,4 @@
-"""Which roots may have seen a block: an index that only ever names too many."""
+"""An index of the roots that may have read a block; it may contain too many."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ RootKey = tuple[str, str]
 
 
 class Readers:
-    """Roots by the blocks that they depend on; made when it is first asked.
+    """The roots by the blocks that they depend on; created on first use.
 
-    It grows while solutions follow each other, and may name roots that no longer depend on what they stand under:
-    whoever asks looks at the result.  So all solutions of a workspace can share one.
+    It grows with consecutive solutions and may contain roots that no longer depend on a block, so callers check the
+    results. Thus all solutions of a workspace can share one.
     """
 
     __slots__ = ("_blocks", "_first")
@@ -23,11 +23,11 @@ class Readers:
         self._blocks: dict[tuple[str, str], tuple[RootKey, ...]] | None = None
 
     def of(self, block: tuple[str, str]) -> Iterable[RootKey]:
-        """The roots that may have seen a block."""
+        """Returns the roots that may have read a block."""
         return self._index().get(block, ())
 
     def add(self, key: RootKey, result: RootResult) -> None:
-        """Notes what a root depends on now."""
+        """Adds a root's current dependencies."""
         blocks = self._index()
         for block in result.deps:
             known = blocks.get(block, ())

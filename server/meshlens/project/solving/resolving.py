@@ -1,4 +1,4 @@
-"""Solves a workspace again after an edit of a few blocks: only the roots that saw them run."""
+"""Solves a workspace again after an edit of a few blocks: only the roots that read them run."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _MOST_UNDONE = 3
 
 
 def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterable[str]) -> Solution | None:
-    """The solution after some files have got other facts; None where it has to be worked out from the beginning.
+    """Returns the solution after the facts of some files changed; None if it must be computed from scratch.
 
     Args:
-        before: the solution before.
-        facts: the facts of the same files now.
-        paths: those that may have changed.
+        before: the previous solution.
+        facts: the current facts of the same files.
+        paths: the files that may have changed.
     """
     paths = tuple(paths)
     if any(before.facts[path].devices != facts[path].devices for path in paths):
@@ -82,13 +82,13 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     if len(solution.results) != len(before.results):
         return None
     solution.watch = watch_of(facts, next(iter(watched)), moments) if len(watched) == 1 else None
-    # Those that one would take back to hold too much where whole roots ran.
+    # The previous ones of a solution would take too much memory if whole roots ran.
     solution.earlier = _of_others(before, solution)
     return _finished(solution, before, fresh)
 
 
 def _kept(before: Solution, now: Solution) -> tuple[Solution, ...]:
-    """The solutions to which one may come back: the last ones, and some in which another statement was typed in."""
+    """Returns the solutions to which edits may return: the last ones, and some with another watched statement."""
     known = (replace(before, earlier=()), *before.earlier)
     undone = [one for one in known if _is_typed_alike(one, now) and one.results is not now.results]
     return (*undone[:_MOST_UNDONE], *_of_others(before, now))
@@ -101,13 +101,13 @@ def _of_others(before: Solution, now: Solution) -> tuple[Solution, ...]:
 
 
 def _is_typed_alike(one: Solution, other: Solution) -> bool:
-    """Returns whether the same statement is typed in, and all around it is the same."""
+    """Returns whether the same statement is watched, and everything around it is unchanged."""
     watches = one.watch, other.watch
     return watches[0] is not None and watches[1] is not None and watches[0].spot.place is watches[1].spot.place
 
 
 def _is_the_same(before: Solution, facts: Mapping[str, FileFacts]) -> bool:
-    """Returns whether all facts are those of an earlier solution again: what was typed since has been taken back."""
+    """Returns whether all facts equal those of an earlier solution, because edits were undone."""
     watch = before.watch
     if watch is None or watch.path not in facts or facts.keys() != before.facts.keys():
         return False
@@ -120,7 +120,7 @@ def _is_the_same(before: Solution, facts: Mapping[str, FileFacts]) -> bool:
 
 
 def _changed_since(before: Solution, facts: Mapping[str, FileFacts]) -> frozenset[BlockKey] | None:
-    """Returns what changed since an earlier solution; None if the statement typed in then is not typed in now."""
+    """Returns what changed since an earlier solution; None if its watched statement is not being edited now."""
     watch = before.watch
     spot = facts[watch.path].spot if watch is not None and watch.path in facts else None
     if watch is None or spot is None or spot.place is not watch.spot.place or facts.keys() != before.facts.keys():
@@ -150,7 +150,7 @@ def _finished(
 
 
 def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]) -> Solution | None:
-    """The solution after an edit of nothing but the statement that was watched; None if more may follow from it."""
+    """Returns the solution after an edit of only the watched statement; None if more may follow from it."""
     watch = before.watch
     if watch is None or before.interest is None or changed != {(watch.path, watch.spot.key)}:
         return None
@@ -182,7 +182,7 @@ def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: froz
 
 
 def _interest(before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]) -> Interest | None:
-    """Returns what is interesting now; None if roots come or go."""
+    """Returns the current interesting blocks; None if roots come or go."""
     was = before.interest
     blocks = frozenset(filter(is_block, changed))
     found = was.after(facts, blocks) if was is not None else None
@@ -194,7 +194,7 @@ def _interest(before: Solution, facts: Mapping[str, FileFacts], changed: frozens
 
 
 def _dirty(before: Solution, changed: frozenset[BlockKey]) -> set[RootKey]:
-    """The roots that saw a block."""
+    """Returns the roots that read a changed block."""
     results = before.results
     return {
         key for block in changed for key in before.readers.of(block) if key in results and block in results[key].deps

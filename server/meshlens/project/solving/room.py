@@ -1,4 +1,4 @@
-"""Room on the stack for what the interpreter may work out inside each other; its own limits are what bounds it."""
+"""Stack space for the interpreter's recursion, which its own limits bound."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 FRAMES = 6_000
-"""More than the deepest run needs: some five hundred expressions and statements inside each other."""
+"""More frames than the deepest run needs: about five hundred nested expressions and statements."""
 
 
 @contextmanager
 def enough_room() -> Iterator[None]:
-    """Lets Python nest calls as deep as a run may need."""
+    """Lets Python nest calls as deeply as a run may need."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, FRAMES))
     try:

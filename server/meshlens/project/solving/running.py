@@ -1,4 +1,4 @@
-"""Runs the roots of a solution behind its modules, each unless its result is kept."""
+"""Runs the roots of a solution after its modules, except those whose results are reused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RootKey = tuple[str, str]
 
 
 def run_roots(solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOther) -> None:
-    """Runs, in this order, programs, what modules left uncalled, and functions and classes that nobody calls."""
+    """Runs programs, then what modules left uncalled, then functions and classes without callers."""
     entered: set[Site] = set()
     for path in sorted(solution.modules):
         entered |= _run_program(solution, world, ledgers, path)
@@ -55,7 +55,7 @@ def run_roots(solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOther
 
 
 def _run_program(solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOther, path: str) -> frozenset[Site]:
-    """Runs a file as a program, if that has to do with axes; the functions that it entered."""
+    """Runs a file as a program, if that involves axes; returns the functions that it entered."""
     key, interest = (path, PROGRAM), solution.interest
     assert interest is not None
     blocks = program_of(solution.facts[path])
@@ -95,19 +95,19 @@ def _run_left(
 
 
 def _found(solution: Solution, ledgers: OneAfterTheOther, key: RootKey, run: Callable[[], RootResult]) -> RootResult:
-    """Returns what a root leaves behind: what it left before, if it would find the same, or what a run of it does."""
+    """Returns the result of a root: the previous one if it would be the same, otherwise that of a run."""
     solution.results[key] = found = ledgers.usable(key, solution.results) or contained(solution, key, run)
     ledgers.add(key, found.ledger)
     return found
 
 
 def left_name(site: Site) -> str:
-    """The name of the root that runs a map or function which a module left uncalled."""
+    """Returns the name of the root for a map or function that a module left uncalled."""
     return f"<left {site.block} {site.index}>"
 
 
 def sites_of(value: Function | Class) -> set[Site]:
-    """The functions that make a root."""
+    """Returns the sites of the functions in a root's value."""
     return {method.site for method in methods(value)} if isinstance(value, Class) else {value.site}
 
 

@@ -1,4 +1,4 @@
-"""The solution of a workspace: the records of every root, kept from one workspace to the next where nothing changed."""
+"""The solution of a workspace: the records of every root, reused in the next workspace if nothing changed."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ RootKey = tuple[str, str]
 T = TypeVar("T")
 
 READING = "<reading>"
-"""Stands for a root where a file could not be read."""
+"""The name of a root for a file that could not be read."""
 
 _MOST_REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """The part of a large workspace that is run; the rest is there to be called.
+    """The part of a large workspace that is run; the rest can only be called.
 
     Attributes:
-        files: files of which everything is run.
-        roots: what is run of the other files.
+        files: files in which everything is run.
+        roots: the roots that are run in the other files.
     """
 
     files: frozenset[str]
@@ -59,9 +59,9 @@ class Step:
     """The difference between one solution and another.
 
     Attributes:
-        before: the results of the other.
+        before: the results of the other solution.
         fresh: the roots that ran again.
-        records: what went and came of their records; None where that may be any of them.
+        records: the removed and added records; None if unknown.
     """
 
     before: Mapping[RootKey, RootResult]
@@ -70,13 +70,13 @@ class Step:
 
 
 class Assumed(NamedTuple):
-    """The assumptions of a solution, besides the files.
+    """The inputs of a solution besides the files.
 
     Attributes:
-        devices: the devices that the code is meant for.
+        devices: the target devices.
         jax_version: the version of JAX.
-        jax_folders: folders that say themselves which version of JAX their files use.
-        focus: what is run; None for everything.
+        jax_folders: folders that set their own JAX version.
+        focus: the part to run; None for everything.
     """
 
     devices: Topology | None
@@ -87,27 +87,27 @@ class Assumed(NamedTuple):
 
 @dataclass
 class Solution:
-    """All roots of a workspace, run.
+    """All roots of a workspace with their results.
 
     Attributes:
         facts: the facts that it was computed from.
-        index: where imports lead.
-        assumed: what it takes for given.
-        modules: what each module's top level leaves behind.
+        index: resolves imports.
+        assumed: its other inputs.
+        modules: the state after each module's top level.
         results: by root: (path, "") for a module's top level, (path, name) for a function or class, for the file as a
-            program, and for what a module made and did not call.
-        sorted: the records by the file in which their place lies.
-        interest: which blocks are interesting.
-        readers: which roots may depend on a block.
-        links: which blocks its records tie together.
-        step: how it came of the solution before; None if it was worked out from the beginning.
-        checked: what was found in files, for whoever checks the next solution.
-        watch: the statement that was watched while roots ran.
-        earlier: solutions to which one may come back: the last ones with that statement, then some with another one.
+            program, and for what a module created but did not call.
+        sorted: the records by the file of their place.
+        interest: the interesting blocks.
+        readers: the roots that may depend on a block.
+        links: the blocks that its records tie together.
+        step: the difference from the previous solution; None if it was computed from scratch.
+        checked: the findings in files, for checking the next solution.
+        watch: the watched statement.
+        earlier: solutions to which edits may return: the last ones with that statement, then some with another one.
         turns: the roots, numbered in the order in which they ended.
-        ledgers: which of them found or left what.
-        circular: modules that import each other: what they say depends on which of them is imported first.
-        failures: the roots and rules that failed, with a line about each; what they would have said is missing.
+        ledgers: the entries that they found and left.
+        circular: modules that import each other, whose results depend on the import order.
+        failures: the roots and rules that failed, with a line about each; their results are missing.
     """
 
     facts: Mapping[str, FileFacts]
@@ -133,24 +133,24 @@ class Solution:
 
     @property
     def by_file(self) -> Mapping[str, Records]:
-        """The records by the file in which their place lies."""
+        """Returns the records by the file of their place."""
         return self.sorted.by_file
 
     def once(self, key: str, compute: Callable[[Solution], T]) -> T:
-        """Returns what a rule computes for the whole workspace, kept under a key so that it is done only once."""
+        """Returns a value that a rule computes for the whole workspace, cached under a key."""
         if key not in self._once:
             self._once[key] = compute(self)
         found: T = self._once[key]
         return found
 
     def once_of(self, key: Any, source: object, given: object, compute: Callable[[], T]) -> T:
-        """Returns what is computed from a block's shape or a file's facts, kept for this solution and later ones.
+        """Returns a value computed from a block's shape or a file's facts, cached for this and later solutions.
 
         Args:
-            key: stands for what it is and where.
-            source: the shape or the facts themselves; equal ones may lie elsewhere.
-            given: all else that goes into it.
-            compute: works it out.
+            key: identifies the value and its place.
+            source: the shape or facts; equal ones may be elsewhere.
+            given: all other inputs.
+            compute: computes it.
         """
         known = self._by_source.get(key)
         if known is None or known[0] is not source or known[1] != given:
@@ -167,7 +167,7 @@ class Solution:
 
     @property
     def paths(self) -> frozenset[str]:
-        """The files."""
+        """Returns the paths of the files."""
         return frozenset(self.facts)
 
 
@@ -178,14 +178,14 @@ def solve(
     before: Solution | None,
     edited: Iterable[str] = (),
 ) -> Solution:
-    """Runs every root of a workspace, or takes its result from the solution before where nothing it saw has changed.
+    """Runs every root of a workspace, or reuses its previous result if nothing it read has changed.
 
     Args:
         facts: the facts of all files.
-        index: where imports lead.
-        assumed: what is taken for given.
-        before: the solution before.
-        edited: files in which something may be typed.
+        index: resolves imports.
+        assumed: the other inputs.
+        before: the previous solution.
+        edited: files that may be edited.
     """
     focus = assumed.focus
     solution = Solution(facts, index, assumed)
@@ -227,7 +227,7 @@ def solve(
 
 
 def _watch(solution: Solution, kept: Mapping[RootKey, RootResult], watched: Sequence[BlockKey]) -> None:
-    """Takes what was seen of the statement that is watched out of the results of the roots that ran."""
+    """Moves the observations of the watched statement out of the results of the roots that ran."""
     moments: dict[RootKey, tuple[Moment, ...] | None] = {}
     for key, result in solution.results.items():
         if kept.get(key) is not result:
@@ -238,7 +238,7 @@ def _watch(solution: Solution, kept: Mapping[RootKey, RootResult], watched: Sequ
 
 
 def _in_order(results: Mapping[RootKey, RootResult]) -> dict[RootKey, RootResult]:
-    """Modules first, by path: those whose results were kept did not run in the order of a cold start."""
+    """Returns the results with modules first, by path; reused ones did not run in the order of a cold start."""
     modules = sorted(key for key in results if key[1] == "")
     return {key: results[key] for key in (*modules, *(key for key in results if key[1]))}
 
@@ -260,7 +260,7 @@ def _kept(solution: Solution, interest: Interest, before: Solution) -> dict[Root
     for key in before.failures:
         kept.pop(key, None)
     while True:
-        # Whether a function or class that is relied on leaves what it left is seen when it has run.
+        # Whether a reused function or class leaves the same entries is known only after its run.
         incomplete = [
             key for key, result in kept.items() if any(not one[1] and one not in kept for one in result.relied)
         ]

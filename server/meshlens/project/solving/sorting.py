@@ -1,4 +1,4 @@
-"""The records of all roots, sorted by the file in which their place lies."""
+"""The records of all roots, sorted by the file of their place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Sorted:
 
     Attributes:
         parts: the records of each root by file.
-        roots: the roots that have records in a file, in their order.
+        roots: the roots with records in a file, in order.
         by_file: the records by file, those of one root after the other's.
     """
 
@@ -28,13 +28,13 @@ class Sorted:
     by_file: Mapping[str, Records]
 
     def of(self, path: str, roots: Collection[RootKey]) -> Records:
-        """The records that some roots have in a file."""
+        """Returns the records of some roots in a file."""
         keys = tuple([key for key in self.roots.get(path, ()) if key in roots])
         return _joined(self.parts, path, keys) if keys else Records()
 
 
 def sorted_records(results: Mapping[tuple[str, str], RootResult]) -> Sorted:
-    """The records of these roots."""
+    """Returns the records of these roots by file."""
     parts = {key: parted(result.records) for key, result in results.items()}
     roots: dict[str, list[tuple[str, str]]] = {}
     for key, part in parts.items():
@@ -47,7 +47,7 @@ def sorted_records(results: Mapping[tuple[str, str], RootResult]) -> Sorted:
 def resorted(
     before: Sorted, order: Mapping[tuple[str, str], RootResult], fresh: Mapping[tuple[str, str], RootResult]
 ) -> Sorted:
-    """The same after some roots ran again; `order` has every root in its place."""
+    """Returns the records by file after some roots ran again; `order` lists every root."""
     parts = dict(before.parts)
     roots = dict(before.roots)
     touched: set[str] = set()
@@ -80,7 +80,7 @@ def _joined(
 
 
 def parted(made: Records) -> dict[str, Records]:
-    """The records of one root by file."""
+    """Returns the records of one root by file."""
     by_file: dict[str, Records] = {}
 
     def records(path: str) -> Records:

@@ -1,4 +1,4 @@
-"""Solves a workspace again after an edit of the statement that is watched: it alone runs, wherever it ran before."""
+"""Solves a workspace again after an edit of the watched statement: it alone runs, wherever it ran before."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from meshlens.project.solving.changes import BlockKey
 RootKey = tuple[str, str]
 
 _RULES_OF_DERIVATIVES = frozenset({"defvjp", "defjvp", "defjvps", "def_vmap", "defvmap"})
-"""Methods that say something of what they are called on, wherever it is known."""
+"""Methods that change the behavior of their object wherever it is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """A statement that was watched while roots ran.
+    """A watched statement.
 
     Attributes:
         path: its file.
         spot: the statement in its function.
         shape: the function's block.
-        moments: when it ran, by root; None for a root in which no other may take its place.
-        around: what is worked out of the rest of the function, once.
+        moments: its executions, by root; None for a root in which it cannot be replaced.
+        around: cached data about the rest of the function.
     """
 
     path: str
@@ -54,15 +54,15 @@ class Watch:
 
     @property
     def statement(self) -> Shape:
-        """The statement that ran last."""
+        """Returns the statement that ran last."""
         return statement_at(self.shape, self.spot.path)
 
     def names(self) -> frozenset[str]:
-        """The names that the rest of the function mentions, in the sense of `names_of`."""
+        """Returns the names that the rest of the function mentions, as in `names_of`."""
         return self._once("names", lambda: names_of(self._rest()))
 
     def variables(self, facts: FileFacts) -> frozenset[str]:
-        """The variables that the rest of the function reads or sets, or a function inside it."""
+        """Returns the variables that the rest of the function, or a function nested in it, reads or sets."""
         inner = self.spot.key + "."
         shapes = [block.shape for key, block in facts.blocks.items() if key.startswith(inner)]
         return self._once("variables", lambda: _variables([self._rest(), *shapes]))
@@ -80,7 +80,7 @@ class Watch:
         return repeats
 
     def may_be_skipped(self) -> bool:
-        """Returns whether it stands in a branch of which it decides whether that reduces over devices."""
+        """Returns whether it is in a branch for which it decides whether the branch reduces over devices."""
         node, rest = self.shape, self._rest()
         for index in self.spot.path:
             is_branch = isinstance(node, If)
@@ -104,9 +104,9 @@ class Typed:
     """The result of running a watched statement alone.
 
     Attributes:
-        fresh: the roots of which the result is another now.
-        records: what went of their records, and then what came.
-        watch: the statement as it is now.
+        fresh: the roots whose results changed.
+        records: the removed records, then the added ones.
+        watch: the watch on the current statement.
     """
 
     fresh: Mapping[RootKey, RootResult]
@@ -115,7 +115,7 @@ class Typed:
 
 
 def watched_in(facts: Mapping[str, FileFacts], paths: Iterable[str]) -> dict[BlockKey, tuple[Spot, Shape]]:
-    """The statements of some files that are typed in, with the blocks in which they are watched."""
+    """Returns the statements of some files that are being edited, with the blocks in which they are watched."""
     found: dict[BlockKey, tuple[Spot, Shape]] = {}
     for path in paths:
         spot = facts[path].spot if path in facts else None
@@ -132,7 +132,7 @@ def watch_of(
     block: BlockKey,
     moments: Mapping[RootKey, tuple[Moment, ...] | None],
 ) -> Watch | None:
-    """The watch over a statement after roots ran."""
+    """Returns the watch on a statement after roots ran."""
     spot = facts[block[0]].spot
     assert spot is not None
     return Watch(block[0], spot, facts[block[0]].blocks[spot.key].shape, moments)
@@ -145,14 +145,14 @@ def type_again(
     results: Mapping[RootKey, RootResult],
     dirty: Iterable[RootKey],
 ) -> Typed | None:
-    """Runs a statement in the place of the one that was watched; None where that does not tell all.
+    """Runs a statement in place of the watched one; returns None if that is not enough.
 
     Args:
-        watch: the statement that was watched.
+        watch: the watched statement.
         world: the workspace now.
         facts: the facts of all files now.
-        results: what the roots left behind.
-        dirty: the roots that saw the block.
+        results: the results of the roots.
+        dirty: the roots that read the block.
     """
     spot = facts[watch.path].spot
     assert spot is not None
@@ -203,7 +203,7 @@ def type_again(
 
 
 def reaches_alike(before: Interest, now: Interest, block: BlockKey) -> bool:
-    """Returns whether calling a block is worth as much as it was."""
+    """Returns whether calling a block is worth as much as before."""
     return before.reach(*block) == now.reach(*block)
 
 
@@ -212,7 +212,7 @@ def _speaks_beyond(statement: Shape) -> bool:
 
 
 def _variables(shapes: Iterable[Any]) -> frozenset[str]:
-    """The variables that shapes name in any way."""
+    """Returns the variables that shapes mention in any way."""
     found: set[str] = set()
     waiting: list[Any] = list(shapes)
     while waiting:

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 _MOST_NESTED = 16
-"""Modules that may wait for each other before their imports are run one after the other."""
+"""Number of nested imports above which imports run one after the other."""
 _DEEPEST_OF_ALL = 300
-"""How deep all modules together may be in what they work out when another one begins."""
+"""Maximum total nesting depth of all modules when another one begins."""
 _OF_A_MODULE = 4
 
 
 class SolvingWorld:
-    """The files of a solution that is being made; modules run when they are first asked for.
+    """The files of a solution in progress; modules run on first use.
 
     Attributes:
-        ledgers: what the roots that ran have left.
+        ledgers: the entries of the roots that have run.
     """
 
     def __init__(
@@ -57,50 +57,50 @@ class SolvingWorld:
         self._sites: dict[tuple[str, str], Sites | None] = {}
 
     def new_number(self) -> int:
-        """A number that no object has."""
+        """Returns a number that no object has."""
         return next(self._solution.counter)
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
-        """The version of JAX that a file uses."""
+        """Returns the version of JAX that a file uses."""
         return version_in(path, self._solution.assumed.jax_folders, self._solution.assumed.jax_version)
 
     def devices_of(self, path: str) -> Topology | None:
-        """The devices that a file is meant for."""
+        """Returns the target devices of a file."""
         return devices_for(self._solution.facts.get(path), self._solution.assumed.devices).target
 
     def is_running(self, path: str) -> bool:
-        """Tells if a file's top level is being run, or the file as a program, so that its variables may change."""
+        """Returns whether a file's top level or program is running, so that its variables may change."""
         return path in self._running or path == self.program
 
     def sites_of(self, path: str, block: str) -> Sites | None:
-        """The sites of a block that runs of it have asked for; None where it runs for the first time."""
+        """Returns the sites that earlier runs of a block created; None if it runs for the first time."""
         key = path, block
         sites = self._sites.get(key)
         if sites is None:
-            # Half of all functions run once only: what they ask for is not worth the memory.
+            # Half of all functions run only once, so their sites are not worth the memory.
             sites = self._sites[key] = [] if key in self._sites else None
         return sites
 
     def facts(self, path: str) -> FileFacts | None:
-        """The facts of a file."""
+        """Returns the facts of a file."""
         return self._solution.facts.get(path)
 
     def locate(self, importer: str, level: int, module: str) -> Module | None:
-        """The workspace module that an import statement means."""
+        """Returns the workspace module that an import statement refers to."""
         return self._solution.index.locate(importer, level, module)
 
     def submodule(self, module: Module, name: str) -> Module | None:
-        """A module inside a package."""
+        """Returns a module in a package."""
         return self._solution.index.submodule(module, name)
 
     def module_state(self, path: str, asking: Run) -> ModuleState | None:
-        """Returns what a module's top level leaves behind; partial while it is being run."""
+        """Returns the state after a module's top level; partial while it is running."""
         solution = self._solution
         if path not in solution.modules:
             if path not in solution.facts:
                 return None
             if self._depth + asking.depth > _DEEPEST_OF_ALL:
-                # Whichever of them is imported first would see the others.
+                # The results depend on which of them is imported first.
                 solution.circular.update(self._running)
                 asking.is_brief = True
                 return None
@@ -115,7 +115,7 @@ class SolvingWorld:
         return solution.modules[path]
 
     def _run_all(self, path: str, depth: int) -> None:
-        """Runs a module; where many wait for each other, what it imports first, one after the other."""
+        """Runs a module; if many imports are nested, its imports run first, one after the other."""
         modules = self._solution.modules
         is_nested = len(self._running) >= _MOST_NESTED
         waiting = [self._begin(path, is_nested=is_nested)]

@@ -1,1 +1,1 @@
-"""Code as it is written, and what is going to be written into it."""
+"""Code as written in files, and edits to be made in them."""

@@ -1,4 +1,4 @@
-"""Drafts of the text to be written into a file, for whoever writes more of it before that is done."""
+"""Drafts: the edits to be made in a file, for code that adds further edits."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Import(NamedTuple):
     """An import statement to add.
 
     Attributes:
-        module: the module it imports, or imports from.
+        module: the module that it imports or imports from.
         names: what follows `from … import`; empty for a plain import.
-        alias: of a plain import.
-        before: an offset that it has to stand before; None for anywhere.
+        alias: the alias of a plain import.
+        before: an offset that it must precede; None for anywhere.
     """
 
     module: str
@@ -27,14 +27,14 @@ class Import(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The statement."""
+        """Returns the statement."""
         if self.names:
             return f"from {self.module} import {', '.join(self.names)}"
         return f"import {self.module} as {self.alias}" if self.alias else f"import {self.module}"
 
     @property
     def bound(self) -> Iterator[tuple[str, str]]:
-        """The names that it imports, each with the name that it has from then on."""
+        """Yields the names that it imports, each with its local name."""
         for name, _, alias in (one.partition(" as ") for one in self.names):
             yield f"{self.module}.{name}", alias or name
         if not self.names:
@@ -45,7 +45,7 @@ class Import(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The text to be written into a file; the spans are those of the file as it is.
+    """The edits to be made in a file; their spans refer to its current text.
 
     Attributes:
         imports: the imports that its top level will have.
@@ -56,16 +56,16 @@ class Draft:
     edits: tuple[Edit, ...] = ()
 
     def name_of(self, dotted: str, before: int | None = None) -> str | None:
-        """Returns how the file will call what it is going to import; None if it is not, or not before an offset."""
+        """Returns the name of a planned import in the file; None if there is none, or not before an offset."""
         early = [one for one in self.imports if before is None or (one.before is not None and one.before <= before)]
         return next((name for one in early for known, name in one.bound if known == dotted), None)
 
     def has(self, name: str, inside: Span | None = None) -> bool:
-        """Returns whether a name will be written, not behind a dot.
+        """Returns whether a name will occur, other than as an attribute.
 
         Args:
             name: the name.
-            inside: where; None for the whole file.
+            inside: the span; None for the whole file.
         """
         texts = [edit.text for edit in self.edits if inside is None or inside.contains(edit.span)]
         if inside is None:

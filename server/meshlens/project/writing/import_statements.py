@@ -1,4 +1,4 @@
-"""Import statements as they are written: which names a file has for a module, and how one imported name is changed."""
+"""Import statements in files: the local names of modules, and edits of one imported name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 
 def name_of_module(view: FileView, dotted: str, before: int | None = None) -> str | None:
-    """Returns how the top level of a file calls a module: "jnp" for "jax.numpy"; None if it does not import it.
+    """Returns the local name of a module at the top level, such as "jnp" for "jax.numpy"; None without an import.
 
     Args:
         view: the file.
@@ -38,13 +38,13 @@ def name_of_module(view: FileView, dotted: str, before: int | None = None) -> st
 
 
 def _imports(view: FileView) -> list[tuple[str, Import | ImportFrom]]:
-    """The import statements of the top level, each with the key of its block."""
+    """Returns the top-level import statements, each with the key of its block."""
     shapes = ((key, view.facts.blocks[key].shape) for key in view.facts.top)
     return [(key, shape) for key, shape in shapes if isinstance(shape, (Import, ImportFrom))]
 
 
 def local_name(view: FileView, site: Site) -> str | None:
-    """The name that an import binds, given the place of the imported name; None for `import a.b`."""
+    """Returns the name that an import binds, given the site of the imported name; None for `import a.b`."""
     found = _statement(view, site)
     if found is None:
         return None
@@ -53,15 +53,15 @@ def local_name(view: FileView, site: Site) -> str | None:
 
 
 def import_from_elsewhere(view: FileView, site: Site, to: str) -> tuple[FileEdit, ...]:
-    """Edits after which the name imported at a site comes from another place, under the name that it has here.
+    """Returns edits that import a name from another place under its current local name.
 
     Args:
         view: the file.
         site: the imported name.
-        to: dotted name of what is to be imported instead.
+        to: the new dotted name.
 
     Returns:
-        No edits where the statement is written in a way that is better changed by hand.
+        No edits if the statement is better changed by hand.
     """
     found = _statement(view, site)
     if found is None:
@@ -91,7 +91,7 @@ def import_from_elsewhere(view: FileView, site: Site, to: str) -> tuple[FileEdit
 
 
 def _without_name(view: FileView, site: Site, statement: Any, local: str) -> Span:
-    """The text to take out of `from a import b, c` so that one name goes, with one of the commas around it."""
+    """Returns the span to remove from `from a import b, c` to delete one name and one comma."""
     sites = [index for _, _, index in statement.names]
     place = sites.index(site.index)
     start = view.span(site).start

@@ -1,4 +1,4 @@
-"""String literals as they are written: whether a text is one, and how it says another name."""
+"""String literals in source: whether a text is one, and replacing its contents."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ _LITERAL = re.compile(r"([rRuU]?)('''|\"\"\"|'|\")(.*)\2", re.DOTALL)
 
 
 def is_string(text: str) -> bool:
-    """Returns whether a text is one string literal that says its value without escapes."""
+    """Returns whether a text is one string literal without escapes."""
     return _parts(text) is not None
 
 
 def rewritten(text: str, name: str) -> str | None:
-    """A string literal that says another name with its own prefix and quotes.
+    """Returns a string literal with new contents and its own prefix and quotes.
 
     Args:
         text: the source of an expression.
         name: the new name, without line ends.
 
     Returns:
-        None if the text is no single plain literal (a concatenation, an f-string, one with escapes), or if its kind
-        cannot say the name.
+        None if the text is not a single plain literal (a concatenation, an f-string, one with escapes), or if this kind
+        of literal cannot contain the name.
     """
     parts = _parts(text)
     if parts is None:

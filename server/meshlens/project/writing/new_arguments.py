@@ -1,4 +1,4 @@
-"""One more argument for a call that is there, laid out as the others are."""
+"""Adds an argument to an existing call, in its layout."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _GAP = re.compile(rb"(?:\s|#[^\n]*\n|\\\n)*")
 
 
 def with_argument(view: FileView, call: Site, text: str) -> FileEdit | None:
-    """The edit that puts an argument behind those of a call; None if no call stands there.
+    """Returns the edit that appends an argument to a call; None if there is no call.
 
     Args:
         view: a file of the workspace.
         call: the call, of that file or another.
-        text: the argument as it is to be written.
+        text: the source of the argument.
     """
     path = path_to(view, call)
     node = path[-1] if path else None
@@ -40,7 +40,7 @@ def with_argument(view: FileView, call: Site, text: str) -> FileEdit | None:
 
 
 def _behind(source: bytes, at: int, end: int) -> int:
-    """Behind an argument, with the brackets that stand around it alone."""
+    """Returns the offset after an argument, including brackets around it alone."""
     while True:
         found = _GAP.match(source, at)
         place = found.end() if found is not None else at

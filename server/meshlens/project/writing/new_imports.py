@@ -1,4 +1,4 @@
-"""How a file spells a name that it does not define, and the import to add where it cannot yet."""
+"""A file's spelling of a name that it does not define, and the import to add if necessary."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _HEAD = re.compile(rb"(?:#[^\n]*\n)*#[^\n]*(?=\r?\n\r?\n)|#![^\n]*")
 
 
 def spelled_or_imported(view: FileView, module: str, name: str) -> tuple[str, tuple[FileEdit, ...]]:
-    """Returns what to write for `module.name` in a file, and the edit that imports the module where that is needed.
+    """Returns a file's spelling of `module.name`, and the edit that imports the module if necessary.
 
     Args:
         view: the file.
         module: a module, such as "functools".
-        name: what is wanted of it.
+        name: the name in it.
     """
     spelling, needed = spelled(view, module, name)
     return spelling, import_edits(view, needed)
 
 
 def spelled(view: FileView, module: str, name: str, before: int | None = None) -> tuple[str, tuple[Import, ...]]:
-    """Returns what to write for `module.name` in a file, and the import that it needs.
+    """Returns a file's spelling of `module.name`, and the import that it needs.
 
     Args:
         view: the file.
         module: a module, such as "functools".
-        name: what is wanted of it, which may have dots.
-        before: the offset of an import that comes too late; None if none does.
+        name: the name in it, possibly dotted.
+        before: the offset at which imports are too late; None if none is.
     """
     own = name_of_module(view, f"{module}.{name}", before)
     if own is not None:
@@ -48,7 +48,7 @@ def spelled(view: FileView, module: str, name: str, before: int | None = None) -
 
 
 def late_import(view: FileView, at: int) -> int | None:
-    """Where the first import of the top level begins that comes too late for code in the statement at an offset."""
+    """Returns the offset of the first top-level import that is too late for the statement at an offset."""
     top = [view.facts.blocks[key] for key in view.facts.top]
     starts = [block.span(0).start for block in top if block.span(0).start <= at]
     first = starts[-1] if starts else 0
@@ -57,12 +57,12 @@ def late_import(view: FileView, at: int) -> int | None:
 
 
 def is_written(view: FileView, name: str) -> bool:
-    """Returns whether a name stands anywhere in a file, so that a new thing had better have another one."""
+    """Returns whether a name occurs anywhere in a file, so that a new name should differ."""
     return is_written_in(view.source, name) or view.draft.has(name)
 
 
 def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ...]:
-    """Puts imports where they sort among the imports of the top level, in the sections that the file has."""
+    """Returns edits that insert imports in sorted order among the top-level ones, in the file's sections."""
     merged: dict[tuple[str, str | None, bool], Import] = {}
     for one in needed:
         key = (one.module, one.alias, bool(one.names))
@@ -79,7 +79,7 @@ def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ..
 
 
 def _combines(view: FileView) -> bool:
-    """Returns whether a file imports a name under another one in a statement that imports more."""
+    """Returns whether a file has an import statement with an alias and other names."""
     statements = (view.facts.blocks[key].shape for key in view.facts.top)
     return any(
         isinstance(shape, ImportFrom) and len(shape.names) > 1 and any(one.alias for one in shape.names)
@@ -88,7 +88,7 @@ def _combines(view: FileView) -> bool:
 
 
 def _apart(one: Import) -> list[Import]:
-    """Returns the statements that isort and Ruff make of an import: each alias has one of its own."""
+    """Returns the statements that isort and Ruff make of an import: one per alias."""
     plain = tuple(name for name in one.names if " as " not in name)
     aliased = [one._replace(names=(name,)) for name in one.names if " as " in name]
     return [*([one._replace(names=plain)] if plain or not aliased else []), *aliased]
@@ -97,7 +97,7 @@ def _apart(one: Import) -> list[Import]:
 def _joined(texts: list[str]) -> str:
     if len(texts) == 1:
         return texts[0]
-    # Blank lines that part sections are wanted once, before the first or behind the last of them.
+    # Add blank lines between sections only once, before the first or after the last of them.
     first = texts[0].rstrip("\n") + "\n" if texts[0].endswith("\n") else texts[0]
     rest = [text.lstrip("\n") if first.endswith("\n") else "\n" + text.lstrip("\n") for text in texts[1:]]
     return first + "".join(rest)
@@ -121,7 +121,7 @@ def _place(view: FileView, new: Import) -> tuple[int, str]:
 
 
 def end_of_line(view: FileView, end: int) -> int:
-    """Returns where the line ends that a statement ends in, with the comment or the other statements behind it."""
+    """Returns the end of a statement's last line, including a comment or other statements on it."""
     while True:
         found = view.source.find(b"\n", end)
         at = found if found >= 0 else len(view.source)
@@ -133,7 +133,7 @@ def end_of_line(view: FileView, end: int) -> int:
 
 
 def _above_comments(view: FileView, start: int) -> int:
-    """Returns where the line of an offset begins, or the comment right above it, unless that heads the file."""
+    """Returns the start of an offset's line, or of the comment directly above it, unless that heads the file."""
     first = line = view.lines.line_of(start)
     while line and view.source[view.lines.starts[line - 1] : view.lines.starts[line]].lstrip().startswith(b"#"):
         line -= 1
@@ -164,7 +164,7 @@ def _module(shape: Shape) -> str:
 
 
 def _section(module: str) -> int:
-    """Python's library comes first, then everything else, then what is relative."""
+    """Returns the sort order of a module's section: the standard library, other packages, relative imports."""
     if module.startswith("."):
         return 2
     return 0 if module.split(".")[0] in sys.stdlib_module_names else 1
