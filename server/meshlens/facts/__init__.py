@@ -1,1 +1,1 @@
-"""The facts of one file: its blocks as small trees without positions, and the comments that address MeshLens."""
+"""The facts of one file: its blocks as small trees without positions, and comments for MeshLens."""

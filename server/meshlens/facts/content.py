@@ -1,7 +1,6 @@
 """The content of a block's text.
 
-Of a block that comes from the disk or from another process the body of a function and the spans are read when somebody
-asks for them.
+For a block from the disk or another process, function bodies and spans are read on demand.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ _log = logging.getLogger("meshlens")
 
 
 class Content:
-    """The shape of a block, its spans, and the names that it mentions, whatever file the block stands in."""
+    """The shape of a block, its spans, and the names that it mentions, independent of its file."""
 
     __slots__ = ("_ahead", "_header", "_later", "_names", "_shape", "_spans", "_table")
 
     def __init__(self, shape: Shape, spans: array[int], names: tuple[str, ...] | None = None, ahead: int = 0) -> None:
-        """The content of a block that was just read.
+        """Creates the content of a newly read block.
 
         Args:
-            shape: as the facts' model has it.
+            shape: the block's shape.
             spans: start and end of each site.
-            names: what the shape mentions; worked out when it is first asked for if it is not given.
-            ahead: how far behind their place the spans lie; taken off them when they are first asked for.
+            names: the names that the shape mentions; by default computed on first use.
+            ahead: the offset to subtract from the spans on first use.
         """
         self._shape: Shape | None = shape
         self._header = shape
@@ -43,19 +42,19 @@ class Content:
 
     @property
     def header(self) -> Shape:
-        """The shape, in which the body of a function may be missing; always the same."""
+        """Returns the shape, possibly without the body of a function; always the same object."""
         return self._header
 
     @property
     def shape(self) -> Shape:
-        """The whole shape."""
+        """Returns the whole shape."""
         return self._shape or self.decode()
 
     def decode(self) -> Shape:
-        """The whole shape, from its bytes if need be.
+        """Returns the whole shape, decoding its bytes if necessary.
 
         Raises:
-            ValueError: the bytes are something else.
+            ValueError: the bytes are invalid.
         """
         shape = self._shape
         if shape is None:
@@ -66,7 +65,7 @@ class Content:
 
     @property
     def spans(self) -> array[int]:
-        """Start and end of each site, as offsets into the block's own text."""
+        """Returns the start and end of each site, as offsets into the block's own text."""
         spans = self._spans
         if spans is None:
             assert self._table is not None
@@ -79,14 +78,14 @@ class Content:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that the shape mentions, in order, so that the marks among them come first."""
+        """Returns the names that the shape mentions, in order, so that the marks among them come first."""
         names = self._names
         if names is None:
             names = self._names = tuple(sorted(names_of(self.shape)))
         return names
 
     def with_spans(self, spans: array[int]) -> Content:
-        """The same of a text in which some of it lies elsewhere."""
+        """Returns the content with other spans."""
         return Content(self.shape, spans, self._names)
 
     def __eq__(self, other: object) -> bool:
@@ -103,13 +102,13 @@ def content_later(
     spans: Callable[[], array[int]],
     names: tuple[str, ...],
 ) -> Content:
-    """The content of a block of which some is read when it is asked for.
+    """Returns the content of a block, parts of which are read on demand.
 
     Args:
         header: the shape, without the body of a function.
-        body: reads that body; None where there is none, and the header is all.
+        body: reads that body; None if there is none and the header is complete.
         spans: reads the spans.
-        names: what the shape mentions.
+        names: the names that the shape mentions.
     """
     content = Content(header, _NO_SPANS, names)
     content._spans, content._table = None, spans
@@ -119,14 +118,14 @@ def content_later(
 
 
 def function_in(shape: Shape) -> FunctionShape | None:
-    """The function of a block that is a function."""
+    """Returns the function of a block that is a function."""
     if isinstance(shape, FunctionDef):
         return shape.function
     return shape if isinstance(shape, FunctionShape) else None
 
 
 def with_body(shape: Shape, body: Statements) -> Shape:
-    """The shape of a function with another body."""
+    """Returns the shape of a function with another body."""
     if isinstance(shape, FunctionDef):
         return shape._replace(function=shape.function._replace(body=body))
     assert isinstance(shape, FunctionShape)

@@ -1,4 +1,4 @@
-"""From the bytes of a file to its facts, block by block."""
+"""Extracts the facts of a file from its bytes, block by block."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from meshlens.text import Span
 Memo: TypeAlias = MutableMapping[bytes, Content]
 
 LONG = 60
-"""A top-level function with more lines than this has blocks for its nested functions."""
+"""A top-level function with more lines than this has separate blocks for its nested functions."""
 
 _MOST_COPIED = 20_000_000
-"""Bytes of copies from which on broken statements are left out with all that is around them."""
+"""Bytes of copies above which broken statements are removed with their whole context."""
 
 _CLASS = kind("class_definition")
 
 
 def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
-    """All that a file says; of broken or foreign text less, and never an exception.
+    """Returns the facts of a file; fewer for broken or foreign text, and never an exception.
 
     Args:
-        source: the file as it is on disk.
-        memo: contents by the bytes of their block, read and added to; it may serve many files.
+        source: the file as on disk.
+        memo: a cache of contents by the bytes of their block, which files can share.
     """
     try:
         text = readable(source)
@@ -50,7 +50,7 @@ def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
         root = parse(text)
         if not root.has_error:
             return facts_of(text, root, known)[0]
-        # The tree of a text with errors can be large, and is not needed any more.
+        # The tree of a text with errors can be large, and is no longer needed.
         del root
         return facts_apart(text, known)[0]
     except Exception as error:
@@ -58,7 +58,7 @@ def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
 
 
 def facts_of(text: bytes, root: Node, memo: Memo) -> tuple[FileFacts, frozenset[str]]:
-    """The facts of a parsed text, and the keys of the blocks that the same bytes may not give again."""
+    """Returns the facts of a parsed text, and the keys of blocks whose bytes might read differently elsewhere."""
     if root.has_error:
         return facts_apart(text, memo)
     extraction = Extraction(text, memo)
@@ -68,7 +68,7 @@ def facts_of(text: bytes, root: Node, memo: Memo) -> tuple[FileFacts, frozenset[
 
 
 def facts_apart(text: bytes, memo: Memo) -> tuple[FileFacts, frozenset[str]]:
-    """The facts of a text with errors: its sections are read apart."""
+    """Returns the facts of a text with errors, whose sections are read separately."""
     extraction = Extraction(text, memo)
     top: list[str] = []
     root: Node | None = None
@@ -82,7 +82,7 @@ def facts_apart(text: bytes, memo: Memo) -> tuple[FileFacts, frozenset[str]]:
 
 
 def top_level(root: Node) -> Iterator[Node]:
-    """The statements of a file that become blocks."""
+    """Yields the statements of a file that become blocks."""
     if root.is_error:
         yield from _rescued(root)
         return
@@ -94,9 +94,9 @@ def top_level(root: Node) -> Iterator[Node]:
 
 
 def _rescued(error: Node) -> Iterator[Node]:
-    """The statements of a broken stretch that certainly stand at the top level.
+    """Yields the statements of a broken span that are certainly at the top level.
 
-    One that begins a line does, unless what stands before it is not a statement: that may be its decorator.
+    These are statements at the start of a line, unless the code before is not a statement, which may be a decorator.
     """
     whole = True
     for child in error.children:
@@ -113,21 +113,21 @@ def _rescued(error: Node) -> Iterator[Node]:
 
 @dataclass(slots=True)
 class Extraction:
-    """The blocks of a file, or of a stretch of it, while they are made.
+    """The blocks of a file, or of a span of it, while they are created.
 
     Attributes:
-        text: the file, readable.
-        memo: contents by the bytes of their block.
-        broken: whether what is being read has an error somewhere.
-        known: blocks inside others that are the same as before the edit, by where they begin.
-        blocks: what was made so far.
-        unsure: the blocks that the same bytes may not give again.
-        used: how often each key was asked for.
-        errors: what of the sections could not be read.
-        nodes: what the sections hold, comments included.
-        unread: the holes in what is being read.
-        copies: how many copies of the text were made to leave holes in it.
-        members: the class that is being read, if it has broken members; `text` is then without them.
+        text: the file, made readable.
+        memo: a cache of contents by the bytes of their block.
+        broken: whether the current text has an error.
+        known: nested blocks that are unchanged by the edit, by their start.
+        blocks: the blocks so far.
+        unsure: the blocks that the same bytes might read differently elsewhere.
+        used: the number of uses of each key.
+        errors: the unreadable spans of the sections.
+        nodes: the nodes of the sections, including comments.
+        unread: the holes in the current text.
+        copies: the number of copies of the text made for holes.
+        members: the current class, if it has broken members; `text` then lacks them.
     """
 
     text: bytes
@@ -144,10 +144,10 @@ class Extraction:
     members: Members | None = None
 
     def add_section(self, section: Section) -> list[str]:
-        """Makes the blocks of a section."""
+        """Adds the blocks of a section."""
         root = section.root
         self.broken = root.has_error
-        # For each hole that is left in the text, all of it is copied.
+        # Each hole in the text requires a copy of the whole text.
         most = _MOST_COPIED // max(len(self.text), 1) - self.copies if self.broken else 0
         members = members_of(self.text, section, self.known, most) if most > 0 else None
         if members is not None:
@@ -178,7 +178,7 @@ class Extraction:
         return made
 
     def add(self, node: Node, owner: str) -> str:
-        """Makes a block of a statement, and of the functions in it that are blocks of their own."""
+        """Adds the block of a statement, and those of separate functions in it."""
         start, end = node.byte_range
         definition = definition_of(node)
         name = name_of(definition) if definition is not None else None
@@ -191,7 +191,7 @@ class Extraction:
         runs: list[bytes] = []
         at = start
         for begin, stop, inner in holes:
-            # A marker instead of nothing: the memo tells apart what is cut out, and no two offsets fall together.
+            # A marker, not nothing: the memo distinguishes the removed functions, and no two offsets coincide.
             marker = b"\0%s\0" % inner.encode("utf-8", "replace")
             runs += (self.text[at:begin], marker)
             pieces.append((pieces[-1][0] + begin - at + len(marker), stop - start))
@@ -205,7 +205,7 @@ class Extraction:
         if known is None:
             text, shift = self.text, 0
             if self.broken and memorable:
-                # Errors elsewhere sway how the grammar reads what is ambiguous, `print (x)` for one.
+                # Errors elsewhere affect how the grammar parses ambiguous code such as `print (x)`.
                 text, shift, node, memorable = _by_itself(text, node)
             shifted = {begin - shift: inner for begin, _, inner in holes}
             unread = self.unread if has_holes else {}
@@ -220,12 +220,12 @@ class Extraction:
         return key
 
     def keep(self, block: Block) -> bool:
-        """Takes a block over as it is; whether its key is still free."""
+        """Adds an unchanged block; returns whether its key is still free."""
         self.blocks[block.key] = block
         return self._unused(block.key) == block.key
 
     def _inner(self, definition: Node, key: str) -> list[tuple[int, int, str]]:
-        """Makes the blocks of the functions inside a definition: where each begins and ends, and its key, in order."""
+        """Adds the blocks of functions nested in a definition; returns the span and key of each, in order."""
         found: list[tuple[int, int, str]] = []
         for child, prefix in sorted(_functions_inside(definition, key), key=_start):
             start, end = child.byte_range
@@ -258,7 +258,7 @@ class Extraction:
 
 
 def _by_itself(text: bytes, node: Node) -> tuple[bytes, int, Node, bool]:
-    """A statement parsed apart from the rest: the text, its distance to the file, the statement, whether that works."""
+    """Returns a statement parsed separately: the text, its offset in the file, the node, whether that works."""
     start, end = node.byte_range
     line = text.rfind(b"\n", 0, start) + 1
     line = start if text[line:start].strip(b" \t\f") else line
@@ -274,7 +274,7 @@ def _start(inner: tuple[Node, str]) -> int:
 
 
 def _functions_inside(definition: Node, key: str) -> Iterator[tuple[Node, str]]:
-    """The functions that become blocks of their own, each with the qualified name of its owner."""
+    """Yields the functions that become separate blocks, each with the qualified name of its owner."""
     suite = body_of(definition)
     if definition.kind_id != _CLASS:
         if definition.end_point.row - definition.start_point.row >= LONG:

@@ -1,4 +1,4 @@
-"""Which names the shape of a block mentions."""
+"""The names that the shape of a block mentions."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ SERVES_RELEASES = "<guard>"
 
 @cache
 def is_version_word(word: str) -> bool:
-    """Returns whether a name belongs to a question which JAX this is, or what it has."""
+    """Returns whether a name appears in a check of the JAX version or its features."""
     return word in _ASKS_WHAT_IS_THERE or _VERSION_WORD.search(word) is not None
 
 
 def is_mark(name: str) -> bool:
-    """Returns whether something mentioned comes no later than the marks do, all of which come before the names."""
+    """Returns whether an item sorts among the marks, which come before all names."""
     return name[:1] <= LOCAL_FUNCTION
 
 
 def _is_local_function(value: Expression) -> bool:
-    """Returns whether an assigned expression is a function by its looks: a lambda or a partial."""
+    """Returns whether an assigned expression looks like a function: a lambda or a partial."""
     if isinstance(value, Lambda):
         return True
     return isinstance(value, Call) and isinstance(value.callee, (Name, Attribute)) and value.callee.name == "partial"
@@ -57,11 +57,11 @@ def _is_mesh(value: Expression) -> bool:
 
 
 def names_of(shape: Any) -> frozenset[str]:
-    """The names and attributes that a shape mentions, annotations left out.
+    """Returns the names and attributes that a shape mentions, except in annotations.
 
-    Where it holds functions there is a mark, and after "=" the local names of functions that it assigns; another mark
-    where it enters or keeps something that is called a mesh, which may have been made anywhere, and one where it may
-    serve several releases of JAX: it asks for the version, or catches exceptions.
+    Marks are added if it contains functions, with the local names of functions that it assigns after "="; if it enters
+    or stores something called a mesh, which may come from anywhere; and if it may support several JAX releases, by
+    checking the version or catching exceptions.
     """
     found: set[str] = set()
     waiting: list[Any] = [shape]
@@ -96,7 +96,7 @@ def names_of(shape: Any) -> frozenset[str]:
 
 
 def _noted(node: Any, shape: Any) -> Iterator[str]:
-    """Yields what a node says besides its parts."""
+    """Yields the names in a node itself, without its parts."""
     if isinstance(node, Call):
         yield from (argument.label for argument in node.arguments if argument.label)
     elif isinstance(node, Assign):

@@ -1,57 +1,9 @@
-"""The facts of one file: blocks of small trees without positions, and the tables that give positions back.
+"""The facts of one file: blocks of small trees without positions, and the tables that restore positions.
 
-A block is the unit of extraction and of memoisation: a top-level statement, or a `def` that stands
-directly in a class body or in the body of a top-level function.  Its *shape* is a tree of plain tuples in which every
-node carries a site number instead of a position, so that two blocks that differ only in layout or
-comments have equal shapes.  Nothing here knows JAX, a path, or tree-sitter.
-
-Expressions, `(tag, site, …)`:
-
-    ("name", s, text)                      ("const", s, value)      str, int, float, bool, None, ...
-    ("fstr", s, parts)                     parts: expressions; literal text is a const
-    ("attr", s, object, text)              the attribute's own text ends where the node ends
-    ("call", s, callee, arguments)         arguments: (label, site, expression); label is None,
-                                           a keyword, "*" or "**"; site spans the whole argument
-    ("tuple"|"list"|"set", s, items)       ("star", s, expression) may be an item
-    ("dict", s, pairs)                     pairs: (key, value); key is None for `**value`
-    ("lambda", s, parameters, expression)
-    ("ifexp", s, test, then, otherwise)
-    ("bool", s, "and"|"or", items)         ("not", s, item)         ("unary", s, operator, item)
-    ("bin", s, operator, left, right)      ("cmp", s, operators, items)
-    ("sub", s, object, index)              ("slice", s, lower, upper, step), each may be None
-    ("comp", s, kind, element, clauses)    kind: list, set, dict, gen; element of a dict: a 2-tuple of expressions;
-                                           clauses: (target, iterable, conditions)
-    ("walrus", s, text, expression)        ("yield", s, expression or None)
-    ("opaque", s, children)                anything else, broken syntax included
-    ("hole", s, names, unsettled)          what cannot be read: the set of names in it, and those that may be set there;
-                                           "return" among them if it may return
-
-Statements, `(tag, site, …)`:
-
-    ("expr", s, expression)                ("assign", s, targets, value)
-    ("ann", s, target, annotation, value)  value may be None
-    ("aug", s, target, operator, value)    operator without the "="
-    ("def", s, key)                        a function that is a block of its own
-    ("fn", s, function)                    a function inside this block
-    ("class", s, text, name site, bases, decorators, body)    bases: call arguments
-    ("return", s, expression or None)      ("raise", s, expression or None)
-    ("if", s, test, body, orelse)          ("while", s, test, body, orelse)
-    ("for", s, target, iterable, body, orelse)
-    ("with", s, items, body)               items: (expression, target or None)
-    ("try", s, body, handlers, orelse, final)   handlers: (type or None, text or None, body)
-    ("import", s, names)                   names: (module, alias or None, site)
-    ("from", s, level, module, names)      names: (text, alias or None, site); text "*" for a star import
-    ("global", s, names)  ("nonlocal", s, names)  ("del", s, targets)  ("assert", s, test, message)
-    ("match", s, subject, arms)            arms: (pattern, guard or None, body); pattern an expression or opaque
-    ("break", s)  ("continue", s)  ("pass", s)
-
-A function is `(text, name site, parameters, decorators, body, flags)`; flags is a frozenset of
-"async", "generator"; parameters are `(text, site, how, default or None, annotation or None)` with
-how one of "only" (before `/`), "any", "*", "key", "**".  `await e` is `e`; parentheses leave no node.
-The site of a parameter is its name without stars, that of an imported name is the name without its alias.
-Adjacent string literals are one const; byte strings and complex numbers are opaque without children.
-A statement that is not understood is an opaque expression as a statement.  Of a pattern with an alternative, a class or
-a list, the children are what it captures and compares with.  No shape is nested deeper than some 150 nodes.
+A block is the unit of extraction and of memoization: a top-level statement, or a `def` directly in a class body or in
+the body of a top-level function.  Its *shape* is a tree of nodes (`nodes.py`), each with a site number instead of a
+position, so that two blocks that differ only in layout or comments have equal shapes.  Nothing here knows JAX, a path,
+or tree-sitter.
 """
 
 from __future__ import annotations
@@ -72,16 +24,16 @@ __all__ = ["Block", "DevicesSaid", "FileFacts", "Shape", "Suppression", "moved"]
 
 
 class Block(NamedTuple):
-    """One block of a file.
+    """A block of a file.
 
     Attributes:
-        key: names the block within its file, stable while other blocks change: the qualified name for
+        key: identifies the block within its file, stable while other blocks change: the qualified name for
             a function or class (`train`, `Trainer.step`, `main.loss`), `=hash` for another statement; a
             repeated key gets `~2`, `~3`, …
-        content: what its text says.
-        pieces: (offset in the block's text, distance to the block's start) where a run of text begins; in the text
-            a marker stands for each nested function that is a block of its own, and a piece begins behind it.
-        start: where the block begins in the file; all that changes when text is inserted before it.
+        content: the content of its text.
+        pieces: (offset in the block's text, distance to the block's start) for the start of each piece of text; a
+            marker replaces each nested function with its own block, and a piece begins after it.
+        start: the start of the block in the file, the only part that changes when text is inserted before it.
     """
 
     key: str
@@ -91,37 +43,37 @@ class Block(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        """For a top-level statement the statement, for a function that is a block of its own its function tuple."""
+        """Returns the statement of a top-level statement, or the function of a separate function block."""
         return self.content.shape
 
     @property
     def header(self) -> Shape:
-        """The shape, in which the body of a function may be missing."""
+        """Returns the shape, possibly without the body of a function."""
         return self.content.header
 
     @property
     def spans(self) -> array[int]:
-        """Start and end of site 0, 1, 2, … as offsets into the block's own text; site 0 is the whole block."""
+        """Returns the start and end of each site as offsets into the block's own text; site 0 is the whole block."""
         return self.content.spans
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that the block mentions, as `mentioned.py` has it, in order."""
+        """Returns the names that the block mentions, as in `mentioned.py`, in order."""
         return self.content.names
 
     def span(self, site: int) -> Span:
-        """Returns where a site lies in the file, in bytes."""
+        """Returns the span of a site in the file, in bytes."""
         spans = self.content.spans
         return Span(self._absolute(spans[2 * site]), self._absolute(spans[2 * site + 1]))
 
     @property
     def end(self) -> int:
-        """Where it ends in the file."""
+        """Returns its end in the file."""
         end = self.spans[1]
         return self.start + end if len(self.pieces) == 1 else self._absolute(end)
 
     def holds(self, span: Span) -> bool:
-        """Returns whether a stretch of the file lies in it."""
+        """Returns whether a span of the file is in it."""
         return self.start <= span.start and span.end <= self.end
 
     def _absolute(self, offset: int) -> int:
@@ -132,7 +84,7 @@ class Block(NamedTuple):
 
 
 def moved(block: Block, by: int) -> Block:
-    """A block that begins somewhere else."""
+    """Returns a block with another start."""
     return tuple.__new__(Block, (*block[:3], block[3] + by))
 
 
@@ -147,8 +99,8 @@ class Suppression:
     Attributes:
         span: the comment in the file.
         codes: names or codes in brackets; empty for all.
-        whole_file: true for `# meshlens: ignore-file[…]`.
-        lines: first and last line (from 0) of the logical line that it speaks for.
+        whole_file: whether it is `# meshlens: ignore-file[…]`.
+        lines: first and last line (from 0) of the logical line that it applies to.
     """
 
     span: Span
@@ -158,11 +110,11 @@ class Suppression:
 
 
 class DevicesSaid(NamedTuple):
-    """The devices that a file itself says it is meant for.
+    """The devices that a file sets itself.
 
     Attributes:
-        text: a topology; empty where the file sets a number that cannot be told.
-        how: "comment" for `# meshlens: devices=…`, "code" for virtual devices that it asks for.
+        text: a topology; empty if the file sets an unknown number.
+        how: "comment" for `# meshlens: devices=…`, "code" for virtual devices that it requests.
     """
 
     text: str
@@ -171,18 +123,18 @@ class DevicesSaid(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """All that one file says.
+    """The facts of a file.
 
     Attributes:
         top: keys of the top-level statements in order.
         blocks: every block by its key.
         suppressions: ignore comments in order.
-        devices: what it says of the devices that it is meant for; None if it does not.
+        devices: the devices that it sets; None if it does not.
         broken: spans that the grammar could not read.
-        state: stands for these facts.
-        since: the state before the last edit, and the only blocks that it may have changed.
-        spot: the statement that was typed in last.
-        failure: why it could not be read, if a fault of ours kept it from being read; it then says nothing.
+        state: identifies these facts.
+        since: the state before the last edit, and the only blocks that the edit may have changed.
+        spot: the last edited statement.
+        failure: the internal error that prevented reading it, if any; the facts are then empty.
     """
 
     top: tuple[str, ...]
@@ -197,11 +149,11 @@ class FileFacts:
     failure: str = ""
 
     def touched_since(self, before: FileFacts) -> Iterable[str]:
-        """The keys of all blocks that may differ from what they were, come or gone ones included."""
+        """Returns the keys of all blocks that may have changed, including added and removed ones."""
         if self.since is not None and self.since[0] is before.state:
             return self.since[1]
         return before.blocks.keys() | self.blocks.keys()
 
     def span(self, key: str, site: int) -> Span:
-        """Returns where a site of a block lies in the file, in bytes."""
+        """Returns the span of a block's site in the file, in bytes."""
         return self.blocks[key].span(site)

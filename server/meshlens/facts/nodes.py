@@ -1,12 +1,12 @@
-"""The nodes of a file's tree: what `model.py` keeps, as records whose fields have names and types.
+"""The nodes of a file's tree, as records whose fields have names and types.
 
-A node is a `NamedTuple` whose first field is its tag, so that it is compared, hashed and walked as a tuple.  It is told
-by its class (`isinstance(node, Call)`) and read by its fields, never by numbers.
+A node is a `NamedTuple` whose first field is its tag, so that it is compared, hashed and walked as a tuple.  It is
+identified¶by its class (`isinstance(node, Call)`) and read by its fields, never by numbers.
 
-Every node carries a *site*, a number that the block's table turns into a place.  Names are those of Python's `ast`
-where it has the same thing.  `await e` is `e`; parentheses leave no node.  Adjacent string literals are one constant;
-byte strings and complex numbers are opaque without children.  A statement that is not understood is an opaque
-expression as a statement.  No tree is nested deeper than some 150 nodes.
+Every node carries a *site*, a number that the block's table maps to a place.  Names follow Python's `ast`¶if it has an
+equivalent.  `await e` is `e`; parentheses leave no node.  Adjacent string literals are one constant;
+byte strings and complex numbers are opaque without children.  An unsupported statement is an opaque¶expression as a
+statement.  No tree is nested deeper than some 150 nodes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard
 Expressions: TypeAlias = "tuple[Expression, ...]"
 Statements: TypeAlias = "tuple[Statement, ...]"
 How: TypeAlias = Literal["only", "any", "*", "key", "**"]
-"""How a parameter is given: `only` by position (before `/`), `any` way, by `key`word, or what the stars collect."""
+"""The way a parameter is passed: `only` by position (before `/`), `any` way, by `key`word, or collected by a star."""
 
 
 class Argument(NamedTuple):
@@ -79,7 +79,7 @@ class Handler(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """A name that is imported; its site is the name without its alias."""
+    """An imported name; its site is the name without its alias."""
 
     name: str
     alias: str | None
@@ -87,8 +87,9 @@ class Imported(NamedTuple):
 
 
 class Arm(NamedTuple):
-    """A `case`; its pattern is an expression. Of a pattern with an alternative, a class or a list, only what it
-    captures and compares with is kept, in an opaque one.
+    """A `case`; its pattern is an expression.
+
+    A pattern with alternatives, classes or lists is an opaque one with the names captured and the values compared.
     """
 
     pattern: Expression
@@ -289,7 +290,7 @@ class Yield(NamedTuple):
 
 
 class Opaque(NamedTuple):
-    """Anything else, broken syntax included, and the expressions in it."""
+    """Anything else, including broken syntax, with the expressions in it."""
 
     tag: Literal["opaque"]
     site: int
@@ -297,7 +298,7 @@ class Opaque(NamedTuple):
 
 
 class Hole(NamedTuple):
-    """Code that cannot be read: the names in it, and those that may be set there; "return" is one if it may return."""
+    """Unreadable code: the names in it, and those that it may assign; "return" is one if it may return."""
 
     tag: Literal["hole"]
     site: int
@@ -626,14 +627,14 @@ CLASSES: dict[str, type[TreeNode]] = {
 """The class of a node by its tag."""
 
 SPANNING: frozenset[type] = frozenset((*CLASSES.values(), Argument))
-"""The classes whose site spans all that is in them: that of a parameter or a function is its name alone."""
+"""The classes whose site spans all their contents; the site of a parameter or a function is only its name."""
 _NODES: frozenset[type] = frozenset(CLASSES.values())
 NOTHING = Opaque("opaque", 0, ())
-"""Stands where no node is."""
+"""Used in place of a missing node."""
 
 
 def is_node(part: object) -> TypeGuard[TreeNode]:
-    """Returns whether something in a tree is an expression or a statement."""
+    """Returns whether a part of a tree is an expression or a statement."""
     return type(part) in _NODES
 
 

@@ -1,4 +1,4 @@
-"""Ways through the shape of a function: to a statement, and back to a shape with another one there."""
+"""Paths in the shape of a function: to a statement, and replacing the statement at one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from meshlens.facts.nodes import (
 Path: TypeAlias = tuple[int, ...]
 
 SIMPLE = (ExpressionStatement, Assign, AnnAssign, AugAssign)
-"""The statements that neither decide what runs next nor name something that others see."""
+"""The statements that neither affect control flow nor define names that others see."""
 
 _FUNCTION = FunctionDef._fields.index("function")
 _BODY = FunctionShape._fields.index("body")
@@ -36,15 +36,15 @@ _DEEPEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A statement of a function that was read for itself.
+    """A statement of a function that was read separately.
 
     Attributes:
         key: the function's block.
-        path: the way from the block's shape to the statement, index by index.
-        first: its first site; it and those behind it are the statement's alone.
-        offset: where it begins in the block's own text, behind all else; None if it stands in its place there.
-        place: stands for all around it: the same after edits that change nothing but the statement.
-        is_apart: whether it was seen to leave a hole when it cannot be read, and nothing around it one.
+        path: the path from the block's shape to the statement, index by index.
+        first: its first site; this and all later sites belong only to the statement.
+        offset: its offset in the block's own text, after everything else; None if it is at its place there.
+        place: identifies everything around it: unchanged by edits in the statement alone.
+        is_apart: whether it has been unreadable without affecting anything around it.
     """
 
     key: str
@@ -56,7 +56,7 @@ class Spot:
 
 
 def statement_at(shape: Shape, path: Path) -> Any:
-    """The statement to which a path leads, or the suite."""
+    """Returns the statement or suite at a path."""
     found: Any = shape
     for index in path:
         found = found[index]
@@ -64,7 +64,7 @@ def statement_at(shape: Shape, path: Path) -> Any:
 
 
 def with_statement(shape: Any, path: Path, statement: Any) -> Any:
-    """A shape with another statement at the end of a path."""
+    """Returns a shape with another statement at the end of a path."""
     if not path:
         return statement
     index = path[0]
@@ -73,7 +73,7 @@ def with_statement(shape: Any, path: Path, statement: Any) -> Any:
 
 
 def path_to(block: Block, offset: int) -> Path | None:
-    """The way to the last simple statement that begins before an offset; None if there is none, or it is in a class."""
+    """Returns the path to the last simple statement before an offset; None if there is none, or it is in a class."""
     shape = block.shape
     if isinstance(shape, FunctionDef):
         path: Path = (_FUNCTION, _BODY)
@@ -101,7 +101,7 @@ def path_to(block: Block, offset: int) -> Path | None:
 
 
 def is_plain(node: Any, depth: int) -> bool:
-    """Returns whether handlers can follow an expression this deep, and it does not make its function a generator."""
+    """Returns whether an expression has limited depth and does not make its function a generator."""
     if not isinstance(node, tuple):
         return True
     if depth > _DEEPEST or isinstance(node, Yield):
@@ -110,7 +110,7 @@ def is_plain(node: Any, depth: int) -> bool:
 
 
 def _suites(statement: Statement) -> list[Path]:
-    """The suites in a compound statement that have statements, in order."""
+    """Returns the suites of a compound statement that have statements, in order."""
     if isinstance(statement, FunctionDef):
         found: list[Path] = [(_FUNCTION, _BODY)]
     elif isinstance(statement, Match):

@@ -1,4 +1,4 @@
-"""Reads the comments that speak to MeshLens: `# meshlens: …` and `# noqa`."""
+"""Reads comments for MeshLens: `# meshlens: …` and `# noqa`."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _DIRECTIVE = re.compile(
 
 
 def speaks(source: bytes, begin: int, end: int) -> bool:
-    """Returns whether a stretch of a file holds a word that such a comment needs."""
+    """Returns whether a span of a file contains a word that such a comment needs."""
     return _holds_word(source, begin, end) or speaks_of_virtual_devices(source, begin, end)
 
 
 def _holds_word(source: bytes, begin: int, end: int) -> bool:
-    """Returns whether the words can be found at all; their pattern takes many times as long to say that they cannot."""
+    """Returns whether the words occur at all, because the pattern takes much longer to fail."""
     stretch = source[begin:end]
     return b"meshlens:" in stretch or b"noqa" in stretch.lower()
 
 
 def may_say_devices(source: bytes, begin: int, end: int) -> bool:
-    """Tells if a stretch of a file holds a word without which it says nothing of the devices that it is meant for."""
+    """Returns whether a span of a file contains a word that setting devices requires."""
     return source.find(b"devices", begin, end) >= 0 or speaks_of_virtual_devices(source, begin, end)
 
 
 def suppressions_in(source: bytes, tree: Tree) -> tuple[tuple[Suppression, ...], DevicesSaid | None]:
-    """The suppressions of a file in order, and what the file says of the devices that it is meant for."""
+    """Returns the suppressions of a file in order, and the devices that it sets."""
     found, devices = suppressions_between(source, tree, 0, len(source))
     if devices is None and speaks_of_virtual_devices(source, 0, len(source)):
         devices = virtual_devices(source, tree)
@@ -43,13 +43,13 @@ def suppressions_in(source: bytes, tree: Tree) -> tuple[tuple[Suppression, ...],
 def suppressions_between(
     source: bytes, tree: Tree, begin: int, end: int
 ) -> tuple[tuple[Suppression, ...], DevicesSaid | None]:
-    """The suppressions of a stretch of a file in order, and what its `devices=` comment says.
+    """Returns the suppressions in a span of a file in order, and the devices set by a `devices=` comment.
 
     Args:
         source: the whole file.
         tree: its syntax tree.
-        begin: where the stretch begins; it cuts through no comment.
-        end: where it ends.
+        begin: the start of the span, not inside a comment.
+        end: the end of the span.
     """
     if not _holds_word(source, begin, end):
         return (), None
@@ -76,7 +76,7 @@ def suppressions_between(
 
 
 def _codes(match: re.Match[str]) -> tuple[str, ...] | None:
-    """The names or codes that are silenced, none for all; None when the comment silences nothing of ours."""
+    """Returns the silenced names or codes, empty for all; None if the comment silences nothing of ours."""
     if match["devices"]:
         return None
     if match["noqa"] is None:

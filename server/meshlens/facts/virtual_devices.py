@@ -1,6 +1,6 @@
-"""How many virtual devices a file asks for by itself: `XLA_FLAGS`, `jax_num_cpu_devices`, `chex.set_n_cpu_devices`.
+"""The number of virtual devices that a file requests: `XLA_FLAGS`, `jax_num_cpu_devices`, `chex.set_n_cpu_devices`.
 
-A number counts where it certainly is in force before anything runs: at the top level, outside every condition.
+A number counts if it certainly takes effect before anything runs: at the top level, outside conditions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WORDS = re.compile(
     rb"|(?P<config>jax_num_cpu_devices|JAX_NUM_CPU_DEVICES)|(?P<chex>set_n_cpu_devices)"
 )
 _NEEDED = (b"_cpu_devices", b"_CPU_DEVICES", b"xla_force_host_platform_device_count")
-"""What is in each of these words; in a whole file, bytes are found much more quickly than a pattern matches."""
+"""Substrings common to these words; searching bytes in a whole file is much faster than matching a pattern."""
 _FLAG_NUMBER = re.compile(rb"\s*=\s*(\d+)(?![\w.])")
 _NUMBER = re.compile(rb"[\"']?\s*\]?\s*[,=(]\s*(?:n\s*=\s*)?[\"']?(\d+)(?![\w.])\s*[\"']?\s*(?:[),;#]|\Z|\n)")
 _MAIN = re.compile(rb"if\s+__name__\s*==\s*[\"']__main__[\"']\s*:")
@@ -39,14 +39,14 @@ _IMPORTS = kinds(("import_statement", "import_from_statement"))
 
 
 def speaks_of_virtual_devices(source: bytes, begin: int, end: int) -> bool:
-    """Returns whether a stretch of a file holds a word that such a request needs."""
+    """Returns whether a span of a file contains a word that such a request needs."""
     return any(source.find(needed, begin, end) >= 0 for needed in _NEEDED)
 
 
 def virtual_devices(source: bytes, tree: Tree) -> DevicesSaid | None:
-    """The number of virtual devices that a file asks for; with an empty text where it asks for one that is not sure.
+    """Returns the virtual devices that a file requests, with an empty text if their number is uncertain.
 
-    `jax_num_cpu_devices` goes before `XLA_FLAGS`, as JAX 0.10.2 has it.
+    `jax_num_cpu_devices` takes precedence over `XLA_FLAGS`, as in JAX 0.10.2.
     """
     found: dict[str, set[bytes]] = {}
     for word in _WORDS.finditer(source):

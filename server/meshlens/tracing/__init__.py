@@ -1,9 +1,9 @@
-"""The behaviour of a program on many devices, without the devices; never imports JAX; importing it starts nothing.
+"""Predicts the behavior of a program on many devices without having them; never imports JAX.
 
-- `model`: a trace as data, with its JSON form; `request`: what is traced, and for which devices.
-- `tracer`: one function from a request to a trace; `warm`: the processes that it keeps.
+- `model`: a trace as data, with its JSON form; `request`: the entry to trace and its devices.
+- `tracer`: one function from a request to a trace; `warm`: the processes kept for it.
 - `worker`: what runs in the user's Python.
-- `hlo`: reads a module that XLA dumped; `rewrites`: what a target's compiler makes of its collectives; `partitioned`
-  puts the two into rows of the model.
+- `hlo`: reads a module that XLA dumped; `rewrites`: how a target's compiler changes its collectives; `partitioned`
+  combines the two into rows of the model.
 - `machines`: bandwidths and peaks, with their sources; `costs`: lower bounds of time.
 """

@@ -1,4 +1,4 @@
-"""Makes a trace of what a worker has written into its room."""
+"""Converts a worker's output files into a trace."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, Typ
 
 
 def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
-    """Returns what a worker has written as a trace, as far as it came; any bytes give a trace or a sentence.
+    """Returns a worker's output as a trace, as far as it got; any bytes give a trace or an error message.
 
     Args:
-        room: the folder that it wrote into.
-        request: what it was asked.
-        blank: a trace that names the entry and its target.
+        room: the folder with the output.
+        request: the request.
+        blank: an empty trace with the entry and its target.
     """
     try:
         return _trace_from(room, request, blank)
@@ -80,7 +80,7 @@ def _suggestion(failed: Mapping[str, Any], request: TraceRequest) -> str:
 
 
 def _after(room: Path) -> tuple[Module, str] | None:
-    """The module after the partitioner, or what comes closest to it, and which of them it is."""
+    """Returns the module after the partitioner, or the closest available stage, and which of them it is."""
     for path, kind in (
         (newest_dump(room, "after_spmd-partitioning"), "partitioned"),
         (room / "lowered.txt", "lowered"),
@@ -161,7 +161,7 @@ def _branches(places: Iterable[Any]) -> Iterable[str]:
 
 
 def _mesh(traced: Mapping[str, Any], devices: int) -> Mesh:
-    """The mesh that has all the devices and the most axes; the others have a part of them."""
+    """Returns the mesh with all the devices and the most axes; other meshes cover only some devices."""
     meshes = [tuple((str(name), int(size)) for name, size in one["axes"].items()) for one in traced.get("meshes", [])]
     fitting = [mesh for mesh in meshes if prod(size for _, size in mesh) == devices] or meshes
     return max(fitting, key=lambda mesh: (prod(size for _, size in mesh), len(mesh)), default=())
@@ -214,7 +214,7 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
             "no argument is sharded and the program shards nothing, so it runs on one device; "
             "give an argument a NamedSharding"
         )
-    # Where XLA has nothing to partition, all that moves is what the jaxpr has, which knows more of its lines.
+    # If XLA has nothing to partition, only collectives in the jaxpr move data, and it has more precise lines.
     collectives = found.collectives if kind == "lowered" else read.collectives
     found = replace(
         found,
@@ -244,7 +244,7 @@ def _with_sharding(line: Line, found: list[tuple[tuple[int, ...], str]]) -> Line
 
 
 def _rematerialized(room: Path, module: Module, to_user: ToUser) -> list[Fault]:
-    """XLA's warnings that it replicates a value to bring it from one sharding to another, each with its line."""
+    """Returns XLA's warnings about replicating a value to reshard it, each with its line."""
     raw = read_bytes(room / "output", _MOST_OUTPUT)
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else ""
     locate = places_in(module)

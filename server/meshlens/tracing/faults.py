@@ -1,4 +1,4 @@
-"""Sentences for what can go wrong while a program is traced; each says what to do."""
+"""Error messages for tracing, each with a remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_OURS = frozenset(
     {"NotTrusted", "TooOld", "NoJax", "NotStarted", "WorkerLost", "Timeout", "OutOfMemory", "Flood", "BadAnswer"}
     | {"Killed", "Ended", "NoArguments", "NoEntry", "NoCall", "NoPlugin", "BadEntry"}
 )
-"""The types of faults that name no exception: they are for programs to read, the message says it all."""
+"""Types of faults that are not exceptions: they are meant for programs, since the message is complete."""
 _LONGEST = 2000
 _FEW = 8
 _INDIVISIBLE = re.compile(r"array axis (\d+) is partitioned (\d+) times, but the dimension size is (\d+)")
@@ -32,12 +32,12 @@ _STAGES = {
 
 
 def untrusted(request: TraceRequest) -> Fault:
-    """Says why nothing was run."""
+    """Returns the fault for an untrusted workspace, in which nothing was run."""
     return Fault(f"{request.root} is not trusted, so nothing in it runs; trust it to trace this", "NotTrusted")
 
 
 def without_jax(interpreter: str, failure: Mapping[str, Any]) -> Fault:
-    """Says why an interpreter cannot trace."""
+    """Returns the fault for an interpreter that cannot trace."""
     kind, message, missing = (failure.get(key) for key in ("type", "message", "missing"))
     if kind == "TooOld":
         return Fault(f"JAX {message} is too old to trace; upgrade it to 0.4.35 or later", "TooOld")
@@ -47,18 +47,18 @@ def without_jax(interpreter: str, failure: Mapping[str, Any]) -> Fault:
 
 
 def not_started(interpreter: str, error: OSError | ValueError) -> Fault:
-    """Says why an interpreter does not run."""
+    """Returns the fault for an interpreter that does not start."""
     return Fault(failures.not_started(interpreter, error), "NotStarted")
 
 
 def lost(complaint: str) -> Fault:
-    """Says that the warm process is gone."""
+    """Returns the fault for a warm process that is gone."""
     more = f": {_line(complaint)}" if complaint else ""
     return Fault(f"the tracing process has ended{more}; trace again to start another", "WorkerLost")
 
 
 def stopped(why: str, stage: str, limits: Limits) -> Fault:
-    """Says which limit a request has met."""
+    """Returns the fault for a request that reached a limit."""
     where = _STAGES.get(stage, "")
     if why == "timeout":
         text = f"it took longer than {limits.seconds:g} s {where}".rstrip()
@@ -77,13 +77,13 @@ def stopped(why: str, stage: str, limits: Limits) -> Fault:
 
 
 def unreadable(error: Exception) -> Fault:
-    """Says that an answer is not what a worker writes."""
+    """Returns the fault for an invalid answer from a worker."""
     what = f"{type(error).__name__}: {error}"[:200]
     return Fault(f"the program's trace cannot be read ({what}); trace again", "BadAnswer")
 
 
 def ended(status: int, stage: str) -> Fault:
-    """Says how a process ended that left no answer."""
+    """Returns the fault for a process that ended without an answer."""
     where = _STAGES.get(stage, "before it began")
     number = status & 0x7F
     if number:
@@ -96,7 +96,7 @@ def ended(status: int, stage: str) -> Fault:
 
 
 def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
-    """Says what the user's code, JAX or XLA raised, in their own words."""
+    """Returns the fault for an exception of the user's code, JAX or XLA, in its own words."""
     stage, kind = str(answer.get("stage", "")), str(answer.get("kind", ""))
     message = str(answer.get("message", ""))[:_LONGEST]
     if stage == "jax":
@@ -130,7 +130,7 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
 
 
 def _with_remedy(message: str, stage: str, name: str) -> str:
-    """Adds what to do where JAX's own words do not say so."""
+    """Adds a remedy to a message of JAX that has none."""
     if found := _INDIVISIBLE.search(message):
         axis, number, size = found.groups()
         return (
@@ -151,7 +151,7 @@ def _with_remedy(message: str, stage: str, name: str) -> str:
 
 
 def _nearest(more: object) -> str:
-    """Names the functions that a file has instead of the one that was asked for."""
+    """Returns the functions that a file has instead of the requested one, in words."""
     if not isinstance(more, dict) or not isinstance(more.get("functions"), list):
         return ""
     functions = [name for name in more["functions"] if isinstance(name, str)]
@@ -169,7 +169,7 @@ def _is_package(missing: object, request: TraceRequest) -> bool:
 
 
 def place_of(value: object) -> Place | None:
-    """Returns the place that a pair of a path and a row means."""
+    """Returns the place for a pair of a path and a row."""
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], int):
         return Place(value[0], value[1])
     return None

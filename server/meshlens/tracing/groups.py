@@ -1,4 +1,4 @@
-"""Which devices take part in a collective, and which axes of the mesh these differ in."""
+"""The devices that take part in a collective, and the mesh axes in which they differ."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Groups = tuple[tuple[int, ...], ...]
 
 @lru_cache(maxsize=256)
 def groups_in(text: str, devices: int) -> Groups:
-    """Returns the groups of devices that an attribute `replica_groups` or `source_target_pairs` names.
+    """Returns the groups of devices in an attribute `replica_groups` or `source_target_pairs`.
 
     Args:
         text: the value of the attribute.
-        devices: how many there are; all of them are one group where none is named.
+        devices: the number of devices; all form one group if none is named.
     """
     if found := _MESH.match(text):
         return _over_axes(found[1], text[found.end() :])
@@ -38,7 +38,7 @@ def groups_in(text: str, devices: int) -> Groups:
 
 
 def iota(sizes: Sequence[int], order: Sequence[int] | None) -> list[int]:
-    """Returns the numbers of an array of these sizes, read after its axes were put into another order."""
+    """Returns the numbers of an array of these sizes, read after permuting its axes."""
     if order is None or prod(sizes) > _MOST_DEVICES or sorted(order) != list(range(len(sizes))):
         return list(range(min(prod(sizes), _MOST_DEVICES)))
     strides = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
@@ -61,7 +61,7 @@ def _of_iota(shape: str, sizes: str, order: str | None) -> Groups:
 
 
 def _over_axes(mesh: str, used: str) -> Groups:
-    """The groups of `mesh['a'=4,'b'=2] {'a'}`; an axis may be split: `'a':(2)2`."""
+    """Returns the groups in `mesh['a'=4,'b'=2] {'a'}`, in which an axis may be split: `'a':(2)2`."""
     sizes: list[tuple[str, int]] = [(name, int(size)) for name, size in _MESH_AXIS.findall(mesh)]
     split: dict[str, list[tuple[int, int]]] = {}
     for name, before, size in _USED.findall(used[used.find("{") :]):
@@ -83,7 +83,7 @@ def _over_axes(mesh: str, used: str) -> Groups:
 
 
 def _device_ids(text: str, number: int) -> list[int]:
-    """The devices of a mesh, in the order of its axes: all in a row, unless `device_ids` says otherwise."""
+    """Returns the devices of a mesh in the order of its axes: consecutive unless `device_ids` says otherwise."""
     found = _DEVICE_IDS.search(text)
     if found is None:
         return list(range(number))
@@ -109,7 +109,7 @@ def _parts(size: int, chosen: list[tuple[int, int]]) -> list[tuple[int, bool]]:
 
 
 def axes_of(groups: Groups, mesh: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Returns the axes of a mesh that the devices of a group differ in; nothing where no mesh has these devices."""
+    """Returns the mesh axes in which the devices of a group differ; none if no mesh has these devices."""
     sizes = [size for _, size in mesh]
     if not groups or prod(sizes) <= max(max(group, default=0) for group in groups):
         return ()

@@ -1,6 +1,6 @@
-"""Reads a module in XLA's text form: computations, instructions, the lines that they come from.
+"""Parses a module in XLA's text form: computations, instructions, and their source lines.
 
-The text comes from a process that runs the user's code, so nothing in it is relied on: what cannot be read is left out.
+The text comes from a process that runs the user's code, so it is not trusted: unreadable parts are skipped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WIDTHS = {
     "f4e2m1fn": 0.5, "f8e3m4": 1.0, "f8e4m3": 1.0, "f8e4m3b11fnuz": 1.0, "f8e4m3fn": 1.0, "f8e4m3fnuz": 1.0,
     "f8e5m2": 1.0, "f8e5m2fnuz": 1.0, "f8e8m0fnu": 1.0,
 }  # fmt: skip
-"""Bytes of an element of each type."""
+"""Bytes per element of each type."""
 
 _HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) (?:\(.*)?\{\s*$")
 _INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = ")
@@ -41,7 +41,7 @@ class Array:
     """The type of an array.
 
     Attributes:
-        dtype: as XLA writes it: "bf16".
+        dtype: XLA's name, such as "bf16".
         shape: its sizes.
     """
 
@@ -50,12 +50,12 @@ class Array:
 
     @property
     def elements(self) -> int:
-        """How many elements it has."""
+        """Returns its number of elements."""
         return prod(self.shape)
 
     @property
     def bytes(self) -> int:
-        """How many bytes it has."""
+        """Returns its number of bytes."""
         return int(self.elements * WIDTHS.get(self.dtype, 0.0))
 
 
@@ -64,12 +64,12 @@ class Instruction:
     """One instruction.
 
     Attributes:
-        name: its own.
-        opcode: what it does: "all-reduce".
+        name: its name.
+        opcode: its operation, such as "all-reduce".
         arrays: the types of its results.
-        operands: names of the instructions whose results it takes.
-        text: all that is written after its operands.
-        literal: what stands between its brackets, for a constant or a parameter.
+        operands: names of the instructions whose results it uses.
+        text: the text after its operands.
+        literal: the text in its brackets, for a constant or a parameter.
         is_root: whether it is the result of its computation.
     """
 
@@ -83,31 +83,31 @@ class Instruction:
 
     @property
     def array(self) -> Array:
-        """The type of its first result."""
+        """Returns the type of its first result."""
         return self.arrays[0] if self.arrays else Array("", ())
 
     @property
     def op_name(self) -> str:
-        """The name that JAX gave it."""
+        """Returns the name that JAX gave it."""
         found = _OP_NAME.search(self.text)
         return found[1].replace("\\'", "'").replace('\\"', '"') if found else ""
 
     @property
     def called(self) -> tuple[str, ...]:
-        """Names of the computations that it runs."""
+        """Returns the names of the computations that it runs."""
         names = _CALLED.findall(self.text)
         for listed in _BRANCHES.findall(self.text):
             names += _operands(listed)
         return tuple(dict.fromkeys(names))
 
     def attribute(self, name: str) -> str:
-        """Returns the value of an attribute, up to the comma that ends it; empty if there is none."""
+        """Returns the value of an attribute, up to the comma after it; empty if there is none."""
         start = self.text.find(f" {name}=")
         if start < 0:
             return ""
         start += len(name) + 2
         if self.text.startswith("mesh[", start):
-            # Groups over axes of a mesh have a comma before the numbers of its devices.
+            # Groups over mesh axes have a comma before the device numbers.
             end = self.text.find("}", start)
             return self.text[start : end + 1] if end > 0 else ""
         return _balanced(self.text, start)
@@ -122,7 +122,7 @@ class Computation:
 
     @property
     def root(self) -> Instruction | None:
-        """The instruction that its result comes from."""
+        """Returns the instruction that produces its result."""
         last = None
         for last in self.instructions.values():
             if last.is_root:
@@ -132,7 +132,7 @@ class Computation:
 
 @dataclass(slots=True)
 class Frames:
-    """The tables of files, lines and frames at the head of a module; empty in older releases."""
+    """The tables of files, lines and frames at the start of a module; empty in older releases."""
 
     files: dict[int, str] = field(default_factory=dict)
     locations: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -141,12 +141,12 @@ class Frames:
 
 @dataclass(slots=True)
 class Module:
-    """A module.
+    """A module in XLA's text form.
 
     Attributes:
-        computations: by name.
+        computations: the computations by name.
         entry: the name of the one that runs first.
-        frames: where its instructions come from.
+        frames: the source positions of its instructions.
     """
 
     computations: dict[str, Computation]
@@ -155,7 +155,7 @@ class Module:
 
 
 def read_module(text: str) -> Module:
-    """Returns a module that XLA has dumped as text."""
+    """Parses a module that XLA dumped as text."""
     computations: dict[str, Computation] = {}
     entry, current = "", None
     frames = Frames()
@@ -190,7 +190,7 @@ def _read_row(table: str, line: str, frames: Frames) -> None:
     if table == "FileLocations":
         frames.locations[key] = (fields.get("file_name_id", 0), fields.get("line", 0))
     elif table == "StackFrames":
-        # The number of a parent is one more than it says, so that 0 can mean none.
+        # Parent numbers are stored plus one, so that 0 means none.
         parent = fields.get("parent_frame_id", 0)
         frames.frames[key] = (fields.get("file_location_id", 0), parent - 1 if parent else 0)
 
@@ -223,7 +223,7 @@ def _instruction(line: str) -> Instruction | None:
 
 
 def _operands(inside: str) -> tuple[str, ...]:
-    """The names between the brackets of an instruction; older releases write them without a percent sign."""
+    """Returns the names between an instruction's brackets, which older releases write without a percent sign."""
     if "%" in inside:
         return tuple(_NAME.findall(inside))
     return tuple(_PLAIN_NAME.findall(_COMMENT.sub("", inside))) if "[" not in inside else ()
@@ -231,7 +231,7 @@ def _operands(inside: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def arrays_in(text: str) -> tuple[Array, ...]:
-    """Returns the types of arrays that are written in a text."""
+    """Returns the array types in a text."""
     return tuple(
         Array(dtype, tuple(int(size) for size in re.findall(r"\d+", sizes)))
         for dtype, sizes in _ARRAY.findall(text)
@@ -240,7 +240,7 @@ def arrays_in(text: str) -> tuple[Array, ...]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Returns where the bracket that opens at a place closes."""
+    """Returns the offset of the bracket that closes the one at a place."""
     depth, place = 0, start
     while found := _BRACKET.search(text, place):
         place = found.end()
@@ -278,7 +278,7 @@ Places = Callable[[Instruction], "tuple[tuple[str, int], ...]"]
 
 
 def places_in(module: Module) -> Places:
-    """Returns a function from an instruction to the lines that led to it, the innermost first."""
+    """Returns a function from an instruction to the source lines that led to it, innermost first."""
     frames = module.frames
     known: dict[int, tuple[tuple[str, int], ...]] = {}
 
@@ -311,5 +311,5 @@ def _chain(frames: Frames, number: int) -> Iterator[tuple[str, int]]:
 
 
 def with_arrays(instruction: Instruction, arrays: tuple[Array, ...]) -> Instruction:
-    """Returns an instruction with results of other types."""
+    """Returns an instruction with other result types."""
     return replace(instruction, arrays=arrays)

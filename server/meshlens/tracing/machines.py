@@ -1,11 +1,11 @@
-"""Bandwidths and peaks of machines, and the least time that a collective takes on them.
+"""Bandwidths and peak rates of machines, and the minimum time of collectives on them.
 
 Sources: "How to Scale Your Model" (jax-ml.github.io/scaling-book), the chapters "How to Think About TPUs" (FLOP/s,
 memory, bandwidth of each ICI link in one direction, which slices wrap around, 1 µs a hop), "Sharded Matrices"
 (formulas) and "How to Think About GPUs" (FLOP/s, memory, NVLink, InfiniBand, formulas).  Where the book rounds, the
-numbers are the vendor's: 3.12e14 FLOP/s of the A100 (SXM4 80 GB), 3.35e12 B/s of the H100's memory (SXM5), 2.25e15
+numbers are from the vendor: 3.12e14 FLOP/s of the A100 (SXM4 80 GB), 3.35e12 B/s of the H100's memory (SXM5), 2.25e15
 FLOP/s of the B200 (HGX); dense bfloat16 without sparsity, one adapter of 200 Gb/s (A100) or 400 Gb/s for each GPU.
-Google's own pages say 9.18e14 FLOP/s for the v6e and 95 GB for the v5p; the table has the book's 9.2e14 and 96 GB.
+Google's own pages give 9.18e14 FLOP/s for the v6e and 95 GB for the v5p; the table uses the book's 9.2e14 and 96 GB.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class Machine:
     """The performance of one device, and of its connection to others.
 
     Attributes:
-        name: for people: "TPU v5e".
-        flops: dense bfloat16 operations a second.
-        memory: bytes of a device.
-        memory_bandwidth: bytes a second from it.
-        link: what connects the devices of a host, or of a slice: "NVLink", "ICI".
-        bandwidth: bytes a second over it in one direction; of a torus over each of its links.
-        network: what connects hosts; empty where the link does.
-        network_bandwidth: bytes a second of each device over it, in one direction.
-        per_host: how many devices the link connects at most; 0 for all of them.
-        is_torus: whether devices are connected with their neighbours only.
-        wraps_at: the axes of a torus that close to a ring: multiples of this size.
-        hop: seconds that a message takes to the next device at least.
+        name: the name to show, such as "TPU v5e".
+        flops: dense bfloat16 operations per second.
+        memory: bytes of device memory.
+        memory_bandwidth: bytes per second from memory.
+        link: the connection between devices of a host or slice, such as "NVLink" or "ICI".
+        bandwidth: bytes per second over it in one direction; for a torus, over each link.
+        network: the connection between hosts; empty if the link connects them.
+        network_bandwidth: bytes per second of each device over it, in one direction.
+        per_host: the maximum number of devices on the link; 0 for all.
+        is_torus: whether devices are connected only with their neighbours.
+        wraps_at: torus axes with multiples of this size form rings.
+        hop: minimum seconds for a message to the next device.
     """
 
     name: str
@@ -70,21 +70,21 @@ MACHINES: Mapping[str, Machine] = {
     "H200": _gpu("H200", 9.9e14, 141e9, 4.8e12, 4.5e11, 5e10),
     "B200": _gpu("B200", 2.25e15, 192e9, 8.0e12, 9e11, 5e10),
 }
-"""Machines by the name that a target has for them."""
+"""Machines by their name in targets."""
 
 
 def machine_of(target: Topology) -> Machine | None:
-    """Returns the machine that a target is made of; None where it names none, or one that is not in the table."""
+    """Returns the machine of a target; None if it names none, or one that is not in the table."""
     if target.platform == "tpu":
         return MACHINES.get(target.name.removeprefix("TPU "))
     return MACHINES.get(target.text.rpartition("x")[2]) if target.platform == "gpu" else None
 
 
 def machine_from(name: str, values: Mapping[str, float | str]) -> Machine:
-    """Returns a machine that a configuration describes.
+    """Returns the machine described by a configuration.
 
     Args:
-        name: what it is called there.
+        name: its name there.
         values: its numbers and the names of its links, by key.
     """
 
@@ -105,14 +105,14 @@ def machine_from(name: str, values: Mapping[str, float | str]) -> Machine:
 
 
 def least_time(machine: Machine, shape: tuple[int, ...], kind: str, size: int, groups: Groups) -> Estimate | None:
-    """Returns the least time of one collective.
+    """Returns the minimum time of one collective.
 
     Args:
-        machine: what it runs on.
-        shape: how the chips of the slice are laid out.
-        kind: what it is: "all-gather".
+        machine: the machine.
+        shape: the shape of the slice in chips.
+        kind: the kind, such as "all-gather".
         size: bytes of its result on one device.
-        groups: the devices that take part together.
+        groups: the groups of devices.
     """
     number = max((len(group) for group in groups), default=0)
     if number < 2:
@@ -125,9 +125,9 @@ def least_time(machine: Machine, shape: tuple[int, ...], kind: str, size: int, g
 
 
 def _on_torus(machine: Machine, shape: tuple[int, ...], kind: str, size: int, number: int) -> float:
-    """The formulas of the scaling book: the array goes around the rings of all axes at once."""
+    """Returns the time according to the scaling book: the array travels along the rings of all axes at once."""
     rings = _rings(machine, shape, number)
-    # Over a ring that is closed, bytes go both ways; an open one is limited by its ends, which have one link.
+    # In a closed ring, bytes travel both ways; an open one is limited by its ends, which have one link.
     both_ways = sum(2 * machine.bandwidth for _, closed in rings if closed)
     one_way = sum(machine.bandwidth for _, closed in rings if not closed)
     bandwidth = both_ways + one_way * number / max(number - 1, 1)
@@ -143,7 +143,7 @@ def _on_torus(machine: Machine, shape: tuple[int, ...], kind: str, size: int, nu
 
 
 def _sent(machine: Machine, shape: tuple[int, ...], size: int, group: tuple[int, ...]) -> float:
-    """The time from the first device of a group to its last: a part goes along each axis in which they differ."""
+    """Returns the time from a group's first device to its last: a part travels along each axis in which they differ."""
     axes = [(length, abs(one - two)) for length, one, two in zip(shape, *_ends(shape, group), strict=True)]
     distances = [min(away, length - away) if length % machine.wraps_at == 0 else away for length, away in axes if away]
     return size / (max(len(distances), 1) * machine.bandwidth) + max(sum(distances), 1) * machine.hop
@@ -158,7 +158,7 @@ def _ends(shape: tuple[int, ...], group: tuple[int, ...]) -> tuple[tuple[int, ..
 
 
 def _rings(machine: Machine, shape: tuple[int, ...], number: int) -> list[tuple[int, bool]]:
-    """Returns the axes of the torus that a group spreads over, as lengths and whether each is a ring."""
+    """Returns the torus axes that a group spans, as lengths and whether each is a ring."""
     whole = _product(tuple(sorted(size for size in shape if size > 1)), number)
     if whole:
         return [(size, size % machine.wraps_at == 0) for size in whole]
@@ -183,7 +183,7 @@ def _on_hosts(machine: Machine, kind: str, size: int, groups: Groups) -> Estimat
         if hosts > 1:
             return Estimate(size / machine.network_bandwidth, machine.network)
         return Estimate(size / machine.bandwidth, machine.link)
-    # Bytes that each device must receive in all, of which those from other hosts come over the network.
+    # Total bytes that each device must receive; those from other hosts come over the network.
     received = {
         "all-reduce": 2.0 * size,
         "reduce-scatter": float(size) * number,
@@ -198,5 +198,5 @@ def _on_hosts(machine: Machine, kind: str, size: int, groups: Groups) -> Estimat
 
 
 def chips(target: Topology) -> int:
-    """Returns how many chips a target has."""
+    """Returns the number of chips in a target."""
     return prod(target.shape) if target.platform == "tpu" else target.count

@@ -1,4 +1,4 @@
-"""A trace as data: what each line computes, the collectives that it costs, their sums, and what went wrong."""
+"""A trace as data: the value of each line, its collectives, their totals, and errors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Level: TypeAlias = Literal["none", "traced", "partitioned", "compiled"]
-"""How far a trace came: nothing was traced, the function was, XLA has partitioned it, XLA has compiled it."""
+"""How far a trace got: nothing, the function traced, partitioned by XLA, or compiled by XLA."""
 
 
 REMATERIALIZATION = "Rematerialization"
-"""The type of the faults that are warnings of XLA's partitioner."""
+"""The type of faults that are warnings of XLA's partitioner."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,14 +29,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The value that a line computes: the last one of its forward pass.
+    """The value that a line computes, the last one of the forward pass.
 
     Attributes:
         place: the line.
-        dtype: as JAX writes it: "bfloat16".
-        shape: its sizes; inside of a shard_map those on one device.
-        sharding: how it lies on the devices, as a spec; None where it is not known.
-        varying: the axes that it varies over, inside of a shard_map.
+        dtype: JAX's name, such as "bfloat16".
+        shape: its sizes; inside a shard_map, those on one device.
+        sharding: its sharding as a spec; None if unknown.
+        varying: the axes that it varies over, inside a shard_map.
     """
 
     place: Place
@@ -48,11 +48,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The least time that a collective takes on a machine.
+    """The minimum time of a collective on a machine.
 
     Attributes:
-        lower_bound: seconds in one step, at the full bandwidth of the link.
-        link: what the bytes go over: "ICI", "NVLink", "InfiniBand".
+        lower_bound: seconds per step, at the full bandwidth of the link.
+        link: the connection, such as "ICI", "NVLink" or "InfiniBand".
     """
 
     lower_bound: float
@@ -61,19 +61,19 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """Collectives of one kind that one line costs, over the same axes.
+    """Collectives of one kind over the same axes that one line causes.
 
     Attributes:
-        place: the line; None for what no line of the user's leads to.
-        kind: as XLA names it: "all-reduce".
-        axes: the axes of the mesh that the devices of a group differ in; empty where no mesh is known.
-        group_size: how many devices take part in each.
-        count: how often one runs in a step.
-        bytes: those of its results on one device, in all runs of a step.
-        dtype: of what is moved.
-        backward: whether differentiation made it.
-        seconds: the least time; None where no machine was named.
-        others: more lines that share it, after gradients of several lines are reduced together.
+        place: the line; None if no user line leads to it.
+        kind: XLA's name, such as "all-reduce".
+        axes: the mesh axes in which the devices of a group differ; empty if no mesh is known.
+        group_size: the number of devices that take part in each.
+        count: the number of runs per step.
+        bytes: bytes of its results on one device, in all runs of a step.
+        dtype: the type of the data.
+        backward: whether differentiation created it.
+        seconds: the minimum time; None if no machine is known.
+        others: other lines that share it, because gradients of several lines are reduced together.
     """
 
     place: Place | None
@@ -93,8 +93,8 @@ class Total:
     """All collectives of one kind.
 
     Attributes:
-        count: how often one runs in a step.
-        bytes: those of their results on one device.
+        count: the number of runs per step.
+        bytes: bytes of their results on one device.
     """
 
     count: int
@@ -103,13 +103,13 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that went wrong, or that XLA warns of.
+    """An error, or a warning of XLA.
 
     Attributes:
         message: a sentence.
-        type: the name of the exception: "ShardingTypeError"; "Rematerialization" for XLA's warning.
-        place: the line of the user's where it came about; None where there is none.
-        route: the lines that led there, the innermost first.
+        type: the name of the exception, such as "ShardingTypeError"; "Rematerialization" for XLA's warning.
+        place: the user's line that caused it; None if there is none.
+        route: the lines that led there, innermost first.
     """
 
     message: str
@@ -120,12 +120,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """A file of the user's that the trace depends on.
+    """A user file that the trace depends on.
 
     Attributes:
-        path: where it lies.
-        sha256: the digest of what it held.
-        rows: its lines that computed something.
+        path: its path.
+        sha256: the digest of its contents.
+        rows: its lines that compute something.
     """
 
     path: str
@@ -135,29 +135,29 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The result of tracing one entry on one number of devices.
+    """The result of tracing one entry for one set of devices.
 
     Attributes:
-        entry: as it was named: "train.py::entry".
-        target: the devices, as they were written: "v5e-16".
-        devices: how many there are.
-        level: how far the trace came.
-        partitioner: whose it was: "CPU" or "GPU"; empty where nothing was partitioned.
+        entry: its name, such as "train.py::entry".
+        target: the devices as written, such as "v5e-16".
+        devices: the number of devices.
+        level: how far the trace got.
+        partitioner: "CPU" or "GPU"; empty if nothing was partitioned.
         jax: the version of JAX.
         mesh: the axes of its largest mesh with their sizes.
-        lines: what each line computes, by place.
-        collectives: by place, the most bytes first.
-        totals: by kind.
+        lines: the value of each line, by place.
+        collectives: the collectives by place, largest first.
+        totals: the totals by kind.
         flops: floating-point operations of matrix products and convolutions on one device.
-        compute_seconds: the least time that these take; None where no machine was named.
-        communication_seconds: the least time of the collectives, one after the other.
-        verdict: which of the two is larger, in words; empty where no machine was named.
-        errors: what went wrong; with the level "none" there is at least one.
-        notes: what one has to know to read the numbers.
-        files: what the trace read; where one of these has changed, it is stale.
-        placed: how many operations there are, and how many of them lie on a line of the user's.
-        seconds: how long it took, by the clock.
-        suggestion: an entry to paste, where arguments were missing.
+        compute_seconds: their minimum time; None if no machine is known.
+        communication_seconds: the minimum time of the collectives, one after the other.
+        verdict: which of the two is larger, in words; empty if no machine is known.
+        errors: the errors; with the level "none" there is at least one.
+        notes: notes on how to read the numbers.
+        files: the files that the trace read; it is stale if one of them changes.
+        placed: the number of operations, and of those on a user's line.
+        seconds: the elapsed time of the trace.
+        suggestion: an entry to paste, if arguments were missing.
     """
 
     entry: str
@@ -183,7 +183,7 @@ class Trace:
 
 
 def totals_of(collectives: tuple[Collective, ...]) -> tuple[tuple[str, Total], ...]:
-    """Returns the sums of collectives by kind, the most bytes first."""
+    """Returns the totals of collectives by kind, largest first."""
     found: dict[str, Total] = {}
     for one in collectives:
         before = found.get(one.kind, Total(0, 0))
@@ -192,7 +192,7 @@ def totals_of(collectives: tuple[Collective, ...]) -> tuple[tuple[str, Total], .
 
 
 def to_json(trace: Trace) -> dict[str, Any]:
-    """Returns a trace as JSON has it."""
+    """Returns a trace as JSON values."""
     return {
         "entry": trace.entry,
         "level": trace.level,

@@ -1,4 +1,4 @@
-"""Reads what XLA's partitioner leaves: collectives by line, the sharding of what each line computes, and flops."""
+"""Reads the output of XLA's partitioner: collectives by line, the sharding of each line's value, and flops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meshlens.tracing.specs import spec_of
 
 Mesh = tuple[tuple[str, int], ...]
 ToUser = Callable[[Iterable[tuple[str, int]]], list[tuple[str, int]]]
-"""Returns those of some places that lie in files of the user's."""
+"""Returns those of some places that are in the user's files."""
 
 _DIRECTION = re.compile(r"direction=(\w+)")
 _KNOWN_TRIPS = re.compile(r'known_trip_count\\?"?:\s*\{\\?"?n\\?"?:\s*\\?"?(\d+)')
@@ -30,11 +30,11 @@ class Partitioned:
     """The contents of a partitioned module.
 
     Attributes:
-        collectives: by line, the most bytes first.
-        flops: of matrix products and convolutions on one device.
-        unknown_loops: lines of loops whose number of iterations is not known.
-        unequal_branches: lines where the branch that runs decides what is moved or computed.
-        lost: collectives that no line of the user's leads to.
+        collectives: the collectives by line, largest first.
+        flops: floating-point operations of matrix products and convolutions on one device.
+        unknown_loops: lines of loops with an unknown number of iterations.
+        unequal_branches: lines where communication or computation depends on the branch.
+        lost: collectives that no user line leads to.
     """
 
     collectives: tuple[Collective, ...]
@@ -45,18 +45,18 @@ class Partitioned:
 
 
 Estimating = Callable[[str, int, Groups], "Estimate | None"]
-"""Returns the least time of a collective, by its kind, the bytes of its result and its groups."""
+"""Returns the minimum time of a collective, given its kind, the bytes of its result and its groups."""
 
 
 def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, estimate: Estimating) -> Partitioned:
     """Returns the collectives of a partitioned module as its target would run them.
 
     Args:
-        module: as XLA dumped it after its partitioner.
+        module: the module that XLA dumped after its partitioner.
         mesh: the axes of the program's mesh.
-        devices: how many there are.
-        to_user: tells the user's files.
-        estimate: tells how long one takes.
+        devices: the number of devices.
+        to_user: selects places in the user's files.
+        estimate: returns the minimum time of one.
     """
     locate = _through(module, _locator(module, to_user))
     collectives = moved_in(module, devices)
@@ -95,7 +95,7 @@ def _locator(module: Module, to_user: ToUser) -> Callable[[Instruction], Place |
 
 
 def _through(module: Module, locate: Callable[[Instruction], Place | None]) -> Callable[[Instruction], Place | None]:
-    """Returns the place of an instruction, or of what it is computed from: XLA gives none to a resharded result."""
+    """Returns a function from an instruction to its place, or that of its operand: resharded results have none."""
     instructions = {
         one.name: one for computation in module.computations.values() for one in computation.instructions.values()
     }
@@ -144,16 +144,16 @@ def _together(one: Collective, other: Collective) -> Collective:
 
 
 Size = tuple[int, float]
-"""Bytes that are moved, and floating-point operations."""
+"""Bytes moved and floating-point operations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """How often what a module has runs in one step.
+    """How often the parts of a module run in one step.
 
     Attributes:
         times: how often each computation runs.
-        unknown_loops: loops of which that is not known; they count once.
+        unknown_loops: loops with an unknown count, which count once.
         unequal_branches: conditionals whose branches differ in size; the largest branch counts.
     """
 
@@ -167,9 +167,9 @@ class _Call:
     """An instruction that runs other computations.
 
     Attributes:
-        instruction: itself.
-        callees: the computations; of a conditional one of them runs.
-        trips: how often they run, each time that the instruction does.
+        instruction: the instruction.
+        callees: the computations, of which a conditional runs one.
+        trips: how often they run per run of the instruction.
     """
 
     instruction: Instruction
@@ -181,9 +181,8 @@ def times_in(module: Module, sizes: Mapping[str, Size]) -> Runs:
     """Returns how often each computation runs in one step.
 
     Args:
-        module: what XLA dumped.
-        sizes: what each computation moves and computes by itself; the largest branch of a conditional is the one that
-            runs.
+        module: the module that XLA dumped.
+        sizes: the size of each computation by itself; for a conditional, the largest branch counts.
     """
     calls: dict[str, list[_Call]] = defaultdict(list)
     unknown = []
@@ -225,7 +224,7 @@ def times_in(module: Module, sizes: Mapping[str, Size]) -> Runs:
 
 
 def _sizes(module: Module, collectives: Iterable[Moved]) -> dict[str, Size]:
-    """Returns what each computation moves and computes by itself."""
+    """Returns the bytes and operations of each computation by itself."""
     moved: dict[str, int] = defaultdict(int)
     for one in collectives:
         moved[one.computation] += one.bytes
@@ -233,7 +232,7 @@ def _sizes(module: Module, collectives: Iterable[Moved]) -> dict[str, Size]:
 
 
 def _callers_first(entry: str, calls: Mapping[str, list[str]]) -> list[str]:
-    """Computations in an order in which each comes after all that call it."""
+    """Returns computations in an order in which each follows all its callers."""
     done: list[str] = []
     seen: set[str] = {entry}
     stack: list[tuple[str, int]] = [(entry, 0)]
@@ -252,7 +251,7 @@ def _callers_first(entry: str, calls: Mapping[str, list[str]]) -> list[str]:
 
 
 def _trips(module: Module, around: Mapping[str, Instruction], loop: Instruction) -> int | None:
-    """Returns how often a loop runs, where it counts from one constant to another."""
+    """Returns how often a loop runs, if it counts from one constant to another."""
     if found := _KNOWN_TRIPS.search(loop.text):
         return int(found[1])
     condition = module.computations.get(loop.attribute("condition").lstrip("%"))
@@ -317,7 +316,7 @@ def _step(instructions: Mapping[str, Instruction], root: Instruction | None, ind
 
 
 def _flops(computation: Computation) -> float:
-    """Returns those of matrix products and convolutions in one run of a computation."""
+    """Returns the operations of matrix products and convolutions in one run of a computation."""
     total = 0.0
     for one in computation.instructions.values():
         if one.opcode == "dot" and one.operands:
@@ -343,12 +342,12 @@ def _features(labels: str, shape: tuple[int, ...]) -> int:
 def shardings_in(
     module: Module, mesh: Mesh, to_user: ToUser
 ) -> tuple[dict[Place, list[tuple[tuple[int, ...], str]]], tuple[int, int]]:
-    """Returns the specs of what each line computes, in order, and how many instructions there are and are placed.
+    """Returns the specs of each line's values, in order, and the numbers of instructions and of placed ones.
 
     Args:
-        module: as XLA dumped it between the propagation of shardings and the partitioner.
+        module: the module that XLA dumped between sharding propagation and partitioner.
         mesh: the axes of the program's mesh.
-        to_user: tells the user's files.
+        to_user: selects places in the user's files.
     """
     locate = _locator(module, to_user)
     found: dict[Place, list[tuple[tuple[int, ...], str]]] = defaultdict(list)
@@ -362,7 +361,7 @@ def shardings_in(
             if not name or one.opcode in ("parameter", "constant", "get-tuple-element", "tuple", "call"):
                 continue
             if one.opcode in ("copy", "custom-call") and name.endswith("shard_map"):
-                # These mark where a shard_map begins and ends; the user wrote none of them.
+                # These mark the start and end of a shard_map; they are not in the user's code.
                 continue
             place = locate(one)
             counted += 1
@@ -380,14 +379,14 @@ def shardings_in(
 
 
 def _is_reducer(computation: Computation) -> bool:
-    """Returns whether a computation combines two numbers, as that of a reduction does."""
+    """Returns whether a computation combines two numbers, as in a reduction."""
     return all(not array.shape for one in computation.instructions.values() for array in one.arrays)
 
 
 def _made_for_a_line(
     computation: Computation, names: Iterable[str], locate: Callable[[Instruction], Place | None]
 ) -> int:
-    """Returns how many of these are made for a line, as the broadcast of a constant or the copy of an argument is."""
+    """Returns how many of these are made for a line, such as the broadcast of a constant or the copy of an argument."""
     users = users_in(computation)
 
     def is_for_a_line(name: str, steps: int) -> bool:

@@ -1,4 +1,4 @@
-"""The entry to trace, the devices it is traced for, and the limits."""
+"""The entry to trace, its devices, and the limits."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Limits:
     """The limits of a request.
 
     Attributes:
-        seconds: by the clock.
-        memory: bytes of all its processes together.
+        seconds: elapsed seconds.
+        memory: total bytes of all its processes.
     """
 
     seconds: float = 20.0
@@ -34,12 +34,13 @@ class TraceRequest:
         file: the file of the entry.
         name: the entry in it.
         target: the devices.
-        level: how far it goes: `TRACED` or `PARTITIONED`.
-        machine: what the devices are; None where nobody said.
-        limits: what it may take.
-        runs_main: whether the file is run as a program until it calls the function.
-        with_plugin: whether the compiler of NVIDIA's plugin partitions; `trace` tries that by itself for GPUs.
-        untrusted: folders that are not trusted; with any, nothing is run.
+        level: how far to go: `TRACED` or `PARTITIONED`.
+        machine: the kind of device; None if not set.
+        limits: the limits.
+        runs_main: whether to run the file as a program until it calls the function.
+        with_plugin: whether to partition with the compiler of NVIDIA's plugin; `trace` tries that automatically for
+            GPUs.
+        untrusted: untrusted folders; if there are any, nothing is run.
     """
 
     interpreter: str
@@ -56,6 +57,6 @@ class TraceRequest:
 
     @property
     def entry(self) -> str:
-        """The entry as people name it: its file from the project's folder, and its name."""
+        """Returns the entry's name to show: its file relative to the project's folder, and its name."""
         inside = self.file.is_relative_to(self.root)
         return f"{self.file.relative_to(self.root).as_posix() if inside else self.file}::{self.name}"

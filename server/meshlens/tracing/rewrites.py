@@ -1,7 +1,7 @@
-"""The changes that a target's compiler makes to the collectives that XLA's partitioner has put in.
+"""The changes that a target's compiler makes to the collectives that XLA's partitioner inserted.
 
-XLA's compiler for CPUs leaves them as they are; those for GPUs and TPUs rewrite them before they count.  Each function
-here does what one pass does; docs/trace.md compares the results with what the GPU's compiler gives.
+XLA's compiler for CPUs leaves them unchanged; those for GPUs and TPUs rewrite them. Each function here does what one
+compiler pass does; docs/trace.md compares the results with those of the GPU compiler.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Moved:
     """A collective that remains.
 
     Attributes:
-        kind: what it is: "all-reduce".
-        instruction: the one of the partitioned module that it comes from.
+        kind: its kind, such as "all-reduce".
+        instruction: the instruction in the partitioned module that it comes from.
         arrays: the types of its results.
-        computation: the name of the computation that it runs in.
-        groups: the devices that take part together.
-        result: the name of the instruction whose value it gives.
-        merged: further instructions that went into it.
+        computation: the name of its computation.
+        groups: the groups of devices.
+        result: the name of the instruction whose value it provides.
+        merged: other instructions merged into it.
     """
 
     kind: str
@@ -53,16 +53,16 @@ class Moved:
 
     @property
     def bytes(self) -> int:
-        """Those of its results on one device."""
+        """Returns the bytes of its results on one device."""
         return sum(array.bytes for array in self.arrays)
 
 
 def moved_in(module: Module, devices: int) -> tuple[Moved, ...]:
-    """Returns the collectives that a target's compiler leaves of a partitioned module.
+    """Returns the collectives that a target's compiler leaves in a partitioned module.
 
     Args:
-        module: as XLA dumped it after its partitioner.
-        devices: how many there are.
+        module: the module that XLA dumped after its partitioner.
+        devices: the number of devices.
     """
     found: list[Moved] = []
     loops = _loops(module)
@@ -78,7 +78,7 @@ def moved_in(module: Module, devices: int) -> tuple[Moved, ...]:
 
 
 def _simplified(computation: Computation) -> Computation:
-    """Returns a computation in which a reduction over axes of size 1 is the reshape that it comes to."""
+    """Returns a computation with reductions over axes of size 1 replaced by reshapes."""
     instructions = dict(computation.instructions)
     for name, one in computation.instructions.items():
         operand = instructions.get(one.operands[0]) if one.operands else None
@@ -88,7 +88,7 @@ def _simplified(computation: Computation) -> Computation:
 
 
 def _loops(module: Module) -> dict[str, str]:
-    """Returns the bodies of loops by name, each with the computation that its loop stands in."""
+    """Returns the bodies of loops by name, each with the computation that contains the loop."""
     return {
         one.attribute("body").lstrip("%"): computation.name
         for computation in module.computations.values()
@@ -112,7 +112,7 @@ def users_in(computation: Computation) -> dict[str, list[str]]:
 
 
 def _folded(module: Module, computation: Computation, devices: int) -> dict[str, Moved]:
-    """The collectives by name; an all-reduce of nothing but an all-reduce becomes one over the devices of both."""
+    """Returns the collectives by name, merging an all-reduce of an all-reduce into one over the devices of both."""
     users = users_in(computation)
     moved = {
         one.name: Moved(_kind(one), one, one.arrays, computation.name, _groups(one, devices), one.name)
@@ -137,7 +137,7 @@ def _groups(instruction: Instruction, devices: int) -> Groups:
 
 
 def _both(inner: Groups, outer: Groups) -> Groups:
-    """The groups that two all-reduces in a row come to; none if a value would count twice."""
+    """Returns the groups that two consecutive all-reduces combine to; none if a value would count twice."""
     of_device = {device: group for group in inner for device in group}
     folded: dict[int, tuple[int, ...]] = {}
     for group in outer:
@@ -151,13 +151,13 @@ def _both(inner: Groups, outer: Groups) -> Groups:
 
 
 def _reduces(module: Module, instruction: Instruction) -> str:
-    """Returns what a reduction does with two values: "add"."""
+    """Returns the operation of a reduction, such as "add"."""
     computation = module.computations.get(instruction.attribute("to_apply").lstrip("%"))
     return computation.root.opcode if computation is not None and computation.root is not None else ""
 
 
 def _reduced(module: Module, computation: Computation, moved: dict[str, Moved]) -> dict[str, Moved]:
-    """The all-reduce of a sum that is summed further comes last: XLA sums over all axes at once."""
+    """Moves the all-reduce of a sum after further sums, because XLA sums over all axes at once."""
     users = users_in(computation)
     instructions = computation.instructions
     out = {}
@@ -181,10 +181,10 @@ def _reduced(module: Module, computation: Computation, moved: dict[str, Moved]) 
 
 
 def _summed(module: Module, computation: Computation, moved: dict[str, Moved]) -> list[Moved]:
-    """A sum of all-reduces over the same groups becomes one all-reduce of the sum; so does a sum of their slices."""
+    """Replaces a sum of all-reduces over the same groups, or of their slices, by one all-reduce of the sum."""
     users = users_in(computation)
     instructions = computation.instructions
-    # The all-reduce that an addition stands for, by the name of the addition.
+    # The all-reduce that replaces an addition, by the name of the addition.
     stands_for: dict[str, str] = {}
 
     def reduced(name: str) -> str:
@@ -221,7 +221,7 @@ def _summed(module: Module, computation: Computation, moved: dict[str, Moved]) -
 
 
 def _adds_to_nothing(module: Module, computation: Computation, reducing: Instruction) -> bool:
-    """Tells if an all-reduce is of what a scatter adds to zeros; XLA lets it add to the other summand instead."""
+    """Returns whether an all-reduce is of a scatter-add to zeros; XLA makes it add to the other summand instead."""
     instructions = computation.instructions
     one = instructions.get(reducing.operands[0]) if reducing.operands else None
     if one is None or one.opcode != "scatter" or _reduces(module, one) != "add":
@@ -238,7 +238,7 @@ def _adds_to_nothing(module: Module, computation: Computation, reducing: Instruc
 
 
 def _out_of_loop(computation: Computation, around: str, moved: Iterable[Moved]) -> list[Moved]:
-    """An all-reduce that a loop only adds to an accumulator is done once, on the accumulator, after the loop."""
+    """Moves an all-reduce that a loop only adds to an accumulator after the loop, on the accumulator."""
     users = users_in(computation)
     out = []
     for one in moved:
@@ -248,7 +248,7 @@ def _out_of_loop(computation: Computation, around: str, moved: Iterable[Moved]) 
 
 
 def _added(computation: Computation, users: dict[str, list[str]], moved: Moved) -> Instruction | None:
-    """Returns the addition to an accumulator that is all that becomes of an all-reduce."""
+    """Returns the addition to an accumulator that is the only use of an all-reduce."""
     instructions, root = computation.instructions, computation.root
     name = moved.result
     while len(users[name]) == 1:
@@ -283,7 +283,7 @@ def _accumulates(
 
 
 def _narrowed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """Returns what is widened before it is moved, or narrowed after, is moved in the narrower type."""
+    """Moves values in the narrower type if they are widened before or narrowed after the move."""
     users = users_in(computation)
     out = []
     for one in moved:
@@ -297,7 +297,7 @@ def _narrowed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
 
 
 def _before(computation: Computation, moved: Instruction) -> str:
-    """The type that a value had before it was converted on its way to a collective."""
+    """Returns the type of a value before its conversion on the way to a collective."""
     one = computation.instructions.get(moved.operands[0])
     while one is not None and one.operands:
         if one.opcode == "convert":
@@ -310,7 +310,7 @@ def _before(computation: Computation, moved: Instruction) -> str:
 
 
 def _after(computation: Computation, users: dict[str, list[str]], moved: Instruction) -> str:
-    """The type that the result of a collective is converted to before anything else is made of it."""
+    """Returns the type that a collective's result is converted to before any other use."""
     name = moved.name
     while len(users[name]) == 1:
         one = computation.instructions[users[name][0]]
@@ -323,7 +323,7 @@ def _after(computation: Computation, users: dict[str, list[str]], moved: Instruc
 
 
 def _uses(computation: Computation, users: dict[str, list[str]], value: Instruction) -> Iterable[tuple[object, ...]]:
-    """Yields the uses of a value once products are in the form XLA multiplies in: a transpose, a reshape, the value."""
+    """Yields the uses of a value, seeing through XLA's form of products: a transpose, a reshape, the value."""
     for name in users[value.name]:
         one = computation.instructions[name]
         if one.opcode in ("copy", "bitcast"):
@@ -340,7 +340,7 @@ def _uses(computation: Computation, users: dict[str, list[str]], value: Instruct
 
 
 def _is_transposed(computation: Computation, users: dict[str, list[str]], product: Instruction) -> bool:
-    """Returns whether a matrix is transposed after it was multiplied: XLA multiplies in the other order then."""
+    """Returns whether a product is transposed, in which case XLA multiplies in the other order."""
     name = product.name
     while len(product.array.shape) == 2 and len(users[name]) == 1:
         one = computation.instructions[users[name][0]]
@@ -353,7 +353,7 @@ def _is_transposed(computation: Computation, users: dict[str, list[str]], produc
 
 
 def _multiplied(product: Instruction, written: str, side: str, shape: tuple[int, ...]) -> tuple[object, ...]:
-    """Returns how an operand that is written on one side is laid out on the other: batch, rows, columns."""
+    """Returns the layout of an operand written on one side when it is used on the other: batch, rows, columns."""
     batch, inner = (numbers(product.attribute(f"{written}_{kind}_dims")) for kind in ("batch", "contracting"))
     free = [axis for axis in range(len(shape)) if axis not in batch and axis not in inner]
     order = [*batch, *free, *inner] if side == "lhs" else [*batch, *inner, *free]
@@ -371,7 +371,7 @@ def _both_real(one: Instruction, other: Instruction) -> bool:
 
 
 def _scattered(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """An all-reduce of which each device uses its own slice alone becomes a reduce-scatter."""
+    """Replaces an all-reduce of which each device uses only its own slice by a reduce-scatter."""
     users = users_in(computation)
     out = []
     for one in moved:
@@ -385,7 +385,7 @@ def _scattered(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
 
 
 def _is_sliced(computation: Computation, users: dict[str, list[str]], name: str, number: int) -> bool:
-    """Tells if all that is used of a result is one slice, cut along one axis into as many as there are devices."""
+    """Returns whether the only use of a result is one slice, cut along one axis into as many parts as devices."""
     root = computation.root
     while len(users[name]) == 1 and (root is None or root.name != name):
         one = computation.instructions[users[name][0]]
@@ -400,7 +400,7 @@ def _is_sliced(computation: Computation, users: dict[str, list[str]], name: str,
 
 
 def _cut(shape: tuple[int, ...], number: int) -> tuple[int, ...]:
-    """A shape with so many times fewer elements; only its bytes matter, and the slice tells which axis is cut."""
+    """Returns a shape with this factor fewer elements; only its bytes matter, and the slice determines the axis."""
     for axis, size in enumerate(shape):
         if size and size % number == 0:
             return (*shape[:axis], size // number, *shape[axis + 1 :])

@@ -1,4 +1,4 @@
-"""The folder that a worker writes its answers into: what lies there, read as what anybody may have written."""
+"""The folder that a worker writes its answers to, whose contents are not trusted."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from meshlens.foreign_files import read_bytes
 
 MOST_ANSWER = 500_000_000
-"""The most bytes of an answer: the modules of large programs are long."""
+"""Maximum bytes of an answer; the modules of large programs are long."""
 
 
 def newest_dump(room: Path, part: str) -> Path | None:
-    """Returns the last dump of the traced function with this part in its name."""
+    """Returns the last dump of the traced function with this text in its name."""
     lowered = read_json(room / "lowered.json")
     module, known = str(lowered.get("module", "")), lowered.get("dumps")
     before = set(map(str, known)) if isinstance(known, list) else set()
@@ -28,7 +28,7 @@ def newest_dump(room: Path, part: str) -> Path | None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Returns the object that a file of the worker's holds; an empty one where it holds none."""
+    """Returns the object in one of the worker's files; an empty one if it has none."""
     raw = read_bytes(path, MOST_ANSWER)
     try:
         found = json.loads(raw) if isinstance(raw, bytes) else {}
@@ -38,7 +38,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def size_of(path: Path) -> int:
-    """Returns how many bytes a file has; 0 where there is none."""
+    """Returns the size of a file in bytes; 0 if it does not exist."""
     try:
         return os.stat(path).st_size
     except OSError:

@@ -1,4 +1,4 @@
-"""Turns XLA's shardings back into specs over the axes of a mesh."""
+"""Converts XLA's shardings back to specs over the axes of a mesh."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _LAST = re.compile(r"last_tile_dims=\{([^}]*)\}")
 
 @lru_cache(4096)
 def spec_of(sharding: str, rank: int, mesh: tuple[tuple[str, int], ...]) -> str | None:
-    """Returns the spec that a sharding of XLA's means for an array of this rank.
+    """Returns the spec for one of XLA's shardings of an array with this rank.
 
     Args:
-        sharding: as XLA writes it: "{devices=[4,1,4]<=[16] last_tile_dim_replicate}".
-        rank: how many axes the array has.
+        sharding: in XLA's form, such as "{devices=[4,1,4]<=[16] last_tile_dim_replicate}".
+        rank: the number of the array's axes.
         mesh: the axes of the mesh with their sizes.
 
     Returns:
-        None where it is not made of whole axes of the mesh.
+        None if it does not consist of whole mesh axes.
     """
     if sharding.startswith("{replicated"):
         return "P()"

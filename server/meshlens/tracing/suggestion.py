@@ -1,4 +1,4 @@
-"""Writes an entry to paste for a function whose arguments are not known, filled in as far as they are."""
+"""Writes an entry to paste for a function with unknown arguments, filled in as far as possible."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ def suggested_entry(name: str, parameters: Sequence[Mapping[str, Any]]) -> str:
     """Returns the source of an entry.
 
     Args:
-        name: the function that it hands over.
-        parameters: what is known of each: its name, its annotation, its shape and dtype.
+        name: the function that it returns.
+        parameters: the known facts about each: its name, annotation, shape and dtype.
     """
     lines = ["def entry():"]
     for one in parameters:

@@ -1,7 +1,7 @@
-"""One function from a request to a trace.
+"""Traces a request.
 
-It blocks until the answer is there; a server makes the call in a thread and stops it through `is_stopped`.
-Whatever the user's code does comes back as a trace with an error in it.
+It blocks until the answer is available; a server calls it in a thread and stops it through `is_stopped`. Any failure of
+the user's code is returned as a trace with an error.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _MEMORY_EVERY = 0.3
 
 
 class TraceStopped(Exception):
-    """Nobody waits for the trace any more."""
+    """Raised if nobody waits for the trace any more."""
 
 
 def never() -> bool:
-    """Stops nothing."""
+    """Returns False, so that a trace is never stopped."""
     return False
 
 
 def silent(stage: str) -> None:
-    """Tells nobody what is being done."""
+    """Ignores messages about progress."""
 
 
 def trace(
@@ -59,17 +59,17 @@ def trace(
     on_stage: Callable[[str], None] = silent,
     environ: Mapping[str, str] = os.environ,
 ) -> Trace:
-    """Traces an entry in a process of its own, and returns what was found.
+    """Traces an entry in a separate process, and returns the trace.
 
     Args:
-        request: what is traced, for which devices.
+        request: the request.
         workers: the warm processes; None for a new process.
-        is_stopped: asked often whether nobody waits for the answer any more.
-        on_stage: told what is being done: "importing", "tracing".
-        environ: the environment that the user's programs see.
+        is_stopped: called often; returns whether nobody waits for the answer any more.
+        on_stage: called with the current stage, such as "importing" or "tracing".
+        environ: the environment of the user's programs.
 
     Raises:
-        TraceStopped: `is_stopped` said so.
+        TraceStopped: `is_stopped` returned True.
     """
     begin = time.monotonic()
     blank = Trace(request.entry, request.target.text, request.target.count)
@@ -85,7 +85,7 @@ def trace(
 
 
 def _attempts(request: TraceRequest) -> tuple[TraceRequest, ...]:
-    """A GPU's own partitioner comes first, where it can; what fails with it may do without."""
+    """Returns the attempts: first with a GPU's own partitioner if possible, then without it."""
     if request.level < PARTITIONED or request.target.platform not in ("gpu", "") or request.runs_main:
         return (request,)
     return replace(request, with_plugin=True), request
@@ -181,12 +181,12 @@ def _question(request: TraceRequest, room: Path) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Watch:
-    """Looks at what a request has written, and tells when it is over.
+    """Watches the output of a request, and detects its end.
 
     Attributes:
-        room: where it writes.
-        why: why it is over: "answered", "ended", "stopped", "timeout", "memory" or "flood".
-        stage: what it did last.
+        room: the folder of the output.
+        why: the reason for its end: "answered", "ended", "stopped", "timeout", "memory" or "flood".
+        stage: its last stage.
     """
 
     room: Path
@@ -200,7 +200,7 @@ class _Watch:
     _dump: tuple[str, int] = field(default=("", -1))
 
     def is_over(self, pid: int | None) -> bool:
-        """Returns whether nothing more will come, or nothing more is wanted."""
+        """Returns whether no more output will come or is wanted."""
         now = time.monotonic()
         self._end = self._end or now + self.request.limits.seconds
         self._tell()
@@ -233,7 +233,7 @@ class _Watch:
             self.on_stage(stage)
 
     def _is_partitioned(self) -> bool:
-        """Tells if the module after the partitioner lies there whole: it does not grow, and it ends with a bracket."""
+        """Returns whether the module after the partitioner is complete: it stopped growing and ends with a bracket."""
         if self.request.level < PARTITIONED or not (self.room / "lowered.json").exists():
             return False
         dumped = newest_dump(self.room, "after_spmd-partitioning")

@@ -1,7 +1,7 @@
-"""Keeps a Python warm for traces: one process for each interpreter that has imported JAX, and a fork for each request.
+"""Keeps Python processes warm for traces: one per interpreter that has imported JAX, forked for each request.
 
-A process is started by the first request that needs it.  Whoever keeps a `WarmWorkers` ends it: `end_idle` now and
-then, `end_all` at last.
+A process is started by the first request that needs it. The owner of a `WarmWorkers` ends its processes: `end_idle` at
+intervals, `end_all` finally.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _NOT_KEPT = frozenset({"XLA_FLAGS", "JAX_NUM_CPU_DEVICES", "JAX_COMPILATION_CACH
 
 
 class WorkerLost(Exception):
-    """The warm process ended or does not answer; the message is the end of what it complained of."""
+    """The warm process ended or does not answer; the message is the end of its error output."""
 
 
 class NoJax(Exception):
     """The interpreter cannot import JAX.
 
     Attributes:
-        failure: {type, message, missing}, as the process told it.
+        failure: {type, message, missing} from the process.
     """
 
     def __init__(self, failure: Mapping[str, Any]) -> None:
@@ -43,21 +43,21 @@ class NoJax(Exception):
 
 
 def environment_of_worker(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that the user's Python sees while it traces: the CPU is its only device."""
+    """Returns the variables of the user's Python while it traces: the CPU is its only device."""
     kept = {name: value for name, value in child_environment(environ).items() if name not in _NOT_KEPT}
     return {**kept, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class WarmWorker:
-    """A process that has imported JAX and forks for each request; several threads may use it."""
+    """A process that has imported JAX and forks for each request; thread-safe."""
 
     def __init__(self, interpreter: str, environ: Mapping[str, str] = os.environ) -> None:
         """Starts the process and waits until it has imported JAX.
 
         Raises:
-            NoJax: it cannot.
-            WorkerLost: it ended or did not answer in time.
-            OSError: it cannot be started.
+            NoJax: it cannot import JAX.
+            WorkerLost: the process ended or did not answer in time.
+            OSError: the process cannot be started.
         """
         self.interpreter = interpreter
         self.used = time.monotonic()
@@ -79,7 +79,7 @@ class WarmWorker:
         self.jax = str(ready.get("jax", ""))
 
     def start(self, request: Mapping[str, Any]) -> int:
-        """Starts a request, and returns the number of the process that performs it.
+        """Starts a request, and returns the id of its process.
 
         Raises:
             WorkerLost: the warm process has ended or does not answer.
@@ -93,7 +93,7 @@ class WarmWorker:
         return pid
 
     def end(self, pid: int) -> int:
-        """Ends a request, with all that it started, and returns the status of its process."""
+        """Ends a request with all its processes, and returns its exit status."""
         end_group(pid)
         with self._lock:
             self.used = time.monotonic()
@@ -103,7 +103,7 @@ class WarmWorker:
 
     @property
     def is_alive(self) -> bool:
-        """Tells if it still answers."""
+        """Returns whether it still answers."""
         return self._kept.is_alive
 
     def close(self) -> None:
@@ -137,11 +137,11 @@ class WarmWorkers:
         self._lock = threading.Lock()
 
     def of(self, interpreter: str) -> WarmWorker:
-        """Returns the process of an interpreter; starts one where there is none, or where it has ended.
+        """Returns the process of an interpreter, starting one if there is none or it has ended.
 
         Raises:
             NoJax: the interpreter cannot import JAX.
-            WorkerLost: the process ended at once.
+            WorkerLost: the process ended immediately.
             OSError: it cannot be started.
         """
         with self._lock:
@@ -160,7 +160,7 @@ class WarmWorkers:
         worker.close()
 
     def end_idle(self, seconds: float) -> None:
-        """Ends the processes that nobody has used for so long."""
+        """Ends the processes that have been unused for this long."""
         with self._lock:
             for interpreter, worker in list(self._workers.items()):
                 if not worker.busy and time.monotonic() - worker.used >= seconds:
@@ -168,7 +168,7 @@ class WarmWorkers:
                     worker.close()
 
     def end_all(self) -> None:
-        """Ends all of them."""
+        """Ends all processes."""
         with self._lock:
             for worker in self._workers.values():
                 worker.close()
@@ -176,5 +176,5 @@ class WarmWorkers:
 
 
 def can_fork() -> bool:
-    """Returns whether requests are forks of a warm process; elsewhere each is a process of its own."""
+    """Returns whether requests are forks of a warm process; otherwise each is a separate process."""
     return sys.platform == "linux"

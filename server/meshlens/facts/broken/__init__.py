@@ -1,1 +1,1 @@
-"""Reads texts with syntax errors: what cannot be read leaves a hole, and nothing around it changes."""
+"""Reads texts with syntax errors: unreadable code becomes a hole, and nothing around it changes."""

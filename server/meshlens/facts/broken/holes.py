@@ -1,8 +1,8 @@
-"""Finds the statements that cannot be read, so that what is around them can be: each leaves a hole.
+"""Finds unreadable statements and replaces them by holes, so that the code around them can be read.
 
-A hole is an expression of which nothing is known but which names are in it; what seems to be assigned or returned is.
-Which they are is told line by line and from nothing but the lines themselves, so a statement that is being typed leaves
-the same hole whatever stands around it.  Where the head of a compound statement cannot be read, all of it is a hole.
+A hole is an expression of which only the names are known, and which of them it seems to assign, or that it seems to
+return. Holes are found line by line from the lines alone, so a statement that is being typed leaves the same hole in
+any context. If the header of a compound statement cannot be read, the whole statement is a hole.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SET = re.compile(
     re.MULTILINE,
 )
 _FORMATTED = re.compile(rb"(?i)[ft]r?[\"']")
-"""Where a string may begin that holds quotes of its own kind."""
+"""Matches the possible start of a string that contains quotes of its own kind."""
 _HAS_BODY = re.compile(rb"[^\n(\[{]+\n")
 _NO_LINE_END = re.compile(rb"[^\n]")
 _NOTHING: frozenset[str] = frozenset()
@@ -41,11 +41,11 @@ _BLANKS = b" \t\r\n\f"
 
 
 class Hole(NamedTuple):
-    """The facts known about code that cannot be read.
+    """The known facts about unreadable code.
 
     Attributes:
         names: the names in it.
-        unsettled: those that may stand for something else behind it; `return` if it may return.
+        unsettled: the names that it may assign; includes `return` if it may return.
     """
 
     names: frozenset[str]
@@ -53,20 +53,20 @@ class Hole(NamedTuple):
 
 
 Holes: TypeAlias = Mapping[int, Hole]
-"""Holes by where their expressions begin."""
+"""Holes by the start of their expressions."""
 
 NO_HOLES: Holes = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A stretch of a text with a hole for each statement in it that cannot be read.
+    """A span of a text with a hole for each unreadable statement in it.
 
     Attributes:
         text: the whole text, at the same length.
         unread: the holes in it.
-        root: the stretch, parsed.
-        holes: where the statements were.
+        root: the parsed span.
+        holes: the spans of the statements.
     """
 
     text: bytes
@@ -76,7 +76,7 @@ class Finished:
 
 
 def finished(text: bytes, section: Section) -> Finished:
-    """A section in which what cannot be read is left out; that may not be enough to read the rest."""
+    """Returns a section with its unreadable code removed, which may not be enough to read the rest."""
     indent = section.start - text.rfind(b"\n", 0, section.start) - 1
     holes = _holes(text, list(lines(text, section.start, section.end, indent)))
     masked, unread = with_holes(text, holes)
@@ -84,12 +84,12 @@ def finished(text: bytes, section: Section) -> Finished:
 
 
 def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
-    """The hole that a statement leaves which is being typed, with its lines parsed; None if it may be another one.
+    """Returns the hole for the statement being typed, with its parsed lines; None if it may have changed otherwise.
 
     Args:
         text: the text.
-        start: where the statement begins.
-        stop: where its lines end.
+        start: the start of the statement.
+        stop: the end of its lines.
     """
     stretch = text[start:stop]
     if not stretch.strip() or stretch[:1] in _BLANKS or stretch.rstrip().endswith(b"\\"):
@@ -113,7 +113,7 @@ def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
 
 
 def with_holes(text: bytes, holes: Sequence[Span]) -> tuple[bytes, Holes]:
-    """A text in which empty tuples stand at some places, as long as what was there, and the holes that these are."""
+    """Returns a text with empty tuples of the same length at some places, and their holes."""
     if not holes:
         return text, NO_HOLES
     made = bytearray(text)
@@ -127,7 +127,7 @@ def with_holes(text: bytes, holes: Sequence[Span]) -> tuple[bytes, Holes]:
 
 
 def _holes(text: bytes, found: Sequence[Line]) -> list[Span]:
-    """The statements that cannot be read: whole compound statements, with what decorates them, and simple ones."""
+    """Returns the unreadable statements: whole compound statements with their decorators, and simple ones."""
     holes: list[Span] = []
     number = 0
     while number < len(found):
@@ -148,7 +148,7 @@ def _holes(text: bytes, found: Sequence[Line]) -> list[Span]:
 
 
 def _first(text: bytes, found: Sequence[Line], number: int) -> int:
-    """Returns where the statement begins to which a line belongs: its head, and the decorators before that."""
+    """Returns the start of the statement that a line belongs to: its header, or the decorators before it."""
     indent = found[number].indent
     is_clause = CLAUSE.match(text, found[number].span.start) is not None
     while number and is_clause:
@@ -163,7 +163,7 @@ def _first(text: bytes, found: Sequence[Line], number: int) -> int:
 
 
 def _last(text: bytes, found: Sequence[Line], number: int) -> int:
-    """Returns where the statement ends to which a line belongs: with its body and its clauses, or what it decorates."""
+    """Returns the end of the statement that a line belongs to, including its body, clauses, or decorated definition."""
     line = found[number]
     is_decorator = text[line.span.start] == ord("@")
     while number + 1 < len(found):

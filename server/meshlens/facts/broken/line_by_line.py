@@ -1,4 +1,4 @@
-"""The logical lines of a text, told by their brackets and strings alone, and which of them can be read."""
+"""The logical lines of a text, found by brackets and strings alone, and which of them are readable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORD = re.compile(rb"[A-Za-z_@\x80-\xff]")
 _BLANKS = b" \t\r\n\f"
 
 CLAUSE = re.compile(rb"(?:elif|else|except|finally|case)\b")
-"""How a clause begins that cannot stand without what is before it."""
+"""Matches the start of a clause that cannot stand without the statement before it."""
 
 COMPOUND = re.compile(rb"(?:if|for|while|with|def|class|async|match|try|elif|else|except|finally|case)\b|@")
 
@@ -38,10 +38,10 @@ class Line:
     """A logical line, including the comment after it.
 
     Attributes:
-        span: where it lies.
-        indent: how far it is indented.
-        is_open: whether something that it opens stays open.
-        is_head: whether it ends in a colon, as what has a body does.
+        span: its span.
+        indent: its indentation.
+        is_open: whether it has an unclosed bracket or string.
+        is_head: whether it ends in a colon, as headers of compound statements do.
     """
 
     span: Span
@@ -51,15 +51,15 @@ class Line:
 
 
 def lines(text: bytes, start: int, end: int, indent: int) -> Iterator[Line]:
-    """The logical lines of a stretch.
+    """Yields the logical lines of a span.
 
-    A bracket stays open when a line begins with a word, no further in than the line that opened it.
+    An unclosed bracket ends at a line that begins with a word and is not indented more than the bracket's line.
 
     Args:
         text: the text.
-        start: where the first one begins.
-        end: where the stretch ends.
-        indent: how far the first one is indented.
+        start: the start of the first line.
+        end: the end of the span.
+        indent: the indentation of the first line.
     """
     at: int | None = start
     opened, is_open = 0, False
@@ -91,7 +91,7 @@ def lines(text: bytes, start: int, end: int, indent: int) -> Iterator[Line]:
 
 
 def is_readable(text: bytes, line: Line) -> bool:
-    """Returns whether a logical line can be read, with whatever it takes around it."""
+    """Returns whether a logical line can be parsed, given a suitable context."""
     if line.is_open:
         return False
     content = text[line.span.start : line.span.end]
@@ -106,7 +106,7 @@ def is_readable(text: bytes, line: Line) -> bool:
 
 
 def stripped(text: bytes, start: int, end: int) -> Span:
-    """A stretch without the blanks at its end."""
+    """Returns a span without whitespace at its end."""
     return Span(start, start + len(text[start:end].rstrip(_BLANKS)))
 
 

@@ -1,4 +1,4 @@
-"""Cuts a class with errors into its members, so that an error in one method leaves the others as they are."""
+"""Splits a class with errors into its members, so that an error in one method leaves the others unchanged."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _NO_LINE_END = re.compile(rb"[^\n]")
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """A class whose broken members are put aside.
+    """A class whose broken members are removed.
 
     Attributes:
-        masked: the whole text; where a broken member stands there is a function without content, or nothing.
+        masked: the whole text, with an empty function or nothing in place of each broken member.
         rest: the section, parsed from that text; it has no error.
-        errors: what of the broken members could not be read.
-        functions: those that are functions still, by where they begin, the whole text in which they are, and the
-            holes in it.
+        errors: the unreadable spans of the broken members.
+        functions: the members that are still functions, by their start, with the whole text that contains them and its
+            holes.
     """
 
     masked: bytes
@@ -43,13 +43,13 @@ class Members:
 
 
 def members_of(text: bytes, section: Section, known: Mapping[int, Block], most: int) -> Members | None:
-    """Puts the broken members of a class aside; None if the section is no class, or its errors are elsewhere.
+    """Removes the broken members of a class; None if the section is not a class, or its errors are elsewhere.
 
     Args:
         text: the file.
-        section: a stretch of it with an error.
-        known: functions without an error, by where they begin.
-        most: how many broken members there may be.
+        section: a section of it with an error.
+        known: functions without an error, by their start.
+        most: the maximum number of broken members.
     """
     first = _FIRST.search(text, section.start, section.end)
     if not _CLASS.match(text, section.start, section.end) or first is None:
@@ -73,7 +73,7 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block], most: 
         if node is not None:
             functions[member.start] = node, whole, names
             size = node.end_byte - member.start - len(_STUB[1])
-            # The comments behind it stay: the grammar counts those at the end of a class to the class.
+            # The comments after it stay, because the grammar counts comments at the end of a class as part of it.
             behind = text[node.end_byte : member.end] if _REST.fullmatch(text, node.end_byte, member.end) else b""
             blank = b"".join((_STUB[0], blank[len(_STUB[0]) : size], _STUB[1], behind or blank[size + len(_STUB[1]) :]))
         masked[member.start : member.end] = blank
@@ -86,7 +86,7 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block], most: 
 
 
 def _starts(text: bytes, first: re.Match[bytes], end: int) -> list[int]:
-    """Returns where the members begin from the first function on, and where the last one ends."""
+    """Returns the starts of the members from the first function on, and the end of the last one."""
     head = re.compile(rb"^" + first.group(1) + rb"(?!(?:else|elif|except|finally)\b)(@|\w+)", re.MULTILINE)
     starts: list[int] = []
     before = b""
@@ -99,7 +99,7 @@ def _starts(text: bytes, first: re.Match[bytes], end: int) -> list[int]:
 
 
 def _members(text: bytes, starts: list[int], known: Mapping[int, Block]) -> Iterator[Section]:
-    """The members that are not known to be sound, each parsed by itself."""
+    """Yields the members that are not known to be valid, each parsed on its own."""
     number = 0
     while number < len(starts) - 1:
         start = starts[number]
@@ -113,7 +113,7 @@ def _members(text: bytes, starts: list[int], known: Mapping[int, Block]) -> Iter
 
 
 def _function(member: Section) -> Node | None:
-    """The function that a broken member still is."""
+    """Returns the function that a broken member still is."""
     found = items(member.root)
     if member.root.is_error or len(found) != 1 or not is_function(found[0]):
         return None

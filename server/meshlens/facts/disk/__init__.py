@@ -1,1 +1,1 @@
-"""Facts as bytes, and back from bytes that anybody may have changed."""
+"""Facts as bytes, and back from untrusted bytes."""

@@ -60,18 +60,20 @@ STATEMENTS: Mapping[str, str] = {
     "continue": "site",
     "pass": "site",
 }
-"""The fields after the tag of each node, as `model.py` describes them."""
+"""The fields after the tag of each node, as in `nodes.py`."""
 HOWS: tuple[How, ...] = ("only", "any", "*", "key", "**")
 FLAGS = (frozenset[str](), frozenset({"async"}), frozenset({"generator"}), frozenset({"async", "generator"}))
 DEEPEST = 400
-"""No shape is nested deeper: `lowering.py` stops long before."""
+"""Maximum nesting of a shape; `lowering.py` stops long before."""
 
 HEADER = struct.Struct("<II")
-"""The length of the JSON, and how many rows there are."""
+"""The length of the JSON, and the number of rows."""
 
 ROW = struct.Struct("<IBBBBIIIIII")
-"""The block's key, its kind, the widths of the numbers of its head, body and names, where it begins in the file, and
-the lengths of its head, body, names, spans and pieces."""
+"""The block's key, its kind, the widths of the numbers of its head, body and names, its start in the file, and
+
+the lengths of its head, body, names, spans and pieces.
+"""
 
 STATEMENT, FUNCTION, FUNCTION_STATEMENT = range(3)
 """The kinds of blocks."""
@@ -83,4 +85,4 @@ CONSTANTS = frozenset({str, int, float, bool, type(None)})
 
 
 class NotFacts(ValueError):
-    """Bytes that are not facts, or facts that the grammar does not know."""
+    """Bytes that are not facts, or facts outside the grammar."""

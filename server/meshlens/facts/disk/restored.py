@@ -1,8 +1,8 @@
-"""Reads facts from bytes that anybody may have changed.
+"""Reads facts from untrusted bytes.
 
-Nothing is taken for granted: a shape is put together node by node, from the numbers that the grammar asks for, and
-cannot come out as anything that `model.py` does not describe.  There is nothing to run, no reference back and no
-length to trust, so reading takes memory and time by the length of the bytes alone.
+A shape is assembled node by node from the numbers that the grammar requires, so the result always conforms to
+`nodes.py`. There is nothing to run, no back reference and no trusted length, so memory and time are bounded by the
+length of the bytes.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _log = logging.getLogger("meshlens")
 
 
 def restored(blob: bytes, size: int, *, is_whole: bool) -> FileFacts:
-    """Facts from bytes.
+    """Returns facts decoded from bytes.
 
     Args:
-        blob: what `stored` made, or anything else.
+        blob: the result of `stored`, or anything else.
         size: the length of the file's Python text.
-        is_whole: also reads the bodies of functions, which else are read when they are asked for.
+        is_whole: whether to also read the bodies of functions, which are otherwise read on demand.
 
     Raises:
         NotFacts: they are not facts of a text of that length.
@@ -112,10 +112,10 @@ def _block_of(reader: Reader, number: int, row: Sequence[int], data: bytes, size
 
 
 def _body(reader: Reader, numbers: array[int], number: int, sites: int) -> Statements:
-    """The body of a function.
+    """Returns the body of a function.
 
     Raises:
-        NotFacts: it is something else.
+        NotFacts: the bytes are invalid.
     """
     body: Statements = reader.piece(statements, numbers, number, sites)
     return body
@@ -130,7 +130,7 @@ def _body_or_nothing(reader: Reader, numbers: array[int], number: int, sites: in
 
 
 def _spans(data: bytes, most: int) -> array[int]:
-    """Start and end of each site; nothing at all if they do not lie in the block's text."""
+    """Returns the start and end of each site; empty if they are not in the block's text."""
     spans = array("i", data)
     if min(spans) < 0 or max(spans) > most or not all(map(le, spans[::2], spans[1::2])):
         _log.info("facts from the cache lie outside of their file")
@@ -139,10 +139,10 @@ def _spans(data: bytes, most: int) -> array[int]:
 
 
 def _longest(places: Sequence[tuple[int, int]], start: int, size: int) -> int:
-    """The greatest offset of a block's text that still lies in the file.
+    """Returns the greatest offset of a block's text that is still in the file.
 
     Raises:
-        NotFacts: its pieces do not.
+        NotFacts: its pieces are outside the file.
     """
     offsets = [offset for offset, _ in places]
     if not places or offsets[0] or sorted(set(offsets)) != offsets or min(distance for _, distance in places) < 0:

@@ -1,6 +1,6 @@
-"""Puts shapes together from numbers, node by node, as the grammar asks for them.
+"""Assembles shapes from numbers, node by node, as the grammar requires.
 
-Nothing comes out that `model.py` does not describe, whatever the numbers are.
+The result conforms to `nodes.py`, whatever the numbers are.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Reader:
     """The state of reading one file's shapes.
 
     Attributes:
-        take: the next number.
+        take: returns the next number.
         words, constants: the strings and the constants of the file.
-        blocks: the functions that are blocks of their own and that no `def` has named yet, and their rows.
-        row: the row of the block that is read.
-        sites: how many sites it has.
-        room: how many levels deeper a shape may go.
+        blocks: separate function blocks that no `def` has referred to yet, and their rows.
+        row: the row of the current block.
+        sites: its number of sites.
+        room: the remaining nesting depth.
     """
 
     __slots__ = ("blocks", "constants", "room", "row", "sites", "take", "words")
@@ -70,10 +70,10 @@ class Reader:
         self.take: Callable[[], int] = iter(array("B")).__next__
 
     def piece(self, what: Callable[[Reader], Any], numbers: Iterable[int], row: int, sites: int) -> Any:
-        """One thing, for which all the numbers are.
+        """Returns one item that uses up all the numbers.
 
         Raises:
-            NotFacts: the numbers are something else.
+            NotFacts: the numbers are invalid.
         """
         rest = iter(numbers)
         self.take, self.row, self.sites, self.room = rest.__next__, row, sites, DEEPEST
@@ -107,7 +107,7 @@ def _number(reader: Reader) -> int:
 
 def _block(reader: Reader) -> str:
     key = reader.words[reader.take()]
-    # The rows of a block's functions come before its own: no block can hold itself, nor one that another holds.
+    # The rows of a block's functions come before its own, so no block can contain itself, directly or not.
     if reader.blocks.pop(key, reader.row) >= reader.row:
         raise NotFacts("a function that is none of the block's")
     return key
@@ -162,12 +162,12 @@ def _expressions(reader: Reader) -> Expressions:
 
 
 def statements(reader: Reader) -> Statements:
-    """The statements of a body."""
+    """Returns the statements of a body."""
     return tuple([_statement(reader) for _ in range(reader.take())])
 
 
 def texts(reader: Reader) -> tuple[str, ...]:
-    """Some strings."""
+    """Returns some strings."""
     return tuple([reader.words[reader.take()] for _ in range(reader.take())])
 
 

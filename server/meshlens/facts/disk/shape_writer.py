@@ -1,4 +1,4 @@
-"""Writes shapes as numbers, by the grammar that `shape_reader.py` reads them by."""
+"""Writes shapes as numbers, in the grammar that `shape_reader.py` reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from meshlens.facts.nodes import CLASSES, Attribute, Call, Name, Pair
 
 
 def _packed(numbers: Sequence[int]) -> tuple[int, bytes]:
-    """Numbers in as few bytes as the greatest takes."""
+    """Returns numbers in as few bytes as the greatest one needs, with that width."""
     most = max(numbers, default=0)
     for width, (code, bound) in enumerate(WIDTHS):
         if most < bound:
@@ -34,9 +34,9 @@ class Writer:
     """The state of writing one file's shapes.
 
     Attributes:
-        words: the strings that were met, and their numbers.
-        constants: the constants that were met, by kind and value, in the order of their numbers.
-        out: the numbers of the piece that is written.
+        words: the strings so far, with their numbers.
+        constants: the constants so far by kind and value, in the order of their numbers.
+        out: the numbers of the current item.
     """
 
     __slots__ = ("_numbers", "constants", "out", "words")
@@ -48,10 +48,10 @@ class Writer:
         self.out: list[int] = []
 
     def piece(self, what: Callable[[Writer, Any], None], shape: Any) -> tuple[int, bytes]:
-        """One thing: the width of its numbers, and these.
+        """Returns one item: the width of its numbers, and these.
 
         Raises:
-            NotFacts: the grammar does not know such a shape.
+            NotFacts: the grammar has no such shape.
         """
         self.out = []
         try:
@@ -139,14 +139,14 @@ def _expressions(writer: Writer, values: Any) -> None:
 
 
 def statements(writer: Writer, values: Any) -> None:
-    """The statements of a body."""
+    """Writes the statements of a body."""
     writer.out.append(len(values))
     for value in values:
         _statement(writer, value)
 
 
 def texts(writer: Writer, values: Any) -> None:
-    """Some strings."""
+    """Writes some strings."""
     writer.out.append(len(values))
     for value in values:
         _text(writer, value)

@@ -1,8 +1,8 @@
-"""Writes facts as bytes for the disk, by the grammar of shapes; `restored.py` reads them.
+"""Writes facts as bytes for the disk, in the grammar of shapes; `restored.py` reads them.
 
-A file's bytes are a JSON list of its words, its constants and what it says as a whole; a table with a row for each
-block; and the blocks' shapes, names and spans as numbers.  The body of a function stands apart from its head, so that
-it can be read when it is asked for.
+A file's bytes are a JSON list of its words, its constants and its file-wide facts; a table with a row for each block;
+and the blocks' shapes, names and spans as numbers. The body of a function is separate from its head, so that it can be
+read on demand.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from meshlens.facts.nodes import Statements
 
 
 def stored(facts: FileFacts) -> bytes:
-    """Facts as bytes.
+    """Returns facts as bytes.
 
     Raises:
-        NotFacts: the grammar does not know one of the shapes.
+        NotFacts: the grammar lacks one of the shapes.
     """
     writer = Writer()
     rows: list[bytes] = []

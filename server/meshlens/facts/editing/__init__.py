@@ -1,1 +1,1 @@
-"""Reads again what an edit touches, and keeps the rest."""
+"""Reads the code that an edit touches again, and keeps the rest."""

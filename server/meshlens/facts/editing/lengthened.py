@@ -1,4 +1,4 @@
-"""A function in which a statement became longer or shorter: what stays keeps its sites, what is behind it moves."""
+"""Updates a function in which a statement became longer or shorter: the rest keeps its sites."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Lengthened:
 
     Attributes:
         block: the block before.
-        path: the way to the statement.
-        end: where that and its comment ended, from the block's start: there ends whatever ends with it.
-        new_end: where they end now.
-        by: how far moves what lies behind it.
+        path: the path to the statement.
+        end: the old end of the statement and its comment, from the block's start, where enclosing nodes may end too.
+        new_end: their new end.
+        by: the shift of everything after it.
     """
 
     block: Block
@@ -35,7 +35,7 @@ class Lengthened:
     by: int
 
     def with_same(self, lowered: Lowered) -> tuple[Block, Spot | None] | None:
-        """The block where the statement has the shape that it had; None if it has another."""
+        """Returns the block if the statement's shape is unchanged; None otherwise."""
         block = self.block
         old = statement_at(block.shape, self.path)
         if lowered is None or lowered[0] != old:
@@ -63,7 +63,7 @@ class Lengthened:
         return made, spot if known is None else replace(spot, place=known.place, is_apart=known.is_apart)
 
     def _placed(self, known: Spot | None, spans: list[tuple[int, int]]) -> tuple[Pieces, array[int]]:
-        """The pieces with one for the statement, and its spans in it."""
+        """Returns the pieces including one for the statement, and its spans in it."""
         block = self.block
         if known is not None and known.offset is not None:
             offset = known.offset
@@ -77,14 +77,14 @@ class Lengthened:
 
 
 def moved_pieces(pieces: Sequence[tuple[int, int]], limit: int | None, end: int, new_end: int, by: int) -> Pieces:
-    """The pieces of a block in which a statement became longer: what ends with it, and what lies behind it, moves.
+    """Returns a block's pieces after a statement became longer, shifting everything that ends with it or follows.
 
     Args:
         pieces: the pieces before.
-        limit: where the text of the last piece ends, if that is known.
-        end: where the statement ended, from the block's start.
-        new_end: where it ends now.
-        by: how far moves what lies behind it; a comment may stand between.
+        limit: the end of the last piece's text, if known.
+        end: the statement's old end, from the block's start.
+        new_end: its new end.
+        by: the shift of everything after it and its comment.
     """
     moved: list[tuple[int, int]] = []
 
@@ -108,13 +108,13 @@ def moved_pieces(pieces: Sequence[tuple[int, int]], limit: int | None, end: int,
 
 
 def _without(block: Block, statement: Statement) -> array[int]:
-    """The spans of a block in which the sites of a statement stand for nothing any more."""
+    """Returns the spans of a block with the sites of a statement cleared."""
     spans = block.spans
     site = statement.site
     start, end, whole = spans[2 * site], spans[2 * site + 1], spans[1]
     made = array("i", spans)
     for number in range(0, len(spans), 2):
         if start <= spans[number] < spans[number + 1] <= end:
-            # It holds no offset, as it ends before it begins.
+            # It contains no offset, because it ends before it begins.
             made[number], made[number + 1] = whole, 0
     return made

@@ -24,12 +24,12 @@ _BEHIND = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*(?:[ \t]*(?:#[^\n]*)?\n|\Z)([ \
 def method_again(
     before: bytes, text: bytes, old: FileFacts, memo: Memo, change: Change, known: Sections
 ) -> tuple[FileFacts, Sections] | None:
-    """The facts and sections after an edit inside a method; None if it is none, or may concern what is around it.
+    """Returns the facts and sections after an edit inside a method; None if the edit may affect code around it.
 
     Args:
         before: the text before.
         text: the text now.
-        old: the facts of the text before; all of it is sound.
+        old: the facts of the text before; they have no errors.
         memo: shapes by the bytes of their block.
         change: the edit.
         known: the sections before.
@@ -71,7 +71,7 @@ def method_again(
 
 
 def _method(old: FileFacts, change: Change) -> Block | None:
-    """The function that holds an edit with some bytes around it."""
+    """Returns the function that contains an edit and some bytes around it."""
     first = change.start - _LONGEST_WORD
     for block in old.blocks.values():
         if block.start < first and change.old_end < block.end and "." in block.key:
@@ -80,7 +80,7 @@ def _method(old: FileFacts, change: Change) -> Block | None:
 
 
 def _stands_alone(text: bytes, node: Node) -> bool:
-    """Tells if a function, read by itself, would be the same inside its class: its body is further in, the rest not."""
+    """Returns whether a function parses alone as it does in its class: only its body is indented further."""
     definition = definition_of(node)
     suite = body_of(definition) if definition is not None and is_function(node) else None
     if suite is None:
@@ -98,7 +98,7 @@ def _stands_alone(text: bytes, node: Node) -> bool:
 
 
 def _lead(text: bytes, node: Node) -> bytes:
-    """Returns what stands before a node in its line."""
+    """Returns the text before a node on its line."""
     return text[text.rfind(b"\n", 0, node.start_byte) + 1 : node.start_byte]
 
 

@@ -1,4 +1,4 @@
-"""A file that is being edited: its tree and its facts, carried from one text to the next."""
+"""The reading of a file that is being edited: its tree and facts, updated from one text to the next."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One text of a file with all that makes the next one cheap to read.
+    """A text of a file with the data that speeds up reading the next one.
 
     Attributes:
         source: the bytes.
-        text: the same, readable.
-        facts: what the text says.
-        unsure: the blocks that the same bytes may not give again.
-        memo: shapes of recent blocks by their bytes; it changes, but never what it says of any bytes.
+        text: the same, made readable.
+        facts: the facts of the text.
+        unsure: the blocks that the same bytes might read differently elsewhere.
+        memo: a cache of shapes of recent blocks by their bytes.
         tree: a syntax tree.
-        parsed: the text of which it is the tree: this one or an earlier one.
-        sections: where the text can be cut; None where that is still to be found.
-        earlier: earlier readings in which a statement was typed alone, the latest first.
+        parsed: the text of the tree: this one or an earlier one.
+        sections: where the text can be split; None if not yet computed.
+        earlier: earlier readings in which only one statement was edited, latest first.
     """
 
     source: bytes
@@ -54,7 +54,7 @@ class Reading:
 
 
 def read(source: bytes) -> Reading:
-    """Reads a text from its beginning."""
+    """Reads a text from scratch."""
     text = readable(source)
     tree = parse_again(text)
     facts, unsure = facts_of(text, tree.root_node, {})
@@ -62,14 +62,14 @@ def read(source: bytes) -> Reading:
 
 
 def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
-    """Reads a text after edits, one after the other, and looks only at the statements that they touch.
+    """Reads a text after successive edits, parsing only the statements that they touch.
 
     Args:
         before: the text before.
-        edits: each span lies in the text that the edits before it made.
+        edits: each span refers to the text after the previous edits.
 
     Raises:
-        ValueError: an edit lies outside the text.
+        ValueError: an edit is outside the text.
     """
     source = before.source
     change: Change | None = None
@@ -80,7 +80,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
         made = b"".join((source[: edit.span.start], new, source[edit.span.end :]))
         start, end = edit.span
         if b"\r" in made or b"\r" in source:
-            # Whether a carriage return ends a line is decided by the byte behind it.
+            # Whether a carriage return ends a line depends on the byte after it.
             start, end = max(start - 1, 0), min(end + 1, len(source))
         made_by = Change(start, end, end + len(made) - len(source))
         change = made_by if change is None else change.followed_by(made_by)
@@ -92,7 +92,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
             before.memo.pop(label, None)
     text = readable(source)
     if is_cut(source, text) or is_cut(before.source, before.text):
-        # An edit may change how deep lines are that it does not touch.
+        # An edit may change the indentation of lines that it does not touch.
         return read(source)
     known = before.sections or sections_of(before.text, before.facts)
     earlier = [one.followed_by(change) for one in before.earlier]
@@ -120,7 +120,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
 
 
 def _broken_around(facts: FileFacts) -> frozenset[str]:
-    """The blocks that hold the statement that is typed in, if it is broken; nothing else is."""
+    """Returns the blocks that contain the edited statement if it is broken and nothing else is."""
     if not facts.broken or facts.spot is None:
         return _NONE
     key = facts.spot.key
@@ -136,7 +136,7 @@ def _read_again(before: Reading, source: bytes, text: bytes, change: Change, kno
     seen = _window_again(before, text, change, known, window) if window is not None else None
     if seen is not None and window is not None:
         after = sections_after(known, window, [seen.facts.blocks[key] for key in seen.middle])
-        # Where a statement runs on into what looks like the next one, the grammar may judge by what is around it.
+        # If a statement continues into what looks like the next one, parsing may depend on the context.
         if after is not None or seen.facts.broken:
             return Reading(source, text, seen.facts, seen.unsure, before.memo, before.tree, before.parsed, after)
     tree = _tree_again(before, text)
@@ -154,7 +154,7 @@ def _read_again(before: Reading, source: bytes, text: bytes, change: Change, kno
 
 
 def resume(source: bytes, facts: FileFacts) -> Reading:
-    """Returns what `read` gives for a text whose facts are known."""
+    """Returns the result of `read` for a text with known facts."""
     if facts.broken:
         return read(source)
     text = readable(source)
@@ -162,7 +162,7 @@ def resume(source: bytes, facts: FileFacts) -> Reading:
 
 
 def whole_edit(before: bytes, after: bytes) -> Edit | None:
-    """The one edit that makes a text of another; None if it cannot be told, as the bytes are no UTF-8."""
+    """Returns a single edit from one text to another; None if the bytes are not UTF-8."""
     start, end = difference(before, after)
     by = len(after) - len(before)
     while start and any(text[start : start + 1] and text[start] & 0xC0 == 0x80 for text in (before, after)):
@@ -185,7 +185,7 @@ class _Window:
 
 
 def _window_again(before: Reading, text: bytes, change: Change, known: Sections, window: Window) -> _Window | None:
-    """The facts of a text of which only a window is read; None where it takes more."""
+    """Returns the facts of a text after reading only a window; None if that is not enough."""
     old = before.facts
     if any(span.start < window.begin or span.end > window.old_end for span in old.broken):
         return None
@@ -214,7 +214,7 @@ def _window_again(before: Reading, text: bytes, change: Change, known: Sections,
 
 
 def _tree_again(before: Reading, text: bytes) -> Tree:
-    """The syntax tree, made of the last one."""
+    """Returns the syntax tree, updated from the last one."""
     start, end = difference(before.parsed, text)
     by = len(text) - len(before.parsed)
     return parse_again(text, edited(before.tree, before.parsed, start, end, text[start : end + by]))
@@ -248,7 +248,7 @@ def _facts_again(before: Reading, text: bytes, root: Node, change: Change) -> tu
 
 
 def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[FileFacts, frozenset[str]]:
-    """The facts of a text with errors, of which only the sections are read that the change or an error touches."""
+    """Returns the facts of a text with errors, reading only the sections that the change or an error touches."""
     old = before.facts
     starts = section_starts(text)
     number = max(bisect_left(starts, change.start) - 1, 0)

@@ -1,4 +1,4 @@
-"""A function that was read from its beginning gets the sites that it had before, but for the statement typed in."""
+"""Gives a function read from scratch its previous sites, except in the edited statement."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from meshlens.facts.paths import SIMPLE, Path, Spot, statement_at, with_statemen
 
 
 def with_old_sites(before: Block, spot: Spot, now: Block) -> tuple[Block, Spot] | None:
-    """The block with the sites of the one before; None if it differs in more than the statement that is typed in.
+    """Returns the block with its previous sites; None if more than the edited statement differs.
 
     Args:
         before: the block before.
-        spot: the statement that was typed in there.
-        now: the block, read from its beginning.
+        spot: the edited statement in it.
+        now: the block, read from scratch.
     """
     if len(now.pieces) != 1:
         return None
@@ -31,7 +31,7 @@ def with_old_sites(before: Block, spot: Spot, now: Block) -> tuple[Block, Spot] 
     own: list[int] = []
     made = _renumbered(statement, spot.first, own)
     whole = now.spans[1]
-    # What no site stands for any more holds no offset, as it ends before it begins.
+    # A site that is no longer used contains no offset, because it ends before it begins.
     table = array("i", [whole, 0] * (spot.first + len(own)))
     for old, new in [*same, *[(spot.first + place, site) for place, site in enumerate(own)]]:
         table[2 * old], table[2 * old + 1] = now.spans[2 * new], now.spans[2 * new + 1]
@@ -40,7 +40,7 @@ def with_old_sites(before: Block, spot: Spot, now: Block) -> tuple[Block, Spot] 
 
 
 def _is_same(old: Any, new: Any, path: Path | None, same: list[tuple[int, int]]) -> bool:
-    """Tells if two nodes say the same, but for what stands at the end of a path; notes which sites stand for which."""
+    """Returns whether two nodes are equal except at the end of a path; notes corresponding sites."""
     if path == ():
         return True
     if type(old) is not type(new):
@@ -67,7 +67,7 @@ def _is_same(old: Any, new: Any, path: Path | None, same: list[tuple[int, int]])
 
 @cache
 def _sites_of(kind: type) -> tuple[int, ...]:
-    """Returns where in the nodes of a class there are sites."""
+    """Returns the positions of sites in nodes of a class."""
     fields: tuple[str, ...] = getattr(kind, "_fields", ())
     return tuple([number for number, field in enumerate(fields) if field in ("site", "name_site")])
 
@@ -77,7 +77,7 @@ def _sites(node: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _renumbered(node: Any, first: int, own: list[int]) -> Any:
-    """A node with sites from a number on, and which sites they were."""
+    """Returns a node with sites numbered from a start, and its original sites."""
     if not isinstance(node, tuple):
         return node
     sites = _sites(node)

@@ -1,4 +1,4 @@
-"""Puts the blocks that an edit touches between those that it does not."""
+"""Combines the blocks that an edit touches with the untouched ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from meshlens.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The one stretch that holds all edits: its start, its end before and after."""
+    """The one span that contains all edits: its start, and its end before and after."""
 
     start: int
     old_end: int
@@ -20,13 +20,13 @@ class Change:
 
     @property
     def by(self) -> int:
-        """How far what lies behind it moves."""
+        """Returns the shift of everything after it."""
         return self.end - self.old_end
 
     def followed_by(self, second: Change) -> Change:
-        """This one and then another, which lies in the text that this one made."""
+        """Returns this change combined with a later one, which refers to the resulting text."""
         start = min(self.start, second.start)
-        # What lies behind both ends is moved by the first.
+        # The first change shifts text after both ends.
         end_between = max(self.end, second.old_end)
         return Change(start, end_between - self.by, end_between + second.by)
 
@@ -38,8 +38,8 @@ class Joined:
     Attributes:
         top: the statements.
         blocks: all blocks.
-        unsure: those that the same bytes may not give again.
-        since: the state before, and the blocks that are not what they were in it.
+        unsure: the blocks that the same bytes might read differently elsewhere.
+        since: the previous state, and the blocks that differ from it.
     """
 
     top: tuple[str, ...]
@@ -50,14 +50,14 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """Which statements of a file stay as they are.
+    """The statements of a file that an edit leaves unchanged.
 
     Attributes:
         old: the facts before.
-        unsure: the blocks before that the same bytes may not give again.
+        unsure: the previous blocks that the same bytes might read differently elsewhere.
         change: the edit.
-        first: how many statements before it stay.
-        rest: how many behind it stay, and move.
+        first: the number of unchanged statements before it.
+        rest: the number of unchanged statements after it, which move.
     """
 
     old: FileFacts
@@ -67,7 +67,7 @@ class Splice:
     rest: int
 
     def untouched(self) -> dict[int, Block]:
-        """The blocks inside touched ones that the change leaves as they are, by where they begin now."""
+        """Returns the unchanged blocks inside changed ones, by their current start."""
         found: dict[int, Block] = {}
         for block in self._window():
             if "." not in block.key or "~" in block.key or block.key in self.unsure:
@@ -79,7 +79,7 @@ class Splice:
         return found
 
     def joined(self, middle: list[str], extraction: Extraction) -> Joined | None:
-        """The blocks that stay and those that were made; None if keys have to be numbered anew."""
+        """Returns the unchanged and new blocks; None if keys must be renumbered."""
         low, high = self._bounds()
         blocks = list(self.old.blocks.values())
         window = blocks[low:high]
@@ -99,13 +99,13 @@ class Splice:
         return Joined(tops, made, unsure, (self.old.state, touched))
 
     def region(self, length: int) -> tuple[int, int]:
-        """Where, in the text before, a comment may speak for something that changed; `length` is that text's."""
+        """Returns the region of the old text in which a comment may apply to changed code; `length` is the text's."""
         old = self.old
         begin = old.blocks[old.top[self.first - 1]].start if self.first else 0
         return begin, old.blocks[old.top[len(old.top) - self.rest]].start if self.rest else length
 
     def suppressions(self, found: tuple[Suppression, ...], rows: int) -> tuple[Suppression, ...]:
-        """The suppressions before the region, those found in it, and those behind it, which moved by some rows."""
+        """Returns the suppressions before the region, those found in it, and those after it, shifted by some rows."""
         if not self.old.suppressions:
             return found
         begin, end = self.region(1 << 62)
@@ -130,7 +130,7 @@ class Splice:
 
 
 def _renumbers(gone: list[Block], come: dict[str, Block], made: dict[str, Block]) -> bool:
-    """Returns whether a key that stands twice came or went, so that others may have to be numbered anew."""
+    """Returns whether a duplicate key was added or removed, so that others may have to be renumbered."""
     left = {block.key for block in gone}
     return any("~" in key or key + "~2" in made for key in left.symmetric_difference(come))
 
@@ -149,7 +149,7 @@ def are_apart(tops: list[Block], starts: list[int], end: int, by: int) -> bool:
 
 
 def same_from_the_start(tops: list[Block], nodes: list[Node], unsure: frozenset[str], change: Change) -> int:
-    """Returns how many statements before the change are what they were."""
+    """Returns how many statements before the change are unchanged."""
     count = 0
     for block, node in zip(tops, nodes, strict=False):
         start, end = node.byte_range

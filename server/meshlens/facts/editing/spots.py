@@ -1,7 +1,7 @@
-"""The statement that is being typed in: after an edit it alone is read again, and nothing else of its function.
+"""The edited statement: after an edit only this statement is read again, not its function.
 
-What stays keeps its shape and its sites; the statement gets sites behind all others.  So whoever knows what the
-function does has to look at the statement alone.
+The rest keeps its shape and sites, and the statement gets sites after all others. So an analysis of the function needs
+to be updated only for the statement.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Typed:
 
     Attributes:
         block: the function's block.
-        spot: the statement, if it has sites of its own.
-        end: where it ended, including the comment after it.
-        new_end: where it ends now.
+        spot: the statement, if it has separate sites.
+        end: its old end, including the comment after it.
+        new_end: its new end.
         hole: the statement, if it cannot be read.
     """
 
@@ -53,7 +53,7 @@ class Typed:
 
 
 def leaves_a_hole(facts: FileFacts) -> bool:
-    """Returns whether all of a text can be read but for the statement that is typed in."""
+    """Returns whether a text is readable except for the edited statement."""
     spot = facts.spot
     if spot is None or not spot.is_apart or len(facts.broken) != 1:
         return False
@@ -61,7 +61,7 @@ def leaves_a_hole(facts: FileFacts) -> bool:
 
 
 def is_a_hole(block: Block, path: Path, broken: Span) -> bool:
-    """Returns whether the statement at the end of a path stands for something broken, and for all of that."""
+    """Returns whether the statement at the end of a path is a hole for all of the broken code."""
     statement = statement_at(block.shape, path)
     return isinstance(statement, SIMPLE) and isinstance(statement.value, Hole) and block.span(statement.site) == broken
 
@@ -69,15 +69,15 @@ def is_a_hole(block: Block, path: Path, broken: Span) -> bool:
 def typed_again(
     before: bytes, text: bytes, block: Block, known: Spot | None, change: Change, hole: Span | None
 ) -> Typed | None:
-    """A function after an edit inside one simple statement; None if more than that may have changed.
+    """Returns a function after an edit inside one simple statement; None if more may have changed.
 
     Args:
         before: the text before.
         text: the text now.
         block: the function's block before.
-        known: the statement that was typed in last, if it is in this block.
+        known: the last edited statement, if it is in this block.
         change: the edit.
-        hole: that statement, if it could not be read; all else could.
+        hole: that statement, if only it was unreadable.
     """
     path = known.path if known is not None and holds_change(block, known, change) else path_to(block, change.start)
     if path is None or len(block.pieces) > _MOST_PIECES:
@@ -122,7 +122,7 @@ def typed_again(
 
 
 def _alone(text: bytes, start: int, stop: int) -> Node | None:
-    """A statement that is read alike without what is around it; None where that is not sure."""
+    """Returns a statement that parses in the same way without its context; None if that is not certain."""
     if not _may_stand_alone(text, start, stop):
         return None
     root = root_of(text, start, stop)
@@ -130,18 +130,18 @@ def _alone(text: bytes, start: int, stop: int) -> Node | None:
     if root.has_error or len(found) != 1 or found[0].start_byte != start:
         return None
     end = found[0].end_byte
-    # The grammar lets a list of expressions go on behind a line that ends in a comma.
+    # The grammar lets a list of expressions continue after a line that ends in a comma.
     return found[0] if text[end - 1 : end] != b"," and _is_alone(text, start, end, stop) else None
 
 
 def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tuple[Block, Spot] | None:
-    """A function in which the simple statement at an offset gets sites of its own; None if it cannot be read alone.
+    """Returns a function with separate sites for the simple statement at an offset; None if it cannot be read alone.
 
     Args:
-        text: the text, with holes for what cannot be read.
+        text: the text, with holes for unreadable code.
         unread: the holes.
         block: the function's block.
-        offset: where the statement is.
+        offset: the offset of the statement.
     """
     path = path_to(block, offset)
     if path is None or len(block.pieces) > _MOST_PIECES:
@@ -161,24 +161,24 @@ def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tupl
 
 
 def holds_change(block: Block, spot: Spot, change: Change) -> bool:
-    """Returns whether an edit lies in the statement that is typed in."""
+    """Returns whether an edit is inside the edited statement."""
     start, end = block.span(statement_at(block.shape, spot.path).site)
     return start <= change.start and change.old_end <= end
 
 
 def _is_alone(text: bytes, start: int, end: int, stop: int) -> bool:
-    """Returns whether a statement has its lines for itself and its comment."""
+    """Returns whether a statement and its comment are alone on their lines."""
     line = text.rfind(b"\n", 0, start) + 1
     return not text[line:start].strip(b" \t") and _BEHIND.fullmatch(text, end, stop) is not None
 
 
 def _tail(text: bytes, end: int, stop: int) -> int:
-    """Returns where the comment after a statement ends, or the statement if it has none."""
+    """Returns the end of the comment after a statement, or of the statement if there is none."""
     return stop if b"#" in text[end:stop] else end
 
 
 def _may_stand_alone(text: bytes, start: int, stop: int) -> bool:
-    """Returns whether some lines seem to be read alike without those around them."""
+    """Returns whether some lines seem to parse in the same way without the lines around them."""
     stretch = text[start:stop]
     if b"\r" in stretch or b"\f" in stretch or stretch.rstrip().endswith(b"\\"):
         return False
@@ -190,7 +190,7 @@ def _may_stand_alone(text: bytes, start: int, stop: int) -> bool:
     indent = start - text.rfind(b"\n", 0, start) - 1
     opened = len(_OPEN.findall(first)) - len(_CLOSE.findall(first))
     for line in rest:
-        # Outside brackets, and further out than the statement, the grammar sees other lines.
+        # Outside brackets, and less indented than the statement, the grammar sees other lines.
         if opened <= 0 or len(line) - len(line.lstrip()) <= indent - (line.lstrip()[:1] in _CLOSING):
             return False
         opened += len(_OPEN.findall(line)) - len(_CLOSE.findall(line))

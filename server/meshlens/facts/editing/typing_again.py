@@ -20,13 +20,13 @@ _MOST_EARLIER = 2
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A text that was read before, all of it sound but for a hole where something was typed.
+    """An earlier text without errors except for a hole at the edited statement.
 
     Attributes:
         text: the text.
-        facts: what it said.
-        sections: where it could be cut.
-        change: what has become of it since.
+        facts: its facts.
+        sections: where it could be split.
+        change: the change since then.
     """
 
     text: bytes
@@ -35,12 +35,12 @@ class Earlier:
     change: Change
 
     def followed_by(self, change: Change) -> Earlier:
-        """The same after another change."""
+        """Returns the same after another change."""
         return Earlier(self.text, self.facts, self.sections, self.change.followed_by(change))
 
 
 def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
-    """Returns the readings to go back to; the one of the statement being edited is not among them."""
+    """Returns the readings to which edits may return, without that of the edited statement."""
     now = facts.spot.place if facts.spot is not None and (not facts.broken or leaves_a_hole(facts)) else None
     typed = [one for one in earlier if one.facts.spot is not None and one.facts.spot.place is not now]
     return tuple(typed[:_MOST_EARLIER])
@@ -49,12 +49,12 @@ def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
 def statement_again(
     before: bytes, text: bytes, old: FileFacts, change: Change, known: Sections
 ) -> tuple[FileFacts, Sections] | None:
-    """The facts and sections after an edit inside a simple statement of a function; None if more may have changed.
+    """Returns the facts and sections after an edit inside a simple statement; None if more may have changed.
 
     Args:
         before: the text before.
         text: the text now.
-        old: the facts of the text before; all of it is sound but for a hole where something was typed.
+        old: the facts of the text before; it has no errors except for a hole at the edited statement.
         change: the edit.
         known: the sections before.
     """
@@ -89,7 +89,7 @@ def statement_again(
 
 
 def with_new_spot(text: bytes, facts: FileFacts, before: FileFacts, change: Change) -> FileFacts:
-    """Facts in which the statement that an edit made or changed is ready to be typed in."""
+    """Returns facts in which the statement that an edit made or changed has separate sites for further edits."""
     block = _function(facts, Change(change.end, change.end, change.end))
     if block is None or facts.spot is not None or len(facts.broken) > 1 or "~" in block.key:
         return facts
@@ -107,7 +107,7 @@ def with_new_spot(text: bytes, facts: FileFacts, before: FileFacts, change: Chan
 
 
 def with_old_spot(facts: FileFacts, earlier: Sequence[Earlier]) -> FileFacts:
-    """Facts in which a function has the sites that it had, if only the statement changed that was typed in there."""
+    """Returns facts in which a function keeps its previous sites, if only its edited statement changed."""
     for one in earlier:
         spot = one.facts.spot
         block = facts.blocks.get(spot.key) if spot is not None else None
@@ -126,7 +126,7 @@ def _with(facts: FileFacts, block: Block, spot: Spot) -> FileFacts:
 
 
 def with_spot(facts: FileFacts, before: FileFacts) -> FileFacts:
-    """Facts that remember the statement that was typed in last, if nothing around it changed."""
+    """Returns facts that keep the last edited statement, if nothing around it changed."""
     spot = before.spot
     if spot is None or facts.spot is not None or facts is before:
         return facts
@@ -137,13 +137,13 @@ def with_spot(facts: FileFacts, before: FileFacts) -> FileFacts:
 
 
 def _function(old: FileFacts, change: Change) -> Block | None:
-    """The innermost block that holds an edit."""
+    """Returns the innermost block that contains an edit."""
     spot = old.spot.key if old.spot is not None else None
     if old.spot is not None and holds_change(old.blocks[old.spot.key], old.spot, change):
         return old.blocks[old.spot.key]
     near = [block for block in old.blocks.values() if block.start <= change.start]
     near.sort(key=_start, reverse=True)
-    # Behind the last statement of a function there may be blanks that belong to its line.
+    # After the last statement of a function there may be whitespace that belongs to its line.
     return next((block for block in near if change.old_end <= block.end or block.key == spot), None)
 
 

@@ -1,4 +1,4 @@
-"""The stretch of a text that an edit touches, as far as it can be read apart from the rest."""
+"""The span of a text that an edit affects and that can be read separately."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _STRING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """Where a text can be cut.
+    """The places where a text can be split.
 
     Attributes:
-        starts: where its sections begin, those left out that begin inside a statement.
-        apart: whether a text with an error somewhere is cut there as well.
+        starts: the starts of its sections, without those inside a statement.
+        apart: whether a text with errors is split there as well.
     """
 
     starts: Sequence[int]
@@ -38,11 +38,11 @@ class Window:
     """The sections that an edit touches.
 
     Attributes:
-        begin: where they begin, before and after the edit.
-        old_end: where they ended.
-        end: where they end now.
-        starts: where sections begin in it now.
-        rest: where sections begin before it and behind it, now.
+        begin: their start, before and after the edit.
+        old_end: their old end.
+        end: their new end.
+        starts: the new starts of sections in it.
+        rest: the new starts of sections before and after it.
     """
 
     begin: int
@@ -53,7 +53,7 @@ class Window:
 
 
 def sections_of(text: bytes, facts: FileFacts) -> Sections:
-    """Returns where a text can be cut that has been read."""
+    """Returns where a text with known facts can be split."""
     every = section_starts(text)
     starts = _between_statements([facts.blocks[key] for key in facts.top], every)
     if len(starts) == len(every):
@@ -63,12 +63,12 @@ def sections_of(text: bytes, facts: FileFacts) -> Sections:
 
 
 def window_of(text: bytes, before: Sections, length: int, change: Change) -> Window | None:
-    """The sections that an edit touches; None if one behind them may begin elsewhere now.
+    """Returns the sections that an edit touches; None if later ones may begin elsewhere now.
 
     Args:
         text: the text after the edit.
         before: the sections of the text before.
-        length: how long that was.
+        length: the length of the text before.
         change: the edit.
     """
     starts, by = before.starts, change.by
@@ -84,15 +84,15 @@ def window_of(text: bytes, before: Sections, length: int, change: Change) -> Win
 
 
 def read_apart(text: bytes, window: Window, apart: bool) -> list[Section] | None:
-    """The sections of a window, parsed; None where they do not tell what the whole text would.
+    """Returns the parsed sections of a window; None if they may differ from those in the whole text.
 
-    Without an error the window is one section.  With one, the whole text has an error too, unless a string or a line
+    Without an error the window is one section. With one, the whole text has an error too, unless a string or a line
     continues after the window.
 
     Args:
         text: the text.
-        window: a stretch of it.
-        apart: whether a text with an error somewhere is cut where the window begins and ends.
+        window: a span of it.
+        apart: whether a text with errors is split at both ends of the window.
     """
     if window.end - window.begin > _LONGEST:
         return None
@@ -116,11 +116,11 @@ def read_apart(text: bytes, window: Window, apart: bool) -> list[Section] | None
 
 
 def sections_after(before: Sections, window: Window, tops: Sequence[Block]) -> Sections | None:
-    """The sections of the text after an edit; None if they have to be found anew.
+    """Returns the sections of the text after an edit; None if they must be computed again.
 
     Args:
-        before: those before.
-        window: what the edit touched.
+        before: the sections before.
+        window: the window of the edit.
         tops: the statements in the window.
     """
     if len(_between_statements(tops, window.starts)) != len(window.starts) or (tops and end_of(tops[-1]) > window.end):
@@ -130,12 +130,12 @@ def sections_after(before: Sections, window: Window, tops: Sequence[Block]) -> S
 
 
 def end_of(block: Block) -> int:
-    """Returns where a block ends in its file."""
+    """Returns the end of a block in its file."""
     return block.end
 
 
 def _between_statements(tops: Sequence[Block], starts: Sequence[int]) -> list[int]:
-    """The starts that lie inside no statement."""
+    """Returns the starts that are not inside a statement."""
     kept: list[int] = []
     at = 0
     for start in starts:
@@ -147,14 +147,14 @@ def _between_statements(tops: Sequence[Block], starts: Sequence[int]) -> list[in
 
 
 def _is_joined(text: bytes, every: Sequence[int], start: int, end: int) -> bool:
-    """Tells if a section that others begin in is read in one even if there is an error elsewhere: for its quotes."""
+    """Returns whether a section with other starts in it is read whole despite errors elsewhere, for its quotes."""
     first = bisect_right(every, start)
     inside = [*every[first : bisect_left(every, end)], end]
     return is_closed(text, start, end) and not any(is_closed(text, start, one) for one in inside[:-1])
 
 
 def _goes_on(text: bytes, window: Window) -> bool:
-    """Tells if the section after a window completes what is incomplete in it: the grammar lets lines run on."""
+    """Returns whether the section after a window completes an incomplete statement in it."""
     behind = window.rest[1]
     if not behind:
         return False
@@ -163,6 +163,6 @@ def _goes_on(text: bytes, window: Window) -> bool:
 
 
 def _ends(stretch: bytes) -> bool:
-    """Returns whether every string of a stretch ends in it."""
+    """Returns whether every string in a span ends in it."""
     rest = _STRING.sub(b"", stretch)
     return b'"' not in rest and b"'" not in rest

@@ -1,1 +1,1 @@
-"""Lowers the tree of the grammar to the shapes of blocks."""
+"""Lowers the grammar's tree to the shapes of blocks."""

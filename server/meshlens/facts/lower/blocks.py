@@ -1,4 +1,4 @@
-"""Lowers a block, or one statement of it, to its shape."""
+"""Lowers a block, or one of its statements, to its shape."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ STATEMENTS = by_kind({**SIMPLE, **COMPOUND, **DEFINITIONS})
 def lower_block(
     text: bytes, node: Node, inner: dict[int, str], unread: Holes, *, alone: bool
 ) -> tuple[Statement | FunctionShape, list[tuple[int, int]]]:
-    """The shape of a block, whatever is in it, and where its sites lie.
+    """Returns the shape of a block, whatever is in it, and the spans of its sites.
 
     Args:
         text: the text.
         node: the block.
-        inner: where functions begin in it that are blocks of their own, and their keys.
+        inner: the starts and keys of separate function blocks in it.
         unread: the holes in it.
         alone: whether it is such a function itself.
     """
@@ -42,7 +42,7 @@ def lower_block(
     try:
         return lower(low, node), low.spans
     except Exception:
-        # A form of the grammar that no handler expects: what is around it can still be understood.
+        # A grammar form that no handler expects; the code around it can still be read.
         low = Lowering(text, _EXPRESSIONS, STATEMENTS, inner, careful=True, unread=unread)
     try:
         return lower(low, node), low.spans
@@ -53,7 +53,7 @@ def lower_block(
 
 
 def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lowered:
-    """The shape of a statement without an error, with sites from a number on, and where these lie; None if it fails."""
+    """Returns the shape of a statement with sites from a number on, and their spans; None if it has errors."""
     low = Lowering(text, _EXPRESSIONS, STATEMENTS, {}, careful=False, spans=[(0, 0)] * first, unread=unread)
     with suppress(Exception):
         return statement(low, node), low.spans
@@ -61,9 +61,9 @@ def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lower
 
 
 def relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> tuple[array[int], int]:
-    """Offsets in the file as offsets in the text of the block, and what is still to be taken off each of them.
+    """Returns offsets relative to the text of the block, and a remainder to subtract from each.
 
-    Few are ever asked for, and in a block of one piece all are moved by the same.
+    Few are ever used, and in a block of one piece all shift by the same amount.
     """
     if len(pieces) == 1:
         return array("i", chain.from_iterable(spans)), pieces[0][1]

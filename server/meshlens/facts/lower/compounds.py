@@ -167,7 +167,7 @@ def _match(low: Lowering, node: Node) -> Match:
 
 
 def _joined(low: Lowering, owner: Node, nodes: Sequence[Node]) -> Expression:
-    """One expression for what stands between a keyword and its colon; a comma makes it a tuple."""
+    """Returns one expression for the nodes between a keyword and its colon; a comma makes it a tuple."""
     commas = [child for child in owner.children if child.type == ","]
     if not commas:
         return expression(low, nodes[0])

@@ -53,24 +53,24 @@ _PLAIN: frozenset[str] = frozenset()
 
 
 def definition_of(node: Node) -> Node | None:
-    """The function or class definition that a statement is, with or without decorators."""
+    """Returns the function or class definition that a statement is, with or without decorators."""
     if node.kind_id == DECORATED:
         return node.child_by_field_id(_DEFINITION)
     return node if node.kind_id in (FUNCTION, CLASS) else None
 
 
 def name_of(definition: Node) -> Node | None:
-    """The name of a function or class."""
+    """Returns the name of a function or class."""
     return definition.child_by_field_id(_NAME)
 
 
 def body_of(definition: Node) -> Node | None:
-    """The suite of a function or class."""
+    """Returns the suite of a function or class."""
     return definition.child_by_field_id(_BODY)
 
 
 def function_block(low: Lowering, node: Node) -> FunctionShape:
-    """A function that is a block of its own: the function tuple; site 0 is all of it, decorators included."""
+    """Returns a function that is a separate block; site 0 is all of it, including decorators."""
     mark(low, node)
     definition = definition_of(node)
     assert definition is not None
@@ -122,7 +122,7 @@ def _function(low: Lowering, node: Node, decorators: Expressions) -> FunctionSha
 
 
 def parameters(low: Lowering, node: Node | None) -> tuple[Parameter, ...]:
-    """The parameters of a function or lambda; the site of each is its name."""
+    """Returns the parameters of a function or lambda; the site of each is its name."""
     if node is None:
         return ()
     found: list[Parameter] = []
@@ -156,7 +156,7 @@ def _parameter(low: Lowering, node: Node, how: How) -> Parameter:
         how = "*" if name.kind_id == _STAR else "**"
         name = items(name)[0]
     site = mark(low, name)
-    # A parameter that is a pattern, as in Python 2, has no name to be called by.
+    # A parameter that is a pattern, as in Python 2, has no name.
     text = text_of(low, name) if name.kind_id == _IDENTIFIER else ""
     return Parameter(text, site, how, maybe(low, default), maybe(low, annotation))
 
@@ -181,7 +181,7 @@ DEFINITIONS: Mapping[str, StatementHandler] = {
 
 
 def functions_in(suite: Node | None) -> Sequence[Node]:
-    """The function definitions that stand directly in a suite, decorators included."""
+    """Returns the function definitions directly in a suite, including decorators."""
     if suite is None:
         return ()
     return [child for child in suite.named_children if is_function(child)]

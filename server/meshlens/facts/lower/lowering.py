@@ -1,4 +1,4 @@
-"""The state of lowering one block, and the two doors through which every node goes."""
+"""The state of lowering one block, and the two functions through which every node passes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from meshlens.syntax.kinds import EXTRAS, kind
 from meshlens.syntax.parse import Node
 
 DEEPEST = 150
-"""Nodes below this depth are opaque, so that no walk over a shape overflows the stack."""
+"""Nodes below this depth become opaque, so that no walk over a shape overflows the stack."""
 
 _IDENTIFIER = kind("identifier")
 _BLOCK = kind("block")
@@ -26,14 +26,14 @@ class Lowering:
 
     Attributes:
         source: the bytes of the file.
-        expressions: how to lower each kind of expression.
-        statements: how to lower each kind of statement.
-        holes: keys of the functions that are blocks of their own, by their start.
+        expressions: lowers each kind of expression.
+        statements: lowers each kind of statement.
+        holes: keys of separate function blocks, by their start.
         unread: the holes in it.
-        careful: the block is broken, or surprised a handler: what a handler cannot do becomes opaque.
-        spans: where each site lies in the file.
-        depth: how deep the walk is.
-        generator: a `yield` was met in the innermost function.
+        careful: whether the block is broken or a handler failed; nodes that a handler cannot lower become opaque.
+        spans: the span of each site in the file.
+        depth: the depth of the walk.
+        generator: whether the innermost function has a `yield`.
     """
 
     source: bytes
@@ -51,24 +51,24 @@ ExpressionHandler: TypeAlias = Callable[[Lowering, Node], Expression]
 StatementHandler: TypeAlias = Callable[[Lowering, Node], Statement]
 _Lowered = TypeVar("_Lowered", Expression, Statement)
 new = tuple.__new__
-"""Makes the nodes that most trees are made of; their constructors take twice as long."""
+"""Creates the most frequent nodes; their constructors take twice as long."""
 
 
 def mark(low: Lowering, node: Node) -> int:
-    """A new site that spans a node."""
+    """Returns a new site for a node."""
     spans = low.spans
     spans.append(node.byte_range)
     return len(spans) - 1
 
 
 def mark_between(low: Lowering, start: int, end: int) -> int:
-    """A new site with the given start and end."""
+    """Returns a new site with the given start and end."""
     low.spans.append((start, end))
     return len(low.spans) - 1
 
 
 def text_of(low: Lowering, node: Node) -> str:
-    """The source text of a name."""
+    """Returns the source of a name."""
     start, end = node.byte_range
     return _named(low.source[start:end])
 
@@ -80,7 +80,7 @@ def _named(raw: bytes) -> str:
 
 
 def expression(low: Lowering, node: Node) -> Expression:
-    """The shape of an expression; of anything else, an opaque one."""
+    """Returns the shape of an expression; for anything else, an opaque one."""
     number = node.kind_id
     if number == _IDENTIFIER:
         span = node.byte_range
@@ -100,12 +100,12 @@ def expression(low: Lowering, node: Node) -> Expression:
 
 
 def maybe(low: Lowering, node: Node | None) -> Expression | None:
-    """The shape of an expression that may be missing."""
+    """Returns the shape of an expression that may be missing."""
     return None if node is None else expression(low, node)
 
 
 def statement(low: Lowering, node: Node) -> Statement:
-    """The shape of a statement; of anything else, an opaque expression as a statement."""
+    """Returns the shape of a statement; for anything else, an opaque expression as a statement."""
     handler = low.statements.get(node.kind_id)
     if handler is None or low.depth >= DEEPEST:
         return ExpressionStatement("expr", mark(low, node), expression(low, node))
@@ -119,14 +119,14 @@ def statement(low: Lowering, node: Node) -> Statement:
 
 
 def body(low: Lowering, node: Node | None) -> Statements:
-    """The statements of a suite that may be missing."""
+    """Returns the statements of a suite that may be missing."""
     if node is None:
         return ()
     return tuple([statement(low, child) for child in node.named_children if child.kind_id not in EXTRAS])
 
 
 def opaque(low: Lowering, node: Node) -> Opaque:
-    """A node that says nothing but what its expressions say."""
+    """Returns a node of which only the expressions in it are known."""
     site = mark(low, node)
     statements = low.statements
     children = [
@@ -138,7 +138,7 @@ def opaque(low: Lowering, node: Node) -> Opaque:
 
 
 def opaque_statement(low: Lowering, node: Node) -> ExpressionStatement:
-    """A statement that says nothing but what its expressions say."""
+    """Returns a statement of which only the expressions in it are known."""
     return ExpressionStatement("expr", mark(low, node), opaque(low, node))
 
 
@@ -156,7 +156,7 @@ def _carefully(
     try:
         return handler(low, node)
     except Exception:
-        # A tree with errors may lack any child; whatever a handler then trips over, the node is merely not understood.
+        # A tree with errors may lack any child; a handler that fails because of that leaves the node opaque.
         low.depth = depth
         return fallback(low, node)
 

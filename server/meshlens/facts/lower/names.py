@@ -1,4 +1,4 @@
-"""Lowers what stands for a value by itself: constants, attributes, calls, subscripts, and wrappers without meaning."""
+"""Lowers constants, attributes, calls, subscripts, and wrappers without meaning."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _BINARY = kind("binary_operator")
 _SUBSCRIPT = field("subscript")
 
 MOST_BITS = 256
-"""Bits of an integer that is followed."""
+"""Maximum bits of an integer that is followed."""
 
 
 def arguments(low: Lowering, node: Node) -> tuple[Argument, ...]:
-    """The arguments of a call, or the bases of a class."""
+    """Returns the arguments of a call, or the bases of a class."""
     if node.kind_id == _GENERATOR:
         inner = node.children
         start, end = inner[1].start_byte, inner[-2].end_byte
@@ -63,10 +63,10 @@ def arguments(low: Lowering, node: Node) -> tuple[Argument, ...]:
         if not item.is_error:
             found.append(argument)
         elif found and isinstance(name := found[-1].value, Name) and text_of(low, item).startswith("="):
-            # A keyword whose value is still to be typed.
+            # A keyword whose value has not been typed yet.
             found[-1] = Argument(name.name, found[-1].site, argument.value)
         else:
-            # How many arguments there are to be is not known yet.
+            # The final number of arguments is not known yet.
             found.append(argument._replace(label="*"))
     return tuple(found)
 
@@ -119,7 +119,7 @@ def _subscript(low: Lowering, node: Node) -> Expression:
 
 
 def _under_star(low: Lowering, star: Starred, site: int, shape: Expression) -> Starred:
-    """`*f(x)` as it is meant; the grammar may read it as `(*f)(x)`, which is no Python."""
+    """Returns `*f(x)` as intended; the grammar may parse it as `(*f)(x)`, which is not valid Python."""
     start, end = low.spans[site]
     inside = start + 1
     while low.source[inside] in b" \t\f\r\n\\":
@@ -175,7 +175,7 @@ def _union_type(low: Lowering, node: Node) -> Expression:
 
 
 def _members(node: Node) -> list[Node]:
-    """The operands of `|` from left to right; the grammar groups them in its own way."""
+    """Returns the operands of `|` from left to right; the grammar groups them differently."""
     found: list[Node] = []
     waiting = [node]
     while waiting:

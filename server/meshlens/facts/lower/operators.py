@@ -33,7 +33,7 @@ _RIGHT = field("right")
 
 
 def operator_of(node: Node) -> str:
-    """The text of an operator, on one line and with single spaces: `not in`."""
+    """Returns the text of an operator, on one line and with single spaces: `not in`."""
     return NAMES[node.kind_id]
 
 
@@ -93,7 +93,7 @@ def _tuple(low: Lowering, node: Node) -> Expression:
 
 def _tuple_pattern(low: Lowering, node: Node) -> Expression:
     found = parts(node)
-    # The grammar calls a target in parentheses a tuple, also without a comma.
+    # The grammar calls a target in parentheses a tuple, even without a comma.
     return expression(low, found[1]) if len(found) == 3 else _tuple(low, node)
 
 

@@ -91,7 +91,7 @@ def _type_alias(low: Lowering, node: Node) -> Statement:
     left, right = items(node)
     target = expression(low, left)
     if low.source[left.start_byte : left.start_byte + 1] == b"(":
-        # `type(self).count = 0` is an assignment, whatever the grammar says.
+        # `type(self).count = 0` is an assignment, although the grammar disagrees.
         target = Opaque("opaque", mark(low, left), (target,))
     elif isinstance(target, Subscript):
         target = target.object

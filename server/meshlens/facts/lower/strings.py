@@ -62,7 +62,7 @@ def _value(body: bytes, *, raw: bool) -> str | None:
 
 
 def _plain(literal: bytes) -> tuple[str, str | None]:
-    """The prefix of a literal in lower case, and its value if it is a plain string that can be read."""
+    """Returns the prefix of a literal in lower case, and its value if it is a valid plain string."""
     prefix = ""
     if literal[0] not in b"\"'":
         match = _PREFIX.match(literal)
@@ -100,7 +100,7 @@ def _parts(low: Lowering, node: Node, *, raw: bool) -> list[Expression]:
 
 def _interpolation(low: Lowering, node: Node) -> Expression:
     found = items(node)
-    # More than braces around one expression is a conversion, a format or `=`: then the text is not the value's own.
+    # Anything but braces around one expression is a conversion, a format or `=`, and changes the text.
     if len(found) == 1 and node.child_count == 3:
         return expression(low, found[0])
     site = mark(low, node)

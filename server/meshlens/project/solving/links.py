@@ -220,7 +220,7 @@ class LinkIndex:
             self._links[root] = now, tied
 
     def gathered(self, start: Iterable[BlockKey], results: Mapping[BlockKey, RootResult]) -> Gathered:
-        """The blocks that are tied to some blocks, however far away, and the roots that may have records of them.
+        """Returns the blocks tied to some blocks, directly or not, and the roots that may have records in them.
 
         Args:
             start: the blocks.

@@ -1,5 +1,5 @@
-"""The worker in the user's Python: imports a program, traces its entry, and writes its findings as JSON.
+"""The worker in the user's Python: imports a program, traces its entry, and writes the results as JSON.
 
-It needs nothing but the standard library and that Python's own JAX, and reads no module of MeshLens: `start.py` loads
-this folder under a name of its own, so that no module of the user can be taken for one of these.
+It needs only the standard library and that Python's own JAX, and imports no module of MeshLens: `start.py` loads
+this folder under a unique name, so that the user's modules cannot replace these.
 """

@@ -1,4 +1,4 @@
-"""Arguments for a function that nobody gave any: from jaxtyping annotations, or from the program's first call of it."""
+"""Arguments for a function without any: from jaxtyping annotations, or from the program's first call."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _USUAL = ("float32", "int32", "bool", "bfloat16", "complex64", "uint32")
 
 
 def by_annotations(function: Any, devices: int) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    """Returns abstract arguments, if each parameter without a default is annotated by jaxtyping.
+    """Returns abstract arguments, if each parameter without a default has a jaxtyping annotation.
 
     Args:
-        function: what is to be called.
-        devices: how many there are: a size that nobody gave is a multiple of it, so that it can be cut.
+        function: the function.
+        devices: the number of devices; unknown sizes are multiples of it, so that they can be split.
     """
     import jax
 
@@ -41,7 +41,7 @@ def by_annotations(function: Any, devices: int) -> tuple[tuple[Any, ...], dict[s
 
 
 def described(function: Any, devices: int) -> list[dict[str, Any]]:
-    """Returns what is known of each parameter without a default: its name, its annotation, its shape and dtype."""
+    """Returns the known facts about each parameter without a default: its name, annotation, shape and dtype."""
     sizes: dict[str, int] = {}
     out = []
     for parameter, annotation in _annotated(function):
@@ -63,7 +63,7 @@ def _annotated(function: Any) -> list[tuple[inspect.Parameter, Any]]:
     plain = inspect.unwrap(function)
     try:
         known = typing.get_type_hints(plain, include_extras=True)
-    except Exception:  # an annotation can be any expression
+    except Exception:  # An annotation can be any expression.
         known = {}
     return [
         (one, known.get(one.name, one.annotation))
@@ -73,7 +73,7 @@ def _annotated(function: Any) -> list[tuple[inspect.Parameter, Any]]:
 
 
 def _array_of(annotation: Any, sizes: dict[str, int], devices: int) -> tuple[tuple[int, ...], str] | None:
-    """The shape and the dtype that an annotation of jaxtyping allows."""
+    """Returns the shape and dtype that a jaxtyping annotation allows."""
     written, dtypes = getattr(annotation, "dim_str", None), getattr(annotation, "dtypes", None)
     if written is None or dtypes is None or not type(annotation).__module__.startswith("jaxtyping"):
         return None
@@ -88,7 +88,7 @@ def _array_of(annotation: Any, sizes: dict[str, int], devices: int) -> tuple[tup
 
 
 def _size(name: str, sizes: dict[str, int], devices: int) -> int | None:
-    """The size that stands for a name; names that differ have sizes that differ."""
+    """Returns the size for a dimension's name; different names have different sizes."""
     if name.isdigit():
         return int(name)
     name = name.lstrip("#?")
@@ -98,7 +98,7 @@ def _size(name: str, sizes: dict[str, int], devices: int) -> int | None:
 
 
 class _Caught(BaseException):
-    """The function was called; no `except Exception` of the program can swallow this."""
+    """Raised when the function is called; the program's `except Exception` does not catch it."""
 
 
 class _Waiting:
@@ -134,7 +134,7 @@ class _Waiting:
 
 
 def by_running(file: str, name: str, root: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Runs a file as a program until it calls a function for the first time; returns the function and its arguments."""
+    """Runs a file as a program until it first calls a function; returns the function and its arguments."""
     import jax
 
     caught: dict[str, Any] = {}
@@ -167,7 +167,7 @@ def _waiting_for(make: Any, name: str, caught: dict[str, Any]) -> Any:
 
 
 def _catcher(file: str, name: str, caught: dict[str, Any]) -> Any:
-    """Catches the call of a function that is not jitted itself."""
+    """Catches the call of a function that is not itself jitted."""
     last = name.rpartition(".")[2]
 
     def catch(frame: Any, event: str, _: Any) -> None:
@@ -190,7 +190,7 @@ def _catcher(file: str, name: str, caught: dict[str, Any]) -> Any:
 
 
 def _function_of(frame: Any, code: Any, args: tuple[Any, ...]) -> Any:
-    """The function whose code runs in a frame: a global, or a method of the first argument."""
+    """Returns the function whose code runs in a frame: a global, or a method of the first argument."""
     found = frame.f_globals.get(code.co_name)
     if getattr(inspect.unwrap(found) if callable(found) else None, "__code__", None) is code:
         return found
@@ -199,7 +199,7 @@ def _function_of(frame: Any, code: Any, args: tuple[Any, ...]) -> Any:
 
 
 def abstract(tree: Any) -> Any:
-    """Returns a tree with the shapes and the committed shardings of its arrays in their place."""
+    """Returns a tree with its arrays replaced by their shapes and committed shardings."""
     import jax
 
     def of(leaf: Any) -> Any:

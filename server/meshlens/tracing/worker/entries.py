@@ -1,4 +1,4 @@
-"""Finds the function that is to be traced, and the arguments that it is traced with."""
+"""Finds the function to trace and its arguments."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 
 class NoProgram(Exception):
-    """There is nothing to trace; the message says why, and what to do.
+    """There is nothing to trace; the message explains the reason and the remedy.
 
     Attributes:
-        kind: a word for programs: "no-entry", "bad-entry", "no-arguments".
-        more: what else is known, such as the parameters that lack an argument.
+        kind: a code for programs: "no-entry", "bad-entry", "no-arguments".
+        more: further facts, such as the parameters that lack an argument.
     """
 
     def __init__(self, kind: str, message: str, more: dict[str, Any] | None = None) -> None:
@@ -50,7 +50,7 @@ def _loaded(file: str, name: str) -> Any:
 
 
 def find(module: Any, dotted: str) -> Any:
-    """Returns what a name in a module stands for."""
+    """Returns the value of a dotted name in a module."""
     found = module
     for part in dotted.split("."):
         try:
@@ -77,7 +77,7 @@ def missing_parameters(function: Any) -> list[inspect.Parameter]:
 
 
 _ENTERED: list[Any] = []
-"""Entries that yielded: what they have entered stays entered while these are kept."""
+"""Entries that yielded; the contexts that they entered stay open while these are kept."""
 
 
 def program_of(entry: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -90,7 +90,7 @@ def program_of(entry: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, A
 
 
 def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Returns what an entry gave, if it is a function with its arguments."""
+    """Returns an entry's result, if it is a function with its arguments."""
     expected = "an entry returns (function, args) or (function, args, kwargs) and does not call the function"
     if not isinstance(found, tuple) or len(found) not in (2, 3):
         raise NoProgram("bad-entry", f'"{name}" returned {_described(found)}; {expected}')

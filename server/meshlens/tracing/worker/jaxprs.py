@@ -1,4 +1,4 @@
-"""Reads a jaxpr: what each line of the user's files computes, and the collectives that are written."""
+"""Reads a jaxpr: the values of the lines in the user's files, and explicit collectives."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ KINDS = {
     "ppermute": "collective-permute",
     "pbroadcast": "collective-broadcast",
 }
-"""Primitives that move data between devices, as XLA names what they become."""
+"""Primitives that move data between devices, with XLA's names for them."""
 
 _MOST_EQUATIONS = 500_000
 
 
 class Reading:
-    """The findings of a walk through a jaxpr.
+    """The results of a walk through a jaxpr.
 
     Attributes:
         lines: the last value that the forward pass computes on each line, by place.
-        collectives: those that are written, or that differentiation makes of them.
-        rows: every line of the user's files that leads to an equation.
-        equations: how many equations there are, and how many of them lie on a line of the user's.
-        flops: of matrix products and convolutions, over all devices.
+        collectives: explicit collectives, or those that differentiation makes of them.
+        rows: every user line that leads to an equation.
+        equations: the number of equations, and of those on a user's line.
+        flops: operations of matrix products and convolutions, over all devices.
         unknown_loops: places of loops whose number of iterations depends on data.
-        unequal_branches: places where the branch that runs decides what is moved or computed.
-        meshes: the axes of each mesh that is met, by their text.
+        unequal_branches: places where communication or computation depends on the branch.
+        meshes: the axes of each mesh, by their text.
         first: the place of the first equation that runs a jaxpr, by the jaxpr's id.
     """
 
@@ -63,7 +63,7 @@ class Reading:
 
 
 class _Around:
-    """The context of a jaxpr's equations: how often they run, the sizes of axes, and what they stand in."""
+    """The context of a jaxpr's equations: how often they run, the sizes of axes, and the enclosing map."""
 
     def __init__(
         self,
@@ -82,12 +82,12 @@ class _Around:
         self.earlier = earlier
 
     def but(self, **changes: Any) -> _Around:
-        """Returns the same with some changes."""
+        """Returns the context with some changes."""
         return _Around(**{**vars(self), **changes})
 
 
 def read(jaxpr: Any, inside: Inside) -> Reading:
-    """Returns what a closed jaxpr says."""
+    """Returns the results for a closed jaxpr."""
     reading = Reading(inside)
     _walk(getattr(jaxpr, "jaxpr", jaxpr), reading, _Around())
     return reading
@@ -99,7 +99,7 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
         if reading.equations[0] > _MOST_EQUATIONS:
             return
         rows = rows_of(equation.source_info, reading.inside)
-        # A jaxpr of a library's function that JAX has kept from an earlier call has the row of that call.
+        # A cached jaxpr of a library's function has the line of the earlier call.
         place = rows[0] if rows and rows[0] != around.earlier else around.outer
         if place is not None:
             reading.equations[1] += 1
@@ -137,7 +137,7 @@ class _Branch:
 
 
 def _taken_out(reading: Reading, collectives: int, flops: float) -> _Branch:
-    """Takes out of a reading what was added since it had so much."""
+    """Removes from a reading whatever was added after a point, and returns it."""
     branch = _Branch(reading.collectives[collectives:], reading.flops - flops)
     del reading.collectives[collectives:]
     reading.flops = flops
@@ -145,7 +145,7 @@ def _taken_out(reading: Reading, collectives: int, flops: float) -> _Branch:
 
 
 def _keep_largest(branches: list[_Branch], place: tuple[str, int] | None, reading: Reading) -> None:
-    """One branch runs; the one counts that moves the most, and of those that move the same, that computes the most."""
+    """Keeps the branch that moves the most data, or computes the most if they move the same."""
     largest = max(branches, key=lambda branch: branch.size)
     reading.collectives += largest.collectives
     reading.flops += largest.flops
@@ -178,7 +178,7 @@ def _deeper(equation: Any, name: str, place: tuple[str, int] | None, reading: Re
 
 
 def keep_mesh(mesh: Any, meshes: dict[str, Any]) -> None:
-    """Adds the axes of a mesh to those that were met."""
+    """Adds the axes of a mesh to those seen."""
     try:
         axes = {str(axis): int(size) for axis, size in dict(mesh.shape).items()}
     except (AttributeError, TypeError, ValueError):
@@ -195,7 +195,7 @@ def _ids(mesh: Any) -> list[int]:
 
 
 def _inner(equation: Any) -> Iterator[Any]:
-    """The jaxprs that an equation runs; what a reduction or a scatter does with two elements is none of them."""
+    """Yields the jaxprs that an equation runs, without those of reductions and scatters, which combine two elements."""
     if equation.primitive.name.startswith(("reduce", "scatter", "select_and", "argm", "cum")):
         return
     for value in equation.params.values():
@@ -221,20 +221,20 @@ def _keep_line(equation: Any, place: tuple[str, int], reading: Reading) -> None:
 
 
 def _varying(aval: Any) -> list[str]:
-    """The axes that a value varies over: `vma` since 0.6, part of the `mat` since 0.10."""
+    """Returns the axes that a value varies over: `vma` since 0.6, part of the `mat` since 0.10."""
     kept = getattr(getattr(aval, "mat", None), "varying", None) or getattr(aval, "vma", None)
     return sorted(map(str, kept or ()))
 
 
 def keep_sharding_meshes(equation: Any, reading: Reading) -> None:
-    """Adds the mesh of a sharding that an equation puts on a value."""
+    """Adds the mesh of a sharding that an equation applies to a value."""
     sharding = equation.params.get("sharding")
     if sharding is not None:
         keep_mesh(getattr(sharding, "mesh", None), reading.meshes)
 
 
 def _explicit(aval: Any) -> str | None:
-    """Returns the spec that the type of a value has, where an axis of its mesh is explicit."""
+    """Returns the spec in a value's type, if an axis of its mesh is explicit."""
     sharding = getattr(aval, "sharding", None)
     mesh = getattr(sharding, "mesh", None)
     types = [str(kind) for kind in getattr(mesh, "axis_types", None) or ()]
@@ -244,7 +244,7 @@ def _explicit(aval: Any) -> str | None:
 
 
 def written_spec(spec: Any) -> str:
-    """Returns a spec as people write it."""
+    """Returns a spec as users write it."""
     parts = [repr(part) if part is None or isinstance(part, str) else repr(tuple(map(str, part))) for part in spec]
     return f"P({', '.join(parts)})"
 

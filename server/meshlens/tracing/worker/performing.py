@@ -1,24 +1,24 @@
-"""Performs one request: imports the user's file, traces its entry, hands it to XLA, and writes down what comes out.
+"""Performs one request: imports the user's file, traces its entry, passes it to XLA, and writes the results.
 
 The request is an object with these keys:
 
     room        an empty folder for the answers
     file, name  the entry
     root        the folder of the project
-    devices     how many virtual devices there are
+    devices     the number of virtual devices
     level       1: trace; 2: also partition
-    plugin      how many GPUs each host has, if the plugin's compiler is to partition; else null
+    plugin      the number of GPUs per host, to partition with the plugin's compiler; else null
     run_main    whether to run the file as a program until it calls the function
 
-It writes into the room, each file whole under its name:
+It writes these files into the room, each atomically:
 
-    stage         what is being done, for people: "importing", "tracing", "lowering", "partitioning"
-    traced.json   what `jaxprs.read` found, and the files that were read
-    lowered.json  the name of XLA's module, and the dumps that were there before
+    stage         the current stage: "importing", "tracing", "lowering", "partitioning"
+    traced.json   the results of `jaxprs.read`, and the files that were read
+    lowered.json  the name of XLA's module, and the dumps that existed before
     failed.json   {stage, kind, message, type, place, more}
-    whole.json    {replicas}, where XLA has nothing to partition, and lowered.txt, the module before XLA
-    compiled.txt  the module after XLA, if nobody has ended this process before that
-    done          empty: all was done
+    whole.json    {replicas}, if XLA has nothing to partition, and lowered.txt, the module before XLA
+    compiled.txt  the module after XLA, if this process was not ended before that
+    done          an empty file: everything is done
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OURS = ("jax_num_cpu_devices", "jax_platforms", "jax_platform_name", "jax_enabl
 
 
 def import_jax() -> dict[str, Any] | None:
-    """Imports JAX and what nearly every program needs of it; returns what went wrong."""
+    """Imports JAX and modules that nearly every program needs; returns the failure, if any."""
     try:
         import jax
         import jax.numpy
@@ -56,13 +56,13 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 class _Room:
-    """Writes answers, each under its name in one step."""
+    """Writes answers, each atomically under its name."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
     def write(self, name: str, text: str) -> None:
-        """Writes a file whole."""
+        """Writes a file atomically."""
         partial = os.path.join(self.folder, f".{name}")
         with open(partial, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
@@ -100,7 +100,7 @@ def perform(request: dict[str, Any]) -> None:
         room.write("done", "")
     except entries.NoProgram as error:
         room.say("failed", {"stage": stage[0], "kind": error.kind, "message": str(error), "more": error.more})
-    except BaseException as error:  # whatever the user's code raises, the answer says so
+    except BaseException as error:  # The answer reports whatever the user's code raises.
         room.say("failed", {**_told(error, stage[0], inside), "jax": _jax_version(), "files": _files(inside)})
 
 
@@ -123,7 +123,7 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
     lowered = traced.lower()
     replicas, partitions = _copies(lowered)
     if partitions == 1:
-        # XLA has nothing to partition: the program runs whole, on one device or on each as a replica.
+        # XLA has nothing to partition: the program runs whole, on one device or as a replica on each.
         room.say("whole", {"replicas": replicas})
         room.write("lowered.txt", lowered.as_text("hlo"))
         return
@@ -134,7 +134,7 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
 
 
 def _program(request: dict[str, Any], begin: Any, notes: list[str]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """The function that is to be traced, and its arguments."""
+    """Returns the function to trace and its arguments."""
     name = request["name"]
     if request.get("run_main"):
         begin("running the program")
@@ -158,7 +158,7 @@ def _program(request: dict[str, Any], begin: Any, notes: list[str]) -> tuple[Any
 
 
 def _hold(request: dict[str, Any]) -> list[str]:
-    """Keeps the devices and the platform of the request, whatever the user's code asks for."""
+    """Fixes the devices and platform of the request, whatever the user's code sets."""
     import jax
 
     count = int(request["devices"])
@@ -170,7 +170,7 @@ def _hold(request: dict[str, Any]) -> list[str]:
             "--xla_dump_hlo_as_text",
         ]
     os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS=" ".join(flags), JAX_SKIP_CUDA_CONSTRAINTS_CHECK="1")
-    # XLA reads its flags once.
+    # XLA reads its flags only once.
     from jax._src.lib import xla_client
 
     xla_client.CompileOptions()
@@ -194,7 +194,7 @@ def _hold(request: dict[str, Any]) -> list[str]:
             # A release may lack one of them.
             with suppress(AttributeError, ValueError, RuntimeError):
                 update(name, value)
-    # The line of an operation is the user's, not that of a library in between.
+    # The line of an operation is the user's, not one in a library called by it.
     from jax._src import source_info_util
 
     for folder in LIBRARIES:
@@ -210,7 +210,7 @@ def _no_input(prompt: object = "") -> str:
 
 
 def _redirect(folder: str) -> None:
-    """Sends what the user's code prints to a file, where it disturbs nobody."""
+    """Redirects the output of the user's code to a file."""
     output = os.open(os.path.join(folder, "output"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(output, 1)
     os.dup2(output, 2)
@@ -231,7 +231,7 @@ def _of(reading: jaxprs.Reading) -> dict[str, Any]:
 
 
 def _files(inside: Inside) -> list[dict[str, str]]:
-    """The user's files that were imported, each with a digest of what it holds."""
+    """Returns the user's files that were imported, each with a digest of its contents."""
     found: dict[str, str] = {}
     for module in list(sys.modules.values()):
         path = inside.path(getattr(module, "__file__", None) or "<none>")
@@ -268,14 +268,14 @@ def _copies(lowered: Any) -> tuple[int, int]:
     try:
         attributes = lowered.compiler_ir().operation.attributes
         return tuple(int(attributes[f"mhlo.num_{name}"].value) for name in ("replicas", "partitions"))  # type: ignore[return-value]
-    except Exception:  # a private form that may change
+    except Exception:  # A private form that may change.
         return 0, 0
 
 
 def _module_name(lowered: Any) -> str:
     try:
         return str(lowered.compiler_ir().operation.attributes["sym_name"]).strip('"')
-    except Exception:  # a private form that may change; the newest dump is taken then
+    except Exception:  # A private form that may change; the newest dump is used then.
         return ""
 
 

@@ -1,4 +1,4 @@
-"""Which frames of a traceback lie in the user's own files."""
+"""The frames of a traceback that are in the user's own files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OF_LIBRARIES = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python\
 
 
 class Inside:
-    """Tells the user's files from those of libraries, and remembers what it told."""
+    """Distinguishes the user's files from those of libraries, and caches the results."""
 
     def __init__(self, root: str, file: str) -> None:
         self.root = os.path.join(os.path.realpath(root), "")
@@ -32,11 +32,11 @@ class Inside:
         self._known: dict[str, tuple[str, bool]] = {}
 
     def path(self, name: str) -> str:
-        """Returns the path of a file that is no library's, and nothing for any other file."""
+        """Returns the path of a user's file; an empty string for a library's."""
         return self._found(name)[0]
 
     def places(self, frames: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Returns the places of frames that lie in the project; where none does, those that lie in no library."""
+        """Returns the places of frames in the project; if there are none, those outside libraries."""
         found = [(self._found(name), row) for name, row in frames]
         inner = [(path, row) for (path, in_project), row in found if in_project]
         return inner or [(path, row) for (path, _), row in found if path]
@@ -59,7 +59,7 @@ class Inside:
 
 
 def rows_of(source_info: Any, inside: Inside) -> list[tuple[str, int]]:
-    """Returns the places of an equation in the user's files, the innermost first."""
+    """Returns the places of an equation in the user's files, innermost first."""
     traceback = getattr(source_info, "traceback", None)
     if traceback is None:
         return []
@@ -67,13 +67,13 @@ def rows_of(source_info: Any, inside: Inside) -> list[tuple[str, int]]:
     try:
         frames = list(utilities.user_frames(traceback))
     except (AttributeError, TypeError):
-        # Until 0.6 it took the SourceInfo.
+        # Until 0.6 it accepted the SourceInfo.
         frames = list(utilities.user_frames(source_info))
     return inside.places((frame.file_name, int(frame.start_line)) for frame in frames)
 
 
 def rows_of_error(error: BaseException, inside: Inside) -> list[tuple[str, int]]:
-    """Returns the places that an exception went through in the user's files, the innermost first."""
+    """Returns the places in the user's files that an exception passed through, innermost first."""
     found: list[tuple[str, int]] = []
     seen: set[int] = set()
     while error is not None and id(error) not in seen and not found:

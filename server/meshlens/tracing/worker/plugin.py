@@ -1,6 +1,6 @@
-"""The compiler of NVIDIA's plugin, which partitions for GPUs that are not there.
+"""The compiler of NVIDIA's plugin, which partitions for GPUs that the machine does not have.
 
-It takes the plugin of JAX's own release, and neither a driver nor the CUDA wheels; releases before 0.10 lack a part.
+It needs the plugin of the JAX release, but neither a driver nor the CUDA wheels; releases before 0.10 lack a part.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ _OLDEST = (0, 10)
 
 
 def is_there(version: tuple[int, ...]) -> bool:
-    """Tells whether the plugin is installed, for a release that can use it without a GPU."""
+    """Returns whether the plugin is installed, for a release that can use it without a GPU."""
     return version >= _OLDEST and any(importlib.util.find_spec(name) for name in _PLUGINS)
 
 
 def devices(count: int, per_host: int) -> list[Any]:
-    """Returns so many H100s, as the plugin describes them; to the partitioner every GPU is alike.
+    """Returns H100 devices as the plugin describes them; to the partitioner every GPU is alike.
 
     Args:
-        count: how many there are.
-        per_host: how many of them each host has.
+        count: the number of devices.
+        per_host: the number of devices per host.
     """
     from jax.experimental import topologies
 
@@ -40,7 +40,7 @@ def devices(count: int, per_host: int) -> list[Any]:
 
 
 def present(found: list[Any]) -> None:
-    """Lets programs find these devices where they look for devices; what they compute still runs on the CPU."""
+    """Makes programs see these devices; their computations still run on the CPU."""
     import jax
     from jax._src import xla_bridge
 

@@ -1,14 +1,14 @@
 """The program that a user's Python runs: `python -I start.py serve` or `python -I start.py once ROOM`.
 
-`serve` imports JAX, makes no backend, and answers each line of stdin, a request as JSON, with a fork of itself that
-`perform` runs in.  It answers on stdout, one JSON object a line:
+`serve` imports JAX without creating a backend, and forks for each line of stdin, a JSON request, to run `perform`. It
+answers on stdout, one JSON object per line:
 
-    {"ready": true, "jax": "0.10.2"}      it waits for requests
-    {"ready": false, "failure": {...}}    JAX cannot be imported; it ends
+    {"ready": true, "jax": "0.10.2"}      it is waiting for requests
+    {"ready": false, "failure": {...}}    JAX cannot be imported; it exits
     {"started": ROOM, "pid": 123}         the request with this room runs in this process
-    {"ended": 123, "status": 0}           a process that was asked about by {"reap": 123}
+    {"ended": 123, "status": 0}           answer to {"reap": 123}
 
-`once` performs the one request that `ROOM/request.json` holds, in this process, on systems that do not fork.
+`once` performs the request in `ROOM/request.json` in this process, on systems without fork.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def main(how: str, room: str = "") -> None:
 
 
 def _become_a_session() -> None:
-    """Leaves the group of the server, so that the whole request can be ended, and ends when the server does."""
+    """Leaves the server's process group, so that the whole request can be ended, and exits with the server."""
     os.setsid()
     _prctl(_SET_DEATH_SIGNAL, 9)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -70,7 +70,7 @@ def _become_a_session() -> None:
 
 
 def _reaped(pid: int, running: set[int]) -> int:
-    """Takes note of the end of a request, and ends what it has left behind in sessions of their own."""
+    """Records the end of a request, and ends the processes that it left behind in sessions of their own."""
     try:
         status = os.waitpid(pid, 0)[1]
     except ChildProcessError:
@@ -108,7 +108,7 @@ def _prctl(what: int, value: int) -> None:
 
 
 def _see_user_packages() -> None:
-    """Adds the packages that were installed with `pip install --user`, which `-I` leaves out."""
+    """Adds the packages installed with `pip install --user`, which `-I` excludes."""
     if sys.prefix != sys.base_prefix:
         return
     import site
@@ -119,7 +119,7 @@ def _see_user_packages() -> None:
 
 
 def _load() -> ModuleType:
-    """Loads this folder as a package under a name that no program has."""
+    """Loads this folder as a package under a name that no program uses."""
     folder = os.path.dirname(os.path.abspath(__file__))
     spec = importlib.util.spec_from_file_location(
         OURS, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]

@@ -7,12 +7,12 @@ from typing import Any
 
 
 class Traced:
-    """A function that was traced.
+    """A traced function.
 
     Attributes:
-        jaxpr: what it computes.
-        lower: gives the module that XLA compiles.
-        shardings: what is known of where its results go.
+        jaxpr: its jaxpr.
+        lower: returns the module that XLA compiles.
+        shardings: the known shardings of its results.
     """
 
     def __init__(self, jaxpr: Any, lower: Any, shardings: Any = ()) -> None:
@@ -52,7 +52,7 @@ def _is_old_pmap(function: Any) -> bool:
 
 
 def _over_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Traces a function of anything as one of its arrays alone; the rest of its arguments stays as it is."""
+    """Traces a function as one of its arrays alone; its other arguments are constant."""
     import jax
 
     leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
@@ -67,7 +67,7 @@ def _over_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             filled[index] = array
         given = jax.tree_util.tree_unflatten(tree, filled)
         result = function(*given[0], **given[1])
-        # What a function leaves in objects that it was given is a result too.
+        # Changes to objects passed to a function are results too.
         before = set(map(id, arrays))
         left = [leaf for leaf in jax.tree_util.tree_leaves(given) if id(leaf) not in before]
         return [leaf for leaf in (*jax.tree_util.tree_leaves(result), *left) if _is_array(leaf)]
@@ -78,7 +78,7 @@ def _over_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _over_state(function: Any, leaves: list[Any], tree: Any) -> Any:
-    """The same with objects of nnx among the arguments, in releases of flax where these are no trees."""
+    """Traces a function with nnx objects among its arguments, in flax releases where these are not trees."""
     import jax
 
     nnx = sys.modules["flax.nnx"]
@@ -101,7 +101,7 @@ def _over_state(function: Any, leaves: list[Any], tree: Any) -> Any:
 
 
 def _on_devices(tree: Any) -> Any:
-    """Puts abstract arrays that are sharded over an AbstractMesh on a mesh of the devices, so that XLA partitions."""
+    """Moves abstract arrays sharded over an AbstractMesh to a mesh of the devices, so that XLA partitions."""
     import jax
 
     def of(leaf: Any) -> Any:
