@@ -1,7 +1,7 @@
-"""Reads the files that others wrote: regular files only, up to a number of bytes for each kind.
+"""Reads files that MeshLens did not write: regular files only, up to a size limit for each kind.
 
-A repository can hold a link to a device, a pipe, or a file of any size under every name that we look for.
-So nothing else in MeshLens opens a file that it did not write itself; `tests/test_layers.py` holds that.
+A repository can contain a link to a device, a pipe, or a file of any size under every name that we look for. So nothing
+else in MeshLens opens a file that it did not write itself; `tests/test_layers.py` checks that.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ import stat
 from dataclasses import dataclass
 
 SOURCE = 10_000_000
-"""The most bytes of a Python file."""
+"""Maximum bytes of a Python file."""
 
 NOTEBOOK = 100_000_000
-"""The most bytes of a notebook: pictures in its outputs count too."""
+"""Maximum bytes of a notebook, including pictures in its outputs."""
 
 CONFIGURATION = 1_000_000
-"""The most bytes of what people write by hand: pyproject.toml, .gitignore, requirements, environment.yml, setup.py."""
+"""Maximum bytes of handwritten files: pyproject.toml, .gitignore, requirements, environment.yml, setup.py."""
 
 LOCK = 20_000_000
-"""The most bytes of a lock file."""
+"""Maximum bytes of a lock file."""
 
 NOTE = 65_536
-"""The most bytes of a file that says one thing: pyvenv.cfg, .python-version, .project."""
+"""Maximum bytes of a file with a single value: pyvenv.cfg, .python-version, .project."""
 
 LISTING = 1_000_000
-"""The most bytes of a list of places, such as conda's environments.txt."""
+"""Maximum bytes of a list of paths, such as conda's environments.txt."""
 
 BASELINE = 50_000_000
-"""The most bytes of a baseline."""
+"""Maximum bytes of a baseline."""
 
 _CHUNK = 1 << 20
 _HOW = (
@@ -46,21 +46,21 @@ class Unread:
     """A file that is not read.
 
     Attributes:
-        message: why, and what to do, to stand after the file's name: "cannot be read: Permission denied".
+        message: the reason and remedy, to follow the file's name, such as "cannot be read: Permission denied".
     """
 
     message: str
 
 
 def read_bytes(path: str | os.PathLike[str], most: int) -> bytes | Unread:
-    """Returns the bytes of a regular file; links are followed.
+    """Returns the bytes of a regular file, following links.
 
     Args:
         path: the file.
-        most: the number of bytes above which it is not read.
+        most: the maximum number of bytes.
     """
     try:
-        # Opening a pipe waits for a writer, unless told not to.
+        # Opening a pipe waits for a writer, unless disabled.
         handle = os.open(path, _HOW)
     except OSError as error:
         return Unread(f"cannot be read: {error.strerror or error}")
@@ -75,13 +75,13 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes | Unread:
 
 
 def read_text(path: str | os.PathLike[str], most: int) -> str:
-    """Returns the text of a regular file, empty if it cannot be read; bytes that are not UTF-8 are replaced."""
+    """Returns the text of a regular file, empty if it cannot be read; invalid UTF-8 is replaced."""
     found = read_bytes(path, most)
     return "" if isinstance(found, Unread) else found.decode("utf-8-sig", "replace")
 
 
 def too_large(most: int) -> Unread:
-    """Returns the answer for a file that has more bytes than are read."""
+    """Returns the answer for a file with too many bytes."""
     return Unread(f"larger than {most:,} bytes, which is the most that MeshLens reads; exclude it or make it smaller")
 
 
@@ -93,7 +93,7 @@ def _read(handle: int, most: int) -> bytes | Unread:
         return Unread("cannot be read: it leads to a device or a pipe; put a regular file in its place")
     if status.st_size > most:
         return too_large(most)
-    # The size is no promise: files of /proc have none, and a file may grow while it is read.
+    # The size is not reliable: files in /proc have none, and a file may grow while it is read.
     parts: list[bytes] = []
     left = most + 1
     while left and (part := os.read(handle, min(left, _CHUNK))):

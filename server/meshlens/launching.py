@@ -1,4 +1,4 @@
-"""How a Python is told to run our code and nothing else: nothing of the working folder, and no file of `site`."""
+"""Runs our own code in a Python process without importing from the working folder or `site` files."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def program() -> tuple[str, ...]:
     own = Path(site.getusersitepackages())
     if not Path(meshlens.__file__).is_relative_to(own):
         return "-I", "-m", "meshlens"
-    # `-I` leaves out what was installed with `pip install --user`.
+    # `-I` excludes packages installed with `pip install --user`.
     return "-I", "-c", f"import sys; sys.path.append({str(own)!r}); from meshlens.cli.main import main; main()"
 
 
 def isolated(code: str) -> tuple[str, ...]:
-    """Returns the arguments with which this Python runs code on our own `sys.path`.
+    """Returns the arguments that make this Python run code on our own `sys.path`.
 
-    `-I` leaves out the working folder and what PYTHON* variables say, `-S` the `.pth` files and `sitecustomize` of an
-    environment: a package that is installed editable puts modules of its checkout into every Python that reads them.
+    `-I` excludes the working folder and PYTHON* variables, `-S` the `.pth` files and `sitecustomize` of an environment:
+    an editable install adds modules of its checkout to every Python that reads them.
 
     Args:
         code: statements on one line.

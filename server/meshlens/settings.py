@@ -1,6 +1,6 @@
-"""All settings in one place: the keys of `[tool.meshlens]` with their defaults, their meaning and their checks.
+"""All settings: the keys of `[tool.meshlens]` with their defaults, meaning and checks.
 
-Does not read files; `project/settings/configuration.py` finds and reads them.
+It does not read files; `project/settings/configuration.py` finds and reads them.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _MOST_OF_A_MACHINE = 1e30
 
 
 DevicesWanted: TypeAlias = Topology | Literal["detected"]
-"""The devices that a program is meant for: those that are named, or those that there are."""
+"""The devices that a program is meant for: the given ones, or the detected ones."""
 
 
 class BadSetting(ValueError):
-    """A value that a key cannot have; the message says what it can have."""
+    """An invalid value of a key; the message lists valid ones."""
 
 
 def parse_devices(value: object) -> DevicesWanted:
-    """The devices that a program is meant for, from 8, "8", "2x4", "v5e-16", "8xH100"; "detected" for those there are.
+    """Returns the target devices, from 8, "8", "2x4", "v5e-16", "8xH100"; "detected" for the detected ones.
 
     Raises:
         BadSetting: it is none of these.
@@ -49,7 +49,7 @@ def parse_devices(value: object) -> DevicesWanted:
 
 
 def parse_device_sizes(value: object) -> tuple[int, ...]:
-    """The sizes of the axes of the devices, from 8, "8" or "2x4".
+    """Returns the sizes of the device axes, from 8, "8" or "2x4".
 
     Raises:
         BadSetting: it is none of these.
@@ -62,7 +62,7 @@ def parse_device_sizes(value: object) -> tuple[int, ...]:
 
 
 def parse_version(value: object) -> tuple[int, ...]:
-    """A version of JAX as numbers, from "0.4.30".
+    """Returns a version of JAX as numbers, from "0.4.30".
 
     Raises:
         BadSetting: it is not a version.
@@ -75,7 +75,7 @@ def parse_version(value: object) -> tuple[int, ...]:
 
 
 def spell_version(version: tuple[int, ...]) -> str:
-    """The version as people write it."""
+    """Returns the version as text."""
     return ".".join(map(str, version))
 
 
@@ -137,13 +137,13 @@ def _entries(value: object) -> tuple[tuple[str, str], ...]:
 
 MACHINE_NUMBERS = ("flops", "bandwidth", "network-bandwidth", "per-host", "memory", "memory-bandwidth")
 MACHINE_NAMES = ("link", "network")
-"""The keys of a machine: numbers above 0, and what its links are called."""
+"""The keys of a machine that are names of links; all others are positive numbers."""
 
 _MACHINE_KEYS = (*MACHINE_NUMBERS, *MACHINE_NAMES)
 
 
 def _machines(value: object) -> tuple[tuple[str, tuple[tuple[str, float | str], ...]], ...]:
-    """Machines by name, each as pairs of a key and its value."""
+    """Returns machines by name, each as pairs of a key and its value."""
     if not isinstance(value, Mapping) or len(value) > _MOST_RULES:
         raise BadSetting("expected a table of machines")
     return tuple((str(name), _machine(machine)) for name, machine in value.items())
@@ -173,7 +173,7 @@ class Settings:
     """The settings of a project.
 
     Attributes:
-        folder: where the configuration lies; patterns are relative to it.
+        folder: the folder of the configuration, to which patterns are relative.
     """
 
     select: tuple[str, ...] = _key(
@@ -285,7 +285,7 @@ def _feature(doc: str, *, default: bool) -> Any:
 
 
 WORKSPACE_DIAGNOSTICS = ("small", "all", "off")
-"""The projects of which files that are not open are reported too."""
+"""The projects whose closed files are reported too."""
 
 
 def _workspace_diagnostics(value: object) -> str:
@@ -302,7 +302,7 @@ EDITOR_GROUPS = ("inlay_hints",)
 
 @dataclass(frozen=True, slots=True)
 class EditorSettings:
-    """The features of an editor; only editors set them."""
+    """The features that only editors configure."""
 
     hover: bool = _feature("Show hovers on maps, collectives, axis names, meshes and specs.", default=True)
     completion: bool = _feature("Complete axis names, specs and `in_axes`.", default=True)
@@ -330,29 +330,29 @@ class EditorSettings:
 
 
 def names_rules(settings: Settings) -> bool:
-    """Tells if a configuration selects rules, and so may name one that does not exist."""
+    """Returns whether a configuration selects rules, and so may name one that does not exist."""
     return bool(settings.select or settings.extend_select or settings.ignore or settings.per_file_ignores)
 
 
 def keys() -> dict[str, Field[Any]]:
-    """Every key as users write it, with the field that holds it."""
+    """Returns every key as users write it, with its field."""
     return {entry.name.replace("_", "-"): entry for entry in fields(Settings) if entry.metadata}
 
 
 def parse(key: str, value: object) -> object:
-    """Returns the meaning of a key with this value.
+    """Returns the parsed value of a key.
 
     Raises:
-        BadSetting: there is no such key, or it cannot have this value.
+        BadSetting: there is no such key, or the value is invalid.
     """
     return _parse(key, value, keys())
 
 
 def parse_editor(key: str, value: object) -> object:
-    """Returns the meaning of an editor's key with this value.
+    """Returns the parsed value of an editor's key.
 
     Raises:
-        BadSetting: there is no such key, or it cannot have this value.
+        BadSetting: there is no such key, or the value is invalid.
     """
     return _parse(key, value, {entry.name.replace("_", "-"): entry for entry in fields(EditorSettings)})
 
@@ -370,7 +370,7 @@ def _parse(key: str, value: object, known: Mapping[str, Field[Any]]) -> object:
 
 
 def shown(value: object) -> str:
-    """A value as it would stand in a TOML file, cut where it is long."""
+    """Returns a value as in a TOML file, shortened if it is long."""
     text = _spelled(value, _DEEPEST_SHOWN)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 

@@ -1,4 +1,4 @@
-"""Bytes, lines and edits: UTF-8 inside, columns of other encodings computed here and nowhere else."""
+"""Bytes, lines and edits: UTF-8 internally; columns of other encodings are computed only here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Span(NamedTuple):
     end: int
 
     def contains(self, other: Span) -> bool:
-        """Tells if the other span lies inside this one."""
+        """Returns whether the other span is inside this one."""
         return self.start <= other.start and other.end <= self.end
 
 
@@ -48,12 +48,12 @@ class LineIndex:
     def __init__(self, source: bytes) -> None:
         self.source = source
         self._starts: list[int] | None = None
-        # The lines from this one on begin so many bytes further on than the table has them.
+        # From this line on, lines start this many bytes later than in the table.
         self._behind, self._shift = 0, 0
 
     @property
     def starts(self) -> list[int]:
-        """Where each line begins; found when it is first asked."""
+        """Returns the start of each line, computed on first use."""
         starts = self._table()
         if self._shift:
             behind, shift = self._behind, self._shift
@@ -70,10 +70,10 @@ class LineIndex:
         return self._starts
 
     def edited(self, edit: Edit, source: bytes) -> LineIndex:
-        """The lines of the text after an edit, without looking at the rest of it again.
+        """Returns the lines of the text after an edit, without scanning the rest of it again.
 
         Args:
-            edit: of this text.
+            edit: an edit of this text.
             source: the text after the edit.
         """
         new = edit.text.encode("utf-8", "replace")
@@ -92,7 +92,7 @@ class LineIndex:
         return index
 
     def line_of(self, offset: int) -> int:
-        """The line, from 0, that holds a byte offset."""
+        """Returns the line, from 0, that contains a byte offset."""
         starts, behind, shift = self._table(), self._behind, self._shift
         if not shift:
             return bisect_right(starts, offset) - 1
@@ -105,18 +105,18 @@ class LineIndex:
         return start + self._shift if line >= self._behind else start
 
     def position(self, offset: int, encoding: str = "utf-32") -> tuple[int, int]:
-        """Line and column, both from 0, of a byte offset.
+        """Returns the line and column, both from 0, of a byte offset.
 
         Args:
             offset: UTF-8 byte offset.
-            encoding: what a column counts: "utf-8", "utf-16" or "utf-32" units.
+            encoding: the unit of columns: "utf-8", "utf-16" or "utf-32" units.
         """
         line = self.line_of(offset)
         head = self.source[self._start(line) : offset]
         return line, _units(head, encoding)
 
     def offset(self, line: int, column: int, encoding: str = "utf-32") -> int:
-        """The byte offset of a line and column; past the end is clipped to the line's end."""
+        """Returns the byte offset of a line and column, clipped to the line's end."""
         if line >= len(self._table()):
             return len(self.source)
         line, column = max(line, 0), max(column, 0)
@@ -129,16 +129,16 @@ class LineIndex:
         return start + len(text.decode("utf-8", "replace")[:column].encode())
 
     def line_text(self, line: int) -> bytes:
-        """The bytes of a line without its line end."""
+        """Returns the bytes of a line without its line ending."""
         start = self._start(line)
         end = self._start(line + 1) if line + 1 < len(self._table()) else len(self.source)
         return self.source[start:end].rstrip(b"\r\n")
 
 
 def joined(source: bytes, edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Edits that belong together as one each: those of one line, and one that opens a bracket with what closes it.
+    """Returns edits with related ones merged: those on one line, and an opening bracket with its closing one.
 
-    An editor shows each edit as a box of its own, and half of a wrap in a box is not something to agree to.
+    An editor previews each edit separately, and half of a wrap is not useful to accept.
     """
     made: list[Edit] = []
     group: list[Edit] = []
@@ -160,13 +160,13 @@ def _on_one_line(source: bytes, group: list[Edit], following: Edit) -> bool:
 
 
 def _closes(source: bytes, group: list[Edit], following: list[Edit]) -> bool:
-    """Tells if a group of edits opens a bracket that one of the next edits closes."""
+    """Returns whether a group of edits opens a bracket that one of the next edits closes."""
     depth = sum(_opened(source, edit) for edit in group)
     return depth > 0 and any(total <= 0 for total in accumulate((_opened(source, e) for e in following), initial=depth))
 
 
 def _opened(source: bytes, edit: Edit) -> int:
-    """Returns how many brackets more are open after an edit than before it."""
+    """Returns how many more brackets are open after an edit than before it."""
     new, old = edit.text.encode(), source[slice(*edit.span)]
     return sum(new.count(one) - old.count(one) for one in (b"(", b"[", b"{")) - sum(
         new.count(one) - old.count(one) for one in (b")", b"]", b"}")
@@ -184,10 +184,10 @@ def _as_one(source: bytes, group: list[Edit]) -> Edit:
 
 
 def apply(source: bytes, edits: Iterable[Edit]) -> bytes:
-    """The text after all edits, which must not overlap.
+    """Returns the text after all edits, which must not overlap.
 
     Raises:
-        ValueError: two edits overlap, or one lies outside the text.
+        ValueError: two edits overlap, or one is outside the text.
     """
     out: list[bytes] = []
     at = 0
@@ -202,23 +202,23 @@ def apply(source: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def applied(source: bytes, edits: Iterable[Edit]) -> bytes:
-    """The text after edits, whose line ends become those of the text.
+    """Returns the text after edits, whose line endings are adapted to the text.
 
     Raises:
-        ValueError: two edits overlap, or one lies outside the text.
+        ValueError: two edits overlap, or one is outside the text.
     """
     return apply(source, with_line_ends(source, edits))
 
 
 def with_line_ends(source: bytes, edits: Iterable[Edit]) -> list[Edit]:
-    """Edits whose line ends are those of the text that they change."""
+    """Returns edits with the line endings of the text that they change."""
     if source.count(b"\r\n") * 2 <= source.count(b"\n"):
         return list(edits)
     return [Edit(span, text.replace("\r\n", "\n").replace("\n", "\r\n")) for span, text in edits]
 
 
 def difference(before: bytes, after: bytes) -> Span:
-    """The smallest stretch of a text that was replaced to make another of it."""
+    """Returns the smallest span of a text that was replaced to get another one."""
     low, high = 0, min(len(before), len(after))
     while low < high:
         middle = (low + high + 1) // 2
@@ -239,7 +239,7 @@ def difference(before: bytes, after: bytes) -> Span:
 
 
 def _bytes_of_units(text: bytes, count: int) -> int:
-    """Returns how many bytes of UTF-8 hold so many units of UTF-16; a character that is cut in two counts whole."""
+    """Returns how many bytes of UTF-8 contain this many UTF-16 units; a partial character counts as a whole one."""
     units = text.decode("utf-8", "replace").encode("utf-16-le")
     end = 2 * count
     if end < len(units) and units[end + 1] & 0xFC == 0xDC:

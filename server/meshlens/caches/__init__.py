@@ -1,1 +1,1 @@
-"""Data kept between runs: in the user's cache folder, under a key of the user's, and never in a project."""
+"""Data cached between runs: in the user's cache folder, sealed with the user's key, and never in a project."""

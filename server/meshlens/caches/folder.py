@@ -1,8 +1,8 @@
-"""Which folder of the user's holds a project's caches, and whether it may be trusted.
+"""Locates the user's folder for a project's caches, and decides whether it can be trusted.
 
-A cache stands for work that is not done again, so whoever can write it decides what is reported.  It lies in the user's
-own cache folder and never in a project; each file in it is sealed with a random key of the user's (`sealed.py`).  A
-folder that a repository could carry, that is a link or that somebody else owns or may write to is left alone.
+A cache replaces work, so write access to it means control over the findings. It is in the user's own cache folder and
+never in a project; each file in it is sealed with the user's random key (`sealed.py`). A folder is not used if a
+repository could contain it, or if it is a link, or if somebody else owns it or may write to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from meshlens.caches.own_files import NotOurs, check_folder, make_folder
 from meshlens.caches.user_key import user_key
 
 VARIABLE = "MESHLENS_CACHE_DIR"
-"""The environment variable that names another folder."""
+"""The environment variable for another folder."""
 
 _REPOSITORY_MARKS = (".git", ".hg", ".jj", ".svn")
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# Caches of MeshLens; they can be deleted at any time.\n"
@@ -34,8 +34,8 @@ class Cache:
     """The caches of one project.
 
     Attributes:
-        folder: where they lie.
-        key: what seals them.
+        folder: their folder.
+        key: the key that seals them.
     """
 
     folder: Path
@@ -43,11 +43,11 @@ class Cache:
 
 
 OpenCache: TypeAlias = "Callable[[Path], Cache | None]"
-"""Gives the caches of a project, None where there are none."""
+"""Returns the caches of a project; None if there are none."""
 
 
 def cache_of(project: Path, given: Path | None = None) -> Cache | None:
-    """The caches of a project, or None where there can be none; the log then says why.
+    """Returns the caches of a project; None if impossible, with a reason in the log.
 
     Args:
         project: the project's folder.
@@ -73,7 +73,7 @@ def cache_of(project: Path, given: Path | None = None) -> Cache | None:
 
 
 def default_folder() -> Path:
-    """The folder that the environment names, or else the one that the system has for such things."""
+    """Returns the folder in the environment variable, or else the system's usual one."""
     if named := os.environ.get(VARIABLE):
         return Path(os.path.abspath(named))
     return platformdirs.user_cache_path("meshlens", appauthor=False)
@@ -89,7 +89,7 @@ def _tag(root: Path) -> None:
 
 
 def _repository_around(root: Path, project: Path) -> Path | None:
-    """The project, or a repository, that a folder lies in; the home folder is the user's own even if it is one."""
+    """Returns the project or repository that contains a folder; the home folder does not count even if it is one."""
     project_is, home_is = _identity(project), _identity(Path.home())
     for folder in (*_above(root), *_above(Path(os.path.realpath(root)))):
         identity = _identity(folder)
@@ -106,7 +106,7 @@ def _above(folder: Path) -> Iterator[Path]:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """The device and the number of a folder, however its path is spelled."""
+    """Returns the device and inode of a folder, which do not depend on the spelling of its path."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

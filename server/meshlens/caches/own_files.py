@@ -1,7 +1,7 @@
-"""Files and folders of ours: made for the user alone, and not touched where they are not.
+"""MeshLens's own files and folders: created for the user alone, and used only if they are the user's.
 
-On systems that know owners and permissions, a file counts only if it is a regular one, not a link, and the user's own,
-and if nobody else may write to it.
+On systems with owners and permissions, a file counts only if it is a regular file owned by the user and nobody else may
+write to it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 PART = ".part"
-"""How the names end of files that are being written."""
+"""The suffix of files that are being written."""
 
 _STALE_SECONDS = 3600.0
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -29,11 +29,11 @@ class NotOurs(Exception):
 
 
 def make_folder(folder: Path) -> bool:
-    """Makes a folder for the user alone, unless it is there; returns whether it was made.
+    """Creates a folder for the user alone, unless it exists; returns whether it was created.
 
     Raises:
-        NotOurs: it is there, and not the user's own.
-        OSError: it cannot be made.
+        NotOurs: it exists and is not the user's own.
+        OSError: it cannot be created.
     """
     made = False
     if not os.path.lexists(folder):
@@ -46,11 +46,11 @@ def make_folder(folder: Path) -> bool:
 
 
 def check_folder(folder: Path) -> None:
-    """Makes sure that a folder is the user's own.
+    """Checks that a folder is the user's own.
 
     Raises:
-        NotOurs: it is not.
-        OSError: it is not there.
+        NotOurs: it is not the user's own.
+        OSError: it does not exist.
     """
     status = os.lstat(folder)
     if not stat.S_ISDIR(status.st_mode) or getattr(os.path, "isjunction", os.path.islink)(folder):
@@ -59,11 +59,11 @@ def check_folder(folder: Path) -> None:
 
 
 def open_file(path: Path, most: int) -> BinaryIO | None:
-    """A file of ours to read, None if there is none.
+    """Returns one of our files opened for reading; None if it does not exist.
 
     Args:
         path: the file.
-        most: how many bytes it may have.
+        most: the maximum number of bytes.
 
     Raises:
         NotOurs: it is a link, too large, or not the user's own.
@@ -89,7 +89,7 @@ def open_file(path: Path, most: int) -> BinaryIO | None:
 
 
 def read_file(path: Path, most: int) -> bytes | None:
-    """The content of a file of ours, None if there is none; raises what `open_file` does."""
+    """Returns the contents of one of our files; None if it does not exist; raises the same errors as `open_file`."""
     file = open_file(path, most)
     if file is None:
         return None
@@ -98,10 +98,10 @@ def read_file(path: Path, most: int) -> bytes | None:
 
 
 def write_part(path: Path, content: bytes) -> Path:
-    """Writes a content beside a file, under a name that nobody else has, and gives that.
+    """Writes contents next to a file under a unique name, and returns that path.
 
     Raises:
-        OSError: it cannot be written; nothing is left.
+        OSError: it cannot be written; nothing is left behind.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(6).hex()}{PART}")
     handle = os.open(part, _CREATE, 0o600)
@@ -116,10 +116,10 @@ def write_part(path: Path, content: bytes) -> Path:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file in one step: a reader sees the old content or the new one.
+    """Writes a file atomically: a reader sees the old contents or the new ones.
 
     Raises:
-        NotOurs: what has this name is not a file of ours; it stays as it is.
+        NotOurs: the existing file is not ours; it stays unchanged.
         OSError: it cannot be written.
     """
     if os.path.lexists(path):
@@ -134,11 +134,11 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Makes sure that a file is the user's own.
+    """Checks that a file is the user's own.
 
     Raises:
-        NotOurs: it is not.
-        OSError: it is not there.
+        NotOurs: it is not the user's own.
+        OSError: it does not exist.
     """
     status = os.lstat(path)
     if not stat.S_ISREG(status.st_mode):
@@ -147,7 +147,7 @@ def check_file(path: Path) -> None:
 
 
 def own_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """The files of a folder that are the user's own; nothing where it cannot be read."""
+    """Yields the files in a folder that are the user's own; none if it cannot be read."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -159,7 +159,7 @@ def own_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def clear_parts(folder: Path) -> None:
-    """Deletes what a run that was killed has left half written."""
+    """Deletes partially written files of runs that were killed."""
     for path, status in own_files(folder):
         if path.name[0] == "." and path.suffix == PART and time.time() - status.st_mtime > _STALE_SECONDS:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Sealed files: nothing is decoded that was not written with the user's key."""
+"""Sealed files: only data written with the user's key is decoded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SEAL = 16
 MOST_PROJECTS = 100
 MOST_BYTES = 1 << 30
 OLDEST_SECONDS = 90 * 24 * 3600.0
-"""How much is kept of all projects together; the oldest goes first."""
+"""Limits on the caches of all projects; the oldest are deleted first."""
 
 _PROJECT = re.compile(r"[0-9a-f]{24}")
 _FILE = re.compile(r"(facts|results|devices)-[0-9a-f]+\.bin|\..+\.part")
@@ -36,27 +36,27 @@ _log = logging.getLogger("meshlens")
 
 
 def sealing_key(cache: Cache, kind: str) -> bytes:
-    """Returns the key for one kind of cache of one project, which opens no other cache."""
+    """Returns the key for one kind of cache of one project; it fits no other cache."""
     return hashlib.blake2b(f"{cache.folder.name} {kind}".encode(), key=cache.key, digest_size=32).digest()
 
 
 def seal(key: bytes, content: bytes) -> bytes:
-    """Returns the seal that only the owner of a key can make for some content."""
+    """Returns the seal of some contents, which only the owner of the key can create."""
     return hashlib.blake2b(content, key=key, digest_size=SEAL).digest()
 
 
 def is_sealed(key: bytes, content: bytes, found: bytes) -> bool:
-    """Tells if a seal fits some content."""
+    """Returns whether a seal fits some contents."""
     return compare_digest(seal(key, content), found)
 
 
 def read_sealed(cache: Cache, name: str, most: int) -> bytes | None:
-    """The content of a file, None if there is none that was sealed with the user's key.
+    """Returns the contents of a file; None if no file is sealed with the user's key.
 
     Args:
-        cache: the project's.
+        cache: the project's caches.
         name: the file.
-        most: how many bytes it may have.
+        most: the maximum number of bytes.
     """
     try:
         content = read_file(cache.folder / name, most + SEAL)
@@ -74,9 +74,9 @@ def write_sealed(cache: Cache, name: str, content: bytes) -> None:
 
 
 def write_cache_file(cache: Cache, name: str, content: bytes) -> None:
-    """Writes a file in one step, and clears away what is outdated.
+    """Writes a file atomically, and deletes outdated ones.
 
-    A disk that is full or must not be written to is not an error: the next run will be slower.
+    A full or read-only disk is not an error: the next run will be slower.
     """
     folder = cache.folder
     try:
@@ -95,11 +95,11 @@ def write_cache_file(cache: Cache, name: str, content: bytes) -> None:
 
 
 def clear_projects(root: Path, kept: Path) -> None:
-    """Deletes the caches of projects that were not written for long, and the oldest ones where there are too many.
+    """Deletes the caches of projects that have not been written for long, and the oldest ones if there are too many.
 
     Args:
         root: the folder of all caches.
-        kept: the project that stays in any case.
+        kept: the project to keep in any case.
     """
     projects = []
     with suppress(OSError):
@@ -122,5 +122,5 @@ def _delete(folder: Path) -> None:
         for path, _ in own_files(folder):
             if _FILE.fullmatch(path.name):
                 path.unlink()
-        # It stays where something lies in it that is not ours.
+        # The folder is kept if it contains something that is not ours.
         folder.rmdir()

@@ -1,4 +1,4 @@
-"""The user's key: random bytes, made once, that seal what is kept, so that nobody else can make a cache."""
+"""The user's key: random bytes, created once, that seal caches, so that nobody else can create one."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _SETTLED_SECONDS = 60.0
 
 
 def user_key(root: Path) -> bytes:
-    """The key in the folder of all caches, which is made if there is none.
+    """Returns the key in the folder of all caches, creating it if there is none.
 
     Raises:
         NotOurs: it is a link, or others own it or may read or write it.
-        OSError: it can be neither read nor made.
+        OSError: it can be neither read nor created.
     """
     path = root / "key"
     key = _read(path)
     if key is None:
         part = write_part(path, os.urandom(_SIZE))
         try:
-            # Unlike a rename, a link never takes the place of a key that another run has made meanwhile.
+            # Unlike a rename, a link never replaces a key that another run created meanwhile.
             os.link(part, path)
         except FileExistsError:
             pass
@@ -42,7 +42,10 @@ def user_key(root: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """The key, None if there is none or only half of one, which is deleted once nobody can be writing it any more."""
+    """Returns the key; None if it is missing or incomplete.
+
+    An incomplete one is deleted once nobody can be writing it.
+    """
     key = read_file(path, _SIZE)
     if key is None:
         return None

@@ -1,6 +1,6 @@
-"""The baseline: findings that are known and accepted, by file, code, message and the text of their line.
+"""The baseline: known and accepted findings, by file, code, message and the text of their line.
 
-Lines may move, and files grow above and below; a finding is known as long as its own line stays what it is.
+Lines may move and other lines may change; a finding is known as long as the text of its line stays the same.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _Key = tuple[str, str, str, str]
 
 
 class BadBaseline(ValueError):
-    """A file that is not a baseline; the message says why."""
+    """The file is not a baseline; the message gives the reason."""
 
 
 def written(report: Report, folder: Path) -> bytes:
-    """The findings of a report as a baseline.
+    """Returns the findings of a report as a baseline.
 
     Args:
         report: the findings.
-        folder: where the baseline will lie; its paths are relative to it.
+        folder: the folder of the baseline, to which its paths are relative.
     """
     by_path: dict[str, list[dict[str, Any]]] = {}
     for (path, code, message, text), count in sorted(Counter(_keys(report, folder)).items()):
@@ -40,10 +40,10 @@ def written(report: Report, folder: Path) -> bytes:
 
 
 def without_known(report: Report, baseline: Path) -> Report:
-    """The report without the findings of a baseline.
+    """Returns the report without the findings of a baseline.
 
     Raises:
-        BadBaseline: the file is none, or cannot be read.
+        BadBaseline: the file is not a baseline, or cannot be read.
     """
     known = _read(baseline)
     kept: list[Reported] = []

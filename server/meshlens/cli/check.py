@@ -29,7 +29,7 @@ _ARGUMENTS = "meshlens.arguments"
 
 
 class _Check(click.Command):
-    """A command that remembers what it was given, to give it to another process."""
+    """A command that stores its arguments, to pass them to another process."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_ARGUMENTS] = list(args)
@@ -256,7 +256,7 @@ def _write(outcome: Outcome) -> bool:
 
 
 def _print_fixed_text(outcome: Outcome, texts: Mapping[Path, bytes]) -> int:
-    """The repaired text on stdout, as a filter; what is left to say on stderr."""
+    """Prints the repaired text on stdout, as a filter, and messages on stderr; returns the exit code."""
     from meshlens.cli.writing import CannotWrite, in_its_encoding
 
     failed = False

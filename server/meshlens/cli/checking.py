@@ -1,4 +1,4 @@
-"""Checks one group of files as its project has them, from the facts on disk if they are still true."""
+"""Checks one group of files in its project, using cached facts that are still valid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from meshlens.project.settings.devices import target_of
 from meshlens.project.workspace import Workspace, open_workspace
 
 MOST_AROUND = 1_000_000
-"""Bytes of files that are read because they import those that are checked."""
+"""Maximum bytes of files that are read because they import the checked files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Checked:
         workspace: the files.
         found: the findings.
         problems: one line for each file that could not be read.
-        failures: one line for each fault of ours.
+        failures: one line for each internal error.
     """
 
     workspace: Workspace
@@ -44,9 +44,9 @@ def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
     """Reads the files of a group.
 
     Args:
-        group: what to read.
-        bar: shows how far it has come.
-        cache: where facts are kept; None for nowhere.
+        group: the group.
+        bar: the progress bar.
+        cache: the cache of facts, or None.
     """
     bar.stage("Reading", None)
 
@@ -92,7 +92,7 @@ def _failures(workspace: Workspace) -> tuple[str, ...]:
 
 
 def places_in(workspace: Workspace) -> Places:
-    """Turns spans in the files of a workspace into places."""
+    """Returns a converter from spans in the files of a workspace to places."""
 
     def source_of(path: Path) -> tuple[bytes, Notebook | None]:
         file = workspace.files[str(path)]
@@ -102,6 +102,6 @@ def places_in(workspace: Workspace) -> Places:
 
 
 def reported(workspace: Workspace, found: Sequence[Diagnosed]) -> list[Reported]:
-    """Findings as users see them."""
+    """Returns findings in the form shown to users."""
     places = places_in(workspace)
     return [places.reported(diagnosed) for diagnosed in found]

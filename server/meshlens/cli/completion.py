@@ -1,4 +1,4 @@
-"""`meshlens completion`: the script with which a shell completes commands and options."""
+"""`meshlens completion`: prints the script for completion of commands and options in a shell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 from meshlens.cli.printing.terminal import speak_utf8
 
 VARIABLE = "_MESHLENS_COMPLETE"
-"""The variable in which a shell asks click for completions."""
+"""The variable by which a shell requests completions from click."""
 
 _HOW = {
     "bash": 'eval "$(meshlens completion bash)"   in ~/.bashrc',
@@ -18,7 +18,7 @@ _HOW = {
 
 
 class _Completion(click.Command):
-    """A command whose help says where its output goes."""
+    """A command whose help explains where to put its output."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Turn it on with"):

@@ -1,7 +1,7 @@
-"""Limits on the cost of a program: collectives that are known and accepted, and those of the command line.
+"""Limits on the cost of a program: known and accepted collectives, and limits from the command line.
 
-A collective is known by its file, the text of its line, its kind and its axes, so lines may move; one is new if the
-baseline does not have it, and has grown if it moves more than 1 % more bytes.
+A collective is identified by its file, the text of its line, its kind and its axes, so lines may move. It is new if the
+baseline does not have it, and has grown if it moves over 1 % more bytes.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _Key = tuple[str, str, str, tuple[str, ...], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit on what a program moves.
+    """A limit on the bytes that a program moves.
 
     Attributes:
-        text: as it was written: "all-gather>64MiB".
-        kind: the kind of the collective; "any" for each kind.
-        bytes: the most bytes that one line may move.
+        text: the text as written, such as "all-gather>64MiB".
+        kind: the kind of collective, or "any".
+        bytes: the maximum bytes that one line may move.
     """
 
     text: str
@@ -53,12 +53,12 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A collective that is new, has grown, or is beyond a limit.
+    """A collective that is new, has grown, or exceeds a limit.
 
     Attributes:
         trace: the entry and its target.
         place: its line.
-        message: what is wrong with it.
+        message: the fault.
     """
 
     trace: str
@@ -67,10 +67,10 @@ class Excess:
 
 
 def parse_limit(value: object) -> Limit:
-    """Returns the limit that a text means.
+    """Returns the limit that a text describes.
 
     Raises:
-        BadSetting: it means none.
+        BadSetting: it is not a limit.
     """
     found = _LIMIT.fullmatch(str(value))
     if found is None or found[1].lower() not in _KINDS:
@@ -102,8 +102,8 @@ def written(traces: Sequence[Trace], folder: Path) -> bytes:
     """Returns the costs of traces as a baseline.
 
     Args:
-        traces: what was found.
-        folder: where the baseline will lie; its paths are relative to it.
+        traces: the traces.
+        folder: the folder of the baseline, to which its paths are relative.
     """
     entries = {
         _name(trace): [
@@ -116,10 +116,10 @@ def written(traces: Sequence[Trace], folder: Path) -> bytes:
 
 
 def against(traces: Sequence[Trace], baseline: Path) -> list[Excess]:
-    """Returns what is new or has grown since a baseline was written.
+    """Returns the collectives that are new or have grown since a baseline was written.
 
     Raises:
-        BadBaseline: the file is none, or cannot be read.
+        BadBaseline: the file is not a baseline, or cannot be read.
     """
     known = _read(baseline)
     found = []

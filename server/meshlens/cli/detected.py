@@ -1,6 +1,6 @@
 """The value "detected" of `devices` on the command line.
 
-A configuration file alone starts nothing: whoever checks a project that is not theirs must not run its Python.
+A configuration file alone starts nothing, so that checking someone else's project does not run its Python.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from meshlens.settings import Settings
 def with_detected(
     settings: Settings, root: Path, options: Mapping[str, Any], open_cache: OpenCache
 ) -> tuple[Settings, str | None]:
-    """The settings with the devices that there are, where they ask for those, and a sentence where that failed.
+    """Returns the settings with the detected devices if they request those, and a message if that failed.
 
-    With `--devices detected` the project's Python is asked; where only its configuration says so, what
-    `meshlens devices` was told before is taken, and nothing is known without it.
+    With `--devices detected` the project's Python is queried; if only the configuration has it, the last result of
+    `meshlens devices` is used, if there is one.
 
     Args:
-        settings: those of a project, after the options.
+        settings: the settings of a project, after the options.
         root: the folder of the project.
-        options: fields of the settings that the command line sets.
-        open_cache: gives the caches of a project.
+        options: fields of the settings set by the command line.
+        open_cache: returns the caches of a project.
     """
     if settings.devices != "detected":
         return settings, None

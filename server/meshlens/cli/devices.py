@@ -95,7 +95,7 @@ def command(
 
 
 def _noted(report: Report, *, installed: bool) -> Report:
-    """A report that says why a TPU was not started, where somebody wanted to know its devices."""
+    """Returns the report with a note on why a TPU was not started, if its devices were requested."""
     if installed or report.level == "devices" or report.failure or report.note:
         return report
     return replace(report, note=_START)

@@ -1,4 +1,4 @@
-"""Repairs what can be repaired, round by round, until nothing changes; writes nothing itself."""
+"""Applies fixes round by round until nothing changes; writes no files."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Repaired:
     """The state after repairs.
 
     Attributes:
-        checked: the files as they would be, and what is still found in them.
+        checked: the repaired files with their remaining findings.
         contents: the new bytes of the files that change.
         before: their old bytes.
-        fixed: how many findings were repaired, by code.
-        problems: one line for each thing that went wrong.
+        fixed: the number of repaired findings, by code.
+        problems: one line for each problem.
     """
 
     checked: Checked
@@ -42,13 +42,13 @@ class Repaired:
 def repair(checked: Checked, group: Group, safeties: Collection[Safety], bar: Progress) -> Repaired:
     """Applies fixes and checks again, at most ten times.
 
-    A fix that would break a file's syntax is taken back and left alone.
+    A fix that would break a file's syntax is reverted and skipped.
 
     Args:
-        checked: the files and what was found in them.
-        group: how to check them again; only its files are changed.
-        safeties: which fixes may be applied.
-        bar: shows how far it has come.
+        checked: the files and their findings.
+        group: the group, for checking again; only its files are changed.
+        safeties: the levels of safety that are allowed.
+        bar: the progress bar.
     """
     before = {path: checked.workspace.files[str(path)].raw for path in _writable(checked, group)}
     fixed: Counter[str] = Counter()
@@ -73,7 +73,7 @@ def repair(checked: Checked, group: Group, safeties: Collection[Safety], bar: Pr
 
 
 def difference(repaired: Repaired) -> bytes:
-    """The repairs as one patch."""
+    """Returns the repairs as one patch."""
     return b"".join(patch(path, repaired.before[path], repaired.contents[path]) for path in sorted(repaired.contents))
 
 
@@ -82,7 +82,7 @@ def _writable(checked: Checked, group: Group) -> Iterable[Path]:
 
 
 def _edited(workspace: Workspace, edits: Mapping[Path, tuple[Edit, ...]]) -> tuple[Workspace, set[Path]]:
-    """The workspace after edits, and the files that they would break."""
+    """Returns the workspace after edits, and the files that they would break."""
     broken = set()
     for path, changes in edits.items():
         file = workspace.files[str(path)]
@@ -101,7 +101,7 @@ def _edited(workspace: Workspace, edits: Mapping[Path, tuple[Edit, ...]]) -> tup
 
 
 def patch(path: Path, before: bytes, after: bytes) -> bytes:
-    """Returns a patch that makes one text of another, in the encoding of the file that it is for.
+    """Returns a patch from one text to another, in the encoding of its file.
 
     Args:
         path: the file.

@@ -1,4 +1,4 @@
-"""`meshlens init`: a first configuration, from what a project shows of itself."""
+"""`meshlens init`: writes a first configuration based on the project's files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from meshlens.project.settings.jax_version import JaxVersion
 from meshlens.settings import DevicesWanted, Settings, parse_devices, spell_version
 from meshlens.settings import shown as written
 
-# What other people's code lies in, as repositories that copy it call the folder.
+# Usual names of folders with vendored code.
 _OF_OTHERS = ("third_party", "thirdparty", "vendor", "_vendor", "external", "extern", "submodules")
 _SUBMODULE = re.compile(r"^\s*path\s*=\s*(\S+)\s*$", re.MULTILINE)
 
@@ -38,9 +38,9 @@ class _Seen:
     """Facts about a project, found without running its code.
 
     Attributes:
-        jax: its version of JAX, None if nothing says.
-        report: what its Python said of devices, None if nobody asked.
-        exclude: folders with the code of others.
+        jax: its version of JAX; None if unknown.
+        report: the report of its Python; None if not probed.
+        exclude: folders with vendored code.
     """
 
     jax: JaxVersion | None

@@ -1,6 +1,6 @@
-"""The program `meshlens`: finds the command and turns what goes wrong into one line and an exit code.
+"""The program `meshlens`: runs a command, and converts errors to one line and an exit code.
 
-0: nothing found.  1: findings.  2: bad usage, configuration or IO, or a fault of ours where nothing was found.
+0: nothing found.  1: findings.  2: bad usage, configuration or IO, or an internal error without findings.
 130: stopped by Ctrl-C.
 """
 
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs the program and exits.
 
     Args:
-        arguments: instead of those that the program was started with.
+        arguments: replacements for the program's own arguments.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(VisibleFormatter("meshlens: %(message)s"))
@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.stdout.flush()
         click.echo("meshlens: stopped", err=True)
         sys.stderr.flush()
-        # Where Ctrl-C struck code that is made from text, a dataclass's say, Python would end itself by the signal.
+        # If Ctrl-C hits generated code, such as a dataclass's, Python would end itself by the signal.
         os._exit(STOPPED)
     except click.UsageError as error:
         where = f' (see "{error.ctx.command_path} --help")' if error.ctx is not None else ""
@@ -106,15 +106,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except click.ClickException as error:
         _end(_lowered(error.format_message()), BROKEN)
     except BrokenPipeError:
-        # Whoever read our output has had enough of it; Python must not complain about that when it ends.
+        # The reader of our output has closed it; Python must not complain about that when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FOUND)
-    except Exception as error:  # a bug of ours must not look like a finding
+    except Exception as error:  # An internal error must not look like a finding.
         logging.getLogger("meshlens").debug("internal error", exc_info=True)
         _end(f"internal error: {type(error).__name__}: {error} (MESHLENS_DEBUG=1 shows where)", BROKEN)
     status = code if isinstance(code, int) else CLEAN
     if arguments is None:
-        # Python would take down a large workspace object by object, which takes longer than a warm run.
+        # Python would deallocate a large workspace object by object, which takes longer than a warm run.
         sys.stderr.flush()
         os._exit(status)
     sys.exit(status)

@@ -1,6 +1,6 @@
-"""The settings in the manifest of the VS Code extension, made from the dataclasses that say what can be set.
+"""The settings in the VS Code extension's manifest, generated from the dataclasses that define them.
 
-`package.json` gets the schema, `package.nls.json` the texts, which translations replace.
+`package.json` has the schema, `package.nls.json` the texts, which can be translated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SECTION = "meshlens"
 TEXTS = "settings."
 _LOCAL_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
 
-# A path is one machine's, so it does not travel with the user's settings, and a workspace may have its own.
+# A path is specific to a machine, so it is not synced with the user's settings, and a workspace may have its own.
 _OF_THE_MACHINE = frozenset({"interpreter"})
 
 EXTENSION: Mapping[str, tuple[Mapping[str, Any], str]] = {
@@ -43,11 +43,11 @@ EXTENSION: Mapping[str, tuple[Mapping[str, Any], str]] = {
         "whose log level must be `Trace`.",
     ),
 }
-"""The settings that are the extension's own: their schema and their text."""
+"""The extension's own settings: their schema and text."""
 
 
 def with_settings(manifest: str, texts: str) -> tuple[str, str]:
-    """The manifest and its texts, with the settings as they are now.
+    """Returns the manifest and its texts with the current settings.
 
     Args:
         manifest: the content of `package.json`.
@@ -67,7 +67,7 @@ def _features() -> list[Field[Any]]:
 
 
 def _groups() -> dict[str, dict[str, Mapping[str, Any]]]:
-    """The properties of each group, in the order of the code."""
+    """Returns the properties of each group, in the order of the code."""
     project, shown = Settings(), EditorSettings()
     return {
         "extension": {name: schema for name, (schema, _) in EXTENSION.items()},
@@ -95,7 +95,7 @@ def _schema(entry: Field[Any], default: object) -> dict[str, Any]:
         lists: dict[str, Any] = {"type": "array", "items": text}
         values = {"table of lists of rules": lists, "table of entries": text}.get(kind, {"type": "object"})
         return {"type": "object", "additionalProperties": values, "default": {}, "scope": scope}
-    # Empty is "not set": a text field cannot hold anything less.
+    # Empty means "not set", because a text field cannot have any other such value.
     return {"type": "string", "default": "", "scope": scope}
 
 
@@ -109,5 +109,5 @@ def _texts() -> Iterator[tuple[str, str]]:
 
 
 def _as_json(content: object) -> str:
-    """JSON as npm writes it."""
+    """Returns JSON as npm formats it."""
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

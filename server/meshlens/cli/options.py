@@ -1,4 +1,4 @@
-"""The options that set what the configuration can also set."""
+"""The options for values that the configuration can also set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
 def read_by(parse: Callable[[object], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """A callback that reads a value, or each of several, with a function of the settings."""
+    """Returns a callback that parses a value, or each of several, with a function of the settings."""
 
     def read(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         if isinstance(value, tuple):
@@ -60,15 +60,15 @@ def settings_options(function: _Decorated) -> _Decorated:
 
 
 def options_from(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Fields of the settings that the command line sets, and what it leaves out.
+    """Returns the fields of the settings set by the command line, and its exclude patterns.
 
     Raises:
-        click.BadParameter: a selector names no rule.
+        click.BadParameter: a selector matches no rule.
     """
     lists = {key: tuple(one for part in given[key] for one in part) for key in ("select", "extend_select", "ignore")}
     chosen = Settings(select=lists["select"], extend_select=lists["extend_select"], ignore=lists["ignore"])
     if names_rules(chosen):
-        # The registry holds every rule, and with them all of the analysis: it is not needed where nothing has changed.
+        # The registry imports every rule, and with them the whole analysis, which is not needed if nothing has changed.
         from meshlens.checking.select import unknown_selectors
 
         for key, message in unknown_selectors(chosen):

@@ -1,4 +1,4 @@
-"""The pages that are made from code: one for each rule and assist, the list of rules, the settings."""
+"""The pages generated from code: one per rule and assist, the list of rules, the settings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ NOTICE = "<!-- Made by `meshlens docs`; edit the code instead. -->\n"
 
 
 def page(rule: Rule, heading: str) -> str:
-    """The page of a rule.
+    """Returns the page of a rule.
 
     Args:
         rule: the rule.
-        heading: the marks of its heading, such as "##".
+        heading: the marker of its heading, such as "##".
     """
     selected = "" if rule.default else " · runs only when it is selected"
     known = f"{rule.severity.value} · {rule.state} · since {rule.since}{selected}"
@@ -25,7 +25,7 @@ def page(rule: Rule, heading: str) -> str:
 
 
 def rules_page() -> str:
-    """All rules: a table, then their pages."""
+    """Returns the page of all rules: a table, then their pages."""
     rules = all_rules()
     rows = [
         f"| [{rule.code}](#{rule.code.lower()}-{rule.name}) | {rule.name} | {rule.severity.value}"
@@ -46,17 +46,17 @@ def rules_page() -> str:
 
 
 def assist_page(assist: Assist, heading: str) -> str:
-    """The page of an assist; `$0` marks where the cursor is.
+    """Returns the page of an assist, in which `$0` marks the cursor.
 
     Args:
         assist: the assist.
-        heading: the marks of its heading, such as "##".
+        heading: the marker of its heading, such as "##".
     """
     return f"{heading} {assist.name}\n\n{assist.page.strip()}\n"
 
 
 def assists_page() -> str:
-    """All assists."""
+    """Returns the page of all assists."""
     head = (
         f"{NOTICE}\n# Assists\n\n"
         "Refactorings, offered in the editor at the place that `$0` marks, and on the command line by "
@@ -67,7 +67,7 @@ def assists_page() -> str:
 
 
 def settings_page() -> str:
-    """All settings."""
+    """Returns the page of all settings."""
     out = [
         NOTICE,
         "# Settings\n",
@@ -108,7 +108,7 @@ def _default(value: object) -> str:
 
 
 def editor_name(name: str) -> str:
-    """A key as editors have it: `inlay_hints_axes` is `inlayHints.axes`."""
+    """Returns a key in the editors' spelling: `inlay_hints_axes` becomes `inlayHints.axes`."""
     group = next((group for group in EDITOR_GROUPS if name.startswith(f"{group}_")), "")
     first, *rest = name.removeprefix(f"{group}_").split("_")
     spelled = first + "".join(word.title() for word in rest)

@@ -1,4 +1,4 @@
-"""`meshlens parallelize`: the refactorings of the editor, on the command line."""
+"""`meshlens parallelize`: the editor's refactorings on the command line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_FILES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Where to convert: a file and, unless everything in it is meant, a function."""
+    """What to convert: a file and, unless everything in it is meant, a function."""
 
     path: Path
     function: str | None
@@ -108,7 +108,7 @@ def command(
 
 
 def _functions_of(path: Path, named: list[tuple[str, str, str]]) -> list[str | None]:
-    """The functions of a file that the command line names; None for everything in it."""
+    """Returns the functions of a file that the command line names; None for everything in it."""
     found = [one for where, separator, one in named if separator and Path(where).resolve() == path.resolve()]
     return list(dict.fromkeys(found)) or [None]
 
@@ -128,7 +128,7 @@ def _convert(group: Group, jobs: list[_Asked], target: str | None, wishes: Wishe
 
 
 def _importing(group: Group) -> list[Path]:
-    """The other files of a project that may use what one of these defines."""
+    """Returns the other files of a project that may use names defined in the files."""
     stems = b"|".join(sorted({re.escape(path.stem.encode()) for path in group.files}))
     importing = re.compile(rb"^\s*(?:from|import)\b.*\b(?:" + stems + rb")\b", re.MULTILINE)
     found = []

@@ -1,4 +1,4 @@
-"""From paths and options to what is to be checked: files in groups that share one configuration."""
+"""Converts paths and options to a request: files in groups that share one configuration."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Group:
 
     Attributes:
         root: the folder of the project.
-        configuration: what its configuration file says.
-        settings: that and the options of the command line; the version of JAX is always set.
-        jax: the version of JAX and how we know it.
-        jax_folders: folders that say themselves which version their files use.
+        configuration: the contents of its configuration file.
+        settings: the configuration with the command line's options; the version of JAX is always set.
+        jax: the version of JAX and its origin.
+        jax_folders: folders that set their own JAX version.
         files: the files, sorted.
         texts: replacements for files on disk, from stdin.
-        others: the other files of the project, as far as they are known: what imports the files is judged with them.
+        others: the other known files of the project, for analyzing code that imports the files.
     """
 
     root: Path
@@ -56,8 +56,8 @@ class Request:
     """The request of one run.
 
     Attributes:
-        groups: what is to be checked.
-        errors: one line for each thing that cannot be.
+        groups: the groups to check.
+        errors: one line for each path that cannot be checked.
     """
 
     groups: tuple[Group, ...]
@@ -65,12 +65,12 @@ class Request:
 
 
 def absolute(path: str) -> Path:
-    """The path from the working folder, without `.` and `..`; links stay links."""
+    """Returns the absolute path without `.` and `..`; links are not resolved."""
     return Path(os.path.abspath(path))
 
 
 def shown(path: Path) -> str:
-    """A path as messages name it."""
+    """Returns a path as messages write it."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
@@ -81,14 +81,14 @@ def ask(
     texts: Mapping[Path, bytes] | None = None,
     open_cache: OpenCache = cache_of,
 ) -> Request:
-    """Finds the files and the settings that hold for each.
+    """Returns the request: the files, and the settings for each.
 
     Args:
-        paths: as the command line has them.
-        options: fields of the settings that the command line sets.
-        exclude: patterns of the command line, relative to the working folder.
-        texts: files whose text does not come from the disk; they are checked too.
-        open_cache: gives the caches of a project.
+        paths: paths from the command line.
+        options: fields of the settings set by the command line.
+        exclude: patterns from the command line, relative to the working folder.
+        texts: replacements for files on disk, which are checked too.
+        open_cache: returns the caches of a project.
     """
     errors: list[str] = []
     wanted: dict[tuple[Path, Path | None], list[Path]] = {}
@@ -128,11 +128,11 @@ def ask(
 
 
 def with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
-    """Settings after the options of the command line: those for rules add up, `select` starts over."""
+    """Returns settings with the command line's options: rules are combined, but `select` replaces."""
     changes = {key: value for key, value in options.items() if value not in (None, ())}
     select = changes.get("select", ())
     if select:
-        # What the command line asks for by this very name is not lost to what the project ignores.
+        # A rule that the command line names explicitly is not lost to the project's `ignore`.
         changes["ignore"] = tuple(one for one in settings.ignore if one not in select) + changes.get("ignore", ())
     elif "ignore" in changes:
         changes["ignore"] = settings.ignore + changes["ignore"]
@@ -142,7 +142,7 @@ def with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
 
 
 def _root(path: Path, home: Path | None) -> Path:
-    """The folder of the project: that of its configuration, or one with another mark, or else the working folder."""
+    """Returns the folder of the project: that of its configuration, one with another marker, or the working folder."""
     if home is not None:
         return home.parent
     root = project_root(path)
@@ -166,7 +166,7 @@ def _group(
 
 
 def _others(group: Group, exclude: tuple[str, ...]) -> tuple[Path, ...]:
-    """Returns the files of a project that were not named; none in a folder that nothing marks as a project."""
+    """Returns the files of a project that were not named; none in a folder without a project marker."""
     here = Path.cwd()
     if not is_project(group.root) and (group.root != here or here in (Path.home(), Path(here.anchor))):
         return ()

@@ -1,4 +1,4 @@
-"""One run of `check`: from a request to a report, through the caches where nothing has changed."""
+"""One run of `check`: from a request to a report, using caches if nothing has changed."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Outcome:
     """The report of a run, and the changes it would make.
 
     Attributes:
-        report: the findings that are left.
-        repaired: the repairs, group by group; empty where none were asked for.
+        report: the remaining findings.
+        repaired: the repairs, group by group; empty if not requested.
     """
 
     report: Report
@@ -40,29 +40,29 @@ class Outcome:
 
     @property
     def contents(self) -> Mapping[Path, bytes]:
-        """The new bytes of every file that the repairs change."""
+        """Returns the new bytes of every file that the repairs change."""
         return {path: content for one in self.repaired for path, content in one.contents.items()}
 
 
 def no_cache(project: Path) -> None:
-    """The caches where there shall be none."""
+    """Returns None, to disable caches."""
 
 
 def _cache(group: Group, open_cache: OpenCache) -> Cache | None:
-    """Where facts and results of a group are kept; nowhere for a few loose files or for text that is on no disk."""
+    """Returns the cache of a group; None for loose files or text that is not on disk."""
     if group.texts or (len(group.files) <= _WORTH_CACHING and not is_project(group.root)):
         return None
     return open_cache(group.root)
 
 
 def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cache: OpenCache) -> Outcome:
-    """Checks every group of a request, without garbage collection: the process is short and its objects live long.
+    """Checks every group of a request without garbage collection, because the process is short-lived.
 
     Args:
-        request: what to check.
-        safeties: which fixes to work out; none for a plain check.
-        bar: shows how far it has come.
-        open_cache: gives the caches of a project.
+        request: the request.
+        safeties: the fixes to compute; none for a plain check.
+        bar: the progress bar.
+        open_cache: returns the caches of a project.
     """
     from meshlens.cli.printing.report import Report, in_order
     from meshlens.cli.printing.sources import line_reader
@@ -91,7 +91,7 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
                 findings += found
                 problems += wrong
                 failures += failed
-        except Exception as error:  # one project must not cost the others
+        except Exception as error:  # One project must not affect the others.
             from meshlens.cli.request import shown
             from meshlens.project.failures import failure_of
 
@@ -137,7 +137,7 @@ def _repair(group: Group, safeties: Collection[Safety], bar: Progress, cache: Ca
 
 
 def _checked(group: Group, bar: Progress, cache: Cache | None) -> Checked:
-    """Checks a group; where that fails with facts from the cache, which should be impossible, without it."""
+    """Checks a group, and again without the cache if that fails with it, which should be impossible."""
     from meshlens.cli.checking import check_workspace, open_group
 
     try:

@@ -1,4 +1,4 @@
-"""The JSON Schema of `meshlens.toml`, made from the settings, for editors that check and complete TOML."""
+"""The JSON Schema of `meshlens.toml`, generated from the settings, for editors that check and complete TOML."""
 
 from __future__ import annotations
 

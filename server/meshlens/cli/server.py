@@ -1,4 +1,4 @@
-"""`meshlens server`: the language server, for editors to start."""
+"""`meshlens server`: the language server, started by editors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def command(stdio: bool, tcp: int | None, client: int | None) -> None:
 
     Editors start this by themselves; docs/editors.md shows how to tell them.
     """
-    # What is imported here stays to the end; looking for dead cycles in it would be a sixth of the start.
+    # Modules imported here stay loaded; searching them for garbage would take a sixth of the start-up time.
     gc.disable()
     from meshlens.lsp.wire.light_types import import_light_types
     from meshlens.lsp.wire.without_tls import import_asyncio

@@ -1,4 +1,4 @@
-"""`meshlens check --add-noqa`: a comment on each line with a finding, so that new findings stand out."""
+"""`meshlens check --add-noqa`: adds a comment to each line with a finding, so that new findings stand out."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from meshlens.text import Span, apply
 
 @dataclass(frozen=True, slots=True)
 class Silenced:
-    """Texts in which comments silence findings.
+    """Texts with comments that silence findings.
 
     Attributes:
         before, after: the texts of the files that change.
-        comments: how many lines get a comment.
+        comments: the number of lines with a new comment.
         left: one line for each finding that no comment can silence.
     """
 
@@ -31,7 +31,7 @@ class Silenced:
 
 
 def silenced(findings: Iterable[Reported]) -> Silenced:
-    """Puts a comment on the line of each finding, one for all findings of a line; no file is written."""
+    """Returns texts with a comment on the line of each finding, one per line; writes no file."""
     by_path: dict[Path, dict[int, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     left: list[str] = []
     for finding in findings:

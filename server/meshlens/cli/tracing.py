@@ -1,4 +1,4 @@
-"""The way from a command line to traces, for `meshlens trace` and `meshlens cost`."""
+"""Computes traces from a command line, for `meshlens trace` and `meshlens cost`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _OPTIONS = (
 
 
 def trace_options(function: _Decorated) -> _Decorated:
-    """Adds the options that both commands have."""
+    """Adds the options of both commands."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -111,7 +111,7 @@ def traces_for(options: dict[str, Any]) -> tuple[Trace, ...]:
 
 
 def failed(trace: Trace) -> bool:
-    """Tells whether a program could not be traced as far as was asked for."""
+    """Returns whether a program could not be traced to the requested level."""
     return any(error.type != REMATERIALIZATION for error in trace.errors)
 
 
@@ -129,7 +129,7 @@ def _traced(requests: Iterable[TraceRequest]) -> Iterable[Trace]:
 
 
 def _entry(written: str, here: Path) -> tuple[Path, str, Settings, Path]:
-    """The file and the name that an entry means, with the settings and the folder of its project."""
+    """Returns the file and name of an entry, with the settings and folder of its project."""
     found = _ENTRY.fullmatch(written)
     start = absolute(found[1]) if found else here
     home = find_configuration(start if start.is_dir() else start.parent)

@@ -1,4 +1,4 @@
-"""`meshlens check --watch`: checks again whenever a file that was checked, or could be, has changed."""
+"""`meshlens check --watch`: checks again whenever a checked or potentially checked file changes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from meshlens.launching import program
 
 STOPPED = 130
 _SECONDS = 0.5
-# A look takes no more than this part of the time, however many files there are.
+# Scanning takes at most this share of the time, however many files there are.
 _SHARE = 0.1
 
 _Stamps = Mapping[Path, tuple[int, int]]
 
 
 def watch(paths: Sequence[str], arguments: Sequence[str]) -> int:
-    """Checks until Ctrl-C, each time in a process of its own.
+    """Checks until Ctrl-C, each time in a separate process.
 
     Args:
-        paths: what is checked.
-        arguments: those of `meshlens check`, without `--watch`.
+        paths: the paths to check.
+        arguments: the arguments of `meshlens check`, without `--watch`.
 
     Returns:
-        The exit code of whoever is stopped by Ctrl-C.
+        The exit code for Ctrl-C.
     """
     seen: _Stamps | None = None
     try:
@@ -47,7 +47,7 @@ def watch(paths: Sequence[str], arguments: Sequence[str]) -> int:
 
 def _check(arguments: Sequence[str], count: int) -> None:
     if sys.stdout.isatty():
-        # Clears the screen and what has scrolled off it.
+        # Clears the screen and the scrollback.
         sys.stdout.write("\033[2J\033[3J\033[H")
     sys.stdout.flush()
     subprocess.run([sys.executable, *program(), "check", *arguments], check=False)
@@ -56,7 +56,7 @@ def _check(arguments: Sequence[str], count: int) -> None:
 
 
 def _stamps(paths: Sequence[str]) -> _Stamps:
-    """Returns when each file changed, and each configuration."""
+    """Returns when each file and configuration changed."""
     found: dict[Path, tuple[int, int]] = {}
     for group in ask(paths or (".",), {}).groups:
         own = group.configuration.path

@@ -1,8 +1,8 @@
-"""Writes changed files in one step each: a reader, or a run that is stopped, never sees half of one.
+"""Writes changed files atomically: a reader, or a stopped run, never sees a partial file.
 
-A file is written beside its place and then renamed into it, with the permissions, owner and extended attributes of the
-old one.  A file that has other names (hard links) would lose them, so it is written in place, when all are ready.
-A run that is killed leaves a `.meshlens-….part` at most, which the next write in that folder deletes.
+A file is written next to its place and then renamed into it, with the permissions, owner and extended attributes of the
+old one. A file with hard links would lose them, so it is written in place once all files are ready. A killed run leaves
+at most a `.meshlens-….part`, which the next write in that folder deletes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _STALE_SECONDS = 3600.0
 
 
 class CannotWrite(Exception):
-    """A file could not be written; the message says which and why."""
+    """A file could not be written; the message names it and the reason."""
 
 
 def write_all(contents: Mapping[Path, bytes]) -> None:
@@ -58,10 +58,10 @@ def write_sources(texts: Mapping[Path, bytes], before: Mapping[Path, bytes]) -> 
 
     Args:
         texts: the changed texts, as UTF-8.
-        before: the texts that they were made from.
+        before: the original texts.
 
     Raises:
-        CannotWrite: a file changed meanwhile, has no way to write a character, or must not be written to.
+        CannotWrite: a file changed meanwhile, cannot encode a character, or must not be written to.
     """
     contents: dict[Path, bytes] = {}
     for path, text in texts.items():
@@ -76,7 +76,7 @@ def write_sources(texts: Mapping[Path, bytes], before: Mapping[Path, bytes]) -> 
 
 
 def in_its_encoding(path: Path, text: bytes, before: bytes) -> bytes:
-    """Returns the bytes of a changed source as its file has them.
+    """Returns the bytes of a changed source in its file's encoding.
 
     Args:
         path: the file.
@@ -84,7 +84,7 @@ def in_its_encoding(path: Path, text: bytes, before: bytes) -> bytes:
         before: its old bytes.
 
     Raises:
-        CannotWrite: its encoding has no way to write a character.
+        CannotWrite: its encoding cannot represent a character.
     """
     content = text if path.suffix == ".ipynb" else as_on_disk(text, before)
     if isinstance(content, Unread):
@@ -94,7 +94,7 @@ def in_its_encoding(path: Path, text: bytes, before: bytes) -> bytes:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Puts Ctrl-C off until the block is over, as it would else strike between a file's making and its name."""
+    """Postpones Ctrl-C until the block ends, since it could strike between creating a file and naming it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -137,10 +137,10 @@ def _prepare(path: Path, content: bytes) -> tuple[str, str]:
 
 
 def _put(temporary: str, target: str) -> None:
-    """Has a file take the place of another, or its content, where that has more names.
+    """Replaces a file by another; one with hard links gets only the new contents.
 
     Raises:
-        CannotWrite: the file with more names cannot be written; it is what it was.
+        CannotWrite: the file with hard links cannot be written; it is unchanged.
     """
     if not os.path.exists(target) or os.stat(target).st_nlink == 1:
         os.replace(temporary, target)
@@ -170,7 +170,7 @@ def _overwrite(file: FileIO, content: bytes) -> None:
 
 
 def _copy_attributes(target: str, temporary: str) -> None:
-    """Copies extended attributes, access lists among them, as far as the system lets us."""
+    """Copies extended attributes, including access lists, as far as the system allows."""
     if not hasattr(os, "listxattr"):
         return
     with suppress(OSError):
@@ -180,7 +180,7 @@ def _copy_attributes(target: str, temporary: str) -> None:
 
 
 def _clear_parts(folder: str) -> None:
-    """Deletes what our runs left that were killed while they wrote in a folder."""
+    """Deletes partial files that our killed runs left in a folder."""
     with suppress(OSError):
         for entry in os.scandir(folder):
             part = _PART.fullmatch(entry.name)
@@ -194,7 +194,7 @@ def _clear_parts(folder: str) -> None:
 
 
 def _lives(process: int) -> bool:
-    """Tells if a process may still exist; it may where the system cannot tell."""
+    """Returns whether a process may still exist; True if the system cannot tell."""
     if os.name != "posix":
         return True
     try:

@@ -1,11 +1,11 @@
-"""The devices that exist and the devices that code is meant for; never imports JAX.
+"""Target and detected devices; never imports JAX.
 
-- `report`: what a probe says, as data.
-- `probe`: the program that a user's interpreter runs, and its contract.
-- `runner`: runs it, and makes a report of whatever comes back; `failures` has the sentences.
-- `processes`: ends a program whole; `child_environment` and `trust` say what it may see and where it may lie.
-- `interpreters`: which Python runs the code of a folder; `environments`: the layouts of the tools that make them.
-- `picture`: devices as columns of text; `virtual`: the environment that gives a program virtual ones.
-- `reports`: what was told before, kept on disk.
-- `machine`: accelerators, told without JAX.
+- `report`: the result of a probe, as data.
+- `probe`: the program that the user's interpreter runs, and its contract.
+- `runner`: runs it, and converts any outcome to a report; `failures` has the messages.
+- `processes`: ends a program with its children; `child_environment` and `trust` limit its environment and location.
+- `interpreters`: finds the Python that runs a folder's code; `environments`: the layouts of environment tools.
+- `picture`: devices as columns of text; `virtual`: the environment variables for virtual devices.
+- `reports`: earlier reports, cached on disk.
+- `machine`: accelerators, detected without JAX.
 """

@@ -1,4 +1,4 @@
-"""The variables that a probe sees: what devices need, and nothing that changes what Python imports."""
+"""The environment variables of a probe: those that devices need, and none that change Python's imports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def search_path(environ: Mapping[str, str], untrusted: tuple[Path, ...] = ()) -> tuple[str, ...]:
-    """The folders of PATH that programs may be taken from; relative ones would be looked for in the workspace."""
+    """Returns the folders of PATH for programs; relative ones would be resolved in the workspace."""
     found = next((value for name, value in environ.items() if name.upper() == "PATH"), "")
     folders = dict.fromkeys(folder for folder in found.split(os.pathsep) if os.path.isabs(folder))
     return tuple(folder for folder in folders if not leads_into(folder, untrusted))

@@ -1,6 +1,7 @@
-"""The Python environments of a folder: those that lie in it, and those that its tools keep elsewhere.
+"""The Python environments of a folder: inside it, or where its tools keep them.
 
-Told by files alone, in the layouts of virtualenv 21, uv 0.9, conda 25, pixi 0.40, poetry 2, hatch 1.15 and pipenv 2026.
+Found by files alone, in the layouts of virtualenv 21, uv 0.9, conda 25, pixi 0.40, poetry 2, hatch 1.15 and pipenv
+2026.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ _NAMED_FIRST = (".venv", "venv")
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A folder with a Python of its own and its packages.
+    """A folder with its own Python and packages.
 
     Attributes:
-        folder: where it is.
+        folder: its path.
         python: its Python.
-        origin: how it was found, for people, such as ".venv" or "poetry".
+        origin: how it was found, in words, such as ".venv" or "poetry".
     """
 
     folder: Path
@@ -38,16 +39,16 @@ class Environment:
 
 
 def python_of(folder: Path) -> str | None:
-    """The path of the Python in an environment, None if there is none."""
+    """Returns the path of the Python in an environment; None if there is none."""
     return next((str(folder / name) for name in _PYTHONS if os.path.lexists(folder / name)), None)
 
 
 def environments_of(folder: Path, environ: Mapping[str, str] = os.environ) -> Iterator[Environment]:
-    """The environments of a folder, the likeliest first; each of them is there.
+    """Yields the existing environments of a folder, most likely first.
 
     Args:
         folder: the folder of a project.
-        environ: tells where tools keep what they make.
+        environ: the environment variables, which locate tools' data.
     """
     yield from _inside(folder, environ)
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~"))
@@ -58,25 +59,25 @@ def environments_of(folder: Path, environ: Mapping[str, str] = os.environ) -> It
 
 
 def is_environment(folder: Path) -> bool:
-    """Returns whether a folder looks like a virtual environment or one of conda."""
+    """Returns whether a folder looks like a virtual environment or a conda one."""
     return os.path.exists(folder / "pyvenv.cfg") or os.path.isdir(folder / "conda-meta")
 
 
 def environment_of(python: str) -> Path:
-    """The folder whose packages a Python sees first, given its path."""
+    """Returns the folder whose packages a Python sees first, given its path."""
     beside = Path(python).parent
     return beside if is_environment(beside) else beside.parent
 
 
 def packages_of(environment: Path) -> Iterator[Path]:
-    """Yields where the packages of an environment lie, those of the newest Python first."""
+    """Yields the package folders of an environment, those of the newest Python first."""
     yield from sorted(environment.glob("lib/python3*/site-packages"), key=_numbers, reverse=True)
     if (windows := environment / "Lib" / "site-packages").is_dir():
         yield windows
 
 
 def has_package(environment: Path, package: str) -> bool:
-    """Returns whether a package is installed in an environment, told by its metadata."""
+    """Returns whether a package is installed in an environment, judged by its metadata."""
     return any(next(folder.glob(f"{package}-*-info"), None) is not None for folder in packages_of(environment))
 
 
@@ -101,7 +102,7 @@ def _existing(folder: Path, origin: str) -> Iterator[Environment]:
 
 
 def _poetry(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Environment]:
-    """Poetry names an environment after the project and a hash of its folder."""
+    """Yields Poetry's environment, which is named after the project and a hash of its folder."""
     cache = environ.get("POETRY_CACHE_DIR") or _place(
         home, environ, "XDG_CACHE_HOME", ".cache/pypoetry", "Library/Caches/pypoetry", "pypoetry/Cache"
     )
@@ -112,7 +113,7 @@ def _poetry(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[En
 
 
 def _hatch(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Environment]:
-    """Hatch keeps the environments of a project together; the one called default bears the project's name."""
+    """Yields Hatch's environments of a project, which are in one folder; the default one has the project's name."""
     data = environ.get("HATCH_DATA_DIR") or _place(
         home, environ, "XDG_DATA_HOME", ".local/share/hatch", "Library/Application Support/hatch", "hatch"
     )
@@ -124,7 +125,7 @@ def _hatch(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Env
 
 
 def _pipenv(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Environment]:
-    """Pipenv writes the folder of the project into the environment."""
+    """Yields Pipenv's environment, which contains the folder of the project."""
     kept = Path(
         environ.get("WORKON_HOME") or home / (".virtualenvs" if os.name == "nt" else ".local/share/virtualenvs")
     )
@@ -135,7 +136,7 @@ def _pipenv(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[En
 
 
 def _conda(folder: Path, home: Path) -> Iterator[Environment]:
-    """The environment that `environment.yml` names, among those that conda has listed."""
+    """Yields the environment that `environment.yml` names, among those that conda lists."""
     wanted: set[str] = set()
     for name in ("environment.yml", "environment.yaml"):
         wanted.update(_CONDA_NAME.findall(read_text(folder / name, CONFIGURATION)))
@@ -151,7 +152,7 @@ def _hash(path: str) -> str:
 
 
 def _place(home: Path, environ: Mapping[str, str], variable: str, linux: str, mac: str, windows: str) -> Path:
-    """Returns where a tool keeps what it makes, on this platform."""
+    """Returns where a tool keeps its data on this platform."""
     if sys.platform == "darwin":
         return home / mac
     if sys.platform == "win32":

@@ -1,4 +1,4 @@
-"""Turns whatever can go wrong with a probe into one sentence that says what to do."""
+"""Converts the failures of a probe to one sentence with a remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from meshlens.devices.processes import Ended
 from meshlens.devices.report import Device, Level, devices_in_words
 
-# What `pip install` needs besides JAX itself (extras of JAX 0.10.2; those of cuda13 need a driver of 580 or newer).
+# Requirements for `pip install` besides JAX itself (extras of JAX 0.10.2; those of cuda13 need a driver of 580 or
+# newer).
 _EXTRAS = {"gpu": "[cuda12]", "cuda": "[cuda12]", "tpu": "[tpu]"}
 _ANOTHER = 'set "interpreter" to the Python that runs your code'
 _TOO_OLD = re.compile(
@@ -37,12 +38,12 @@ NOT_ASKED = "JAX was not started, because the workspace is not trusted"
 
 
 def untrusted(interpreter: str) -> str:
-    """The interpreter lies where nothing may be run."""
+    """Returns the message for an interpreter in a folder from which nothing may be run."""
     return f'"{interpreter}" is in an untrusted workspace; trust it, or {_ANOTHER}'
 
 
 def not_started(interpreter: str, error: OSError | ValueError) -> str:
-    """Why a program that should be an interpreter could not be started."""
+    """Returns the message for an interpreter that could not be started."""
     if isinstance(error, ValueError):
         return f"{interpreter!r} is not a path; {_ANOTHER}"
     if error.filename != interpreter:
@@ -61,23 +62,23 @@ def not_started(interpreter: str, error: OSError | ValueError) -> str:
 
 
 def too_old(interpreter: str, python: str) -> str:
-    """The interpreter is older than any that JAX runs on."""
+    """Returns the message for an interpreter that is too old for JAX."""
     named = f"Python {python} at" if python else "the Python at"
     return f'{named} "{interpreter}" is too old; JAX needs 3.8 or newer, so {_ANOTHER}'
 
 
 def future_contract(interpreter: str, contract: object) -> str:
-    """The answer is of a newer program."""
+    """Returns the message for an answer from a newer program."""
     return f'"{interpreter}" answered in format {contract}, which this MeshLens cannot read; update MeshLens'
 
 
 def bad_answer(interpreter: str, where: str) -> str:
-    """The answer has the right contract and another shape."""
+    """Returns the message for an answer with the right contract and an invalid shape."""
     return f'"{interpreter}" gave an unreadable answer ({where}); {_ANOTHER}'
 
 
 def no_answer(interpreter: str, level: Level, ended: Ended, seconds: float) -> str:
-    """Returns the reason why an answer cannot be used."""
+    """Returns the message for an answer that cannot be used."""
     see = f"run {_command(interpreter, 'import jax; jax.devices()' if level == 'devices' else 'print()')}"
     while_ = "JAX started" if level == "devices" else "it started"
     if ended.how == "timeout":
@@ -102,14 +103,14 @@ def raised(
     environment: Mapping[str, str],
     accelerators: tuple[Device, ...],
 ) -> str:
-    """Why JAX could not be asked, from what it raised.
+    """Returns the message for an exception from JAX.
 
     Args:
         interpreter: its path.
         error: `error` of the probe's contract.
         versions: the packages of the interpreter.
-        environment: the variables that the probe saw.
-        accelerators: what the machine has.
+        environment: the environment variables of the probe.
+        accelerators: the machine's accelerators.
     """
     kind, text = str(error.get("type")), str(error.get("text"))
     if kind == "ModuleNotFoundError" and error.get("missing") == "jax":
@@ -126,20 +127,20 @@ def raised(
 
 
 def missing_jax(interpreter: str, accelerators: tuple[Device, ...]) -> str:
-    """JAX is not installed."""
+    """Returns the message for a missing JAX."""
     install = _pip(interpreter, "jax", accelerators)
     return f'jax is not installed for "{interpreter}"; install it with {install}, or {_ANOTHER}'
 
 
 def only_on_path(interpreter: str) -> str:
-    """Returns the failure for a JAX that is only on PYTHONPATH, as with the environment modules of clusters."""
+    """Returns the message for a JAX that is only on PYTHONPATH, as with environment modules on clusters."""
     return f'jax is only on PYTHONPATH, which MeshLens ignores; install it for "{interpreter}", or {_ANOTHER}'
 
 
 def passed_over(
     interpreter: str, accelerators: tuple[Device, ...], versions: Mapping[str, str], errors: Mapping[str, object]
 ) -> str:
-    """Why JAX runs on the CPU of a machine that has more."""
+    """Returns the message for JAX running on the CPU of a machine with accelerators."""
     have = f"this machine has {devices_in_words(accelerators)}, but JAX runs on its CPU"
     platform = accelerators[0].platform
     names = ("tpu",) if platform == "tpu" else ("cuda", "rocm", "gpu")

@@ -1,4 +1,4 @@
-"""Which Python runs the code of a folder; found by files alone, no process is started."""
+"""Finds the Python that runs the code of a folder by files alone, without starting a process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from meshlens.devices.trust import interpreter_leads_into
 from meshlens.foreign_files import NOTE, read_text
 
 _NAMES = ("python.exe",) if sys.platform == "win32" else ("python3", "python")
-# Programs that choose a Python by the folder they are started in, or open a shop.
+# Programs that choose a Python depending on the working folder, or open a store.
 _NO_PYTHONS = re.compile(r"[\\/](?:\.?pyenv[\\/].*shims|\.?asdf[\\/]shims|mise[\\/]shims|WindowsApps)[\\/]?$")
 
 
@@ -31,9 +31,9 @@ class Interpreter:
     """A Python, and how it was found.
 
     Attributes:
-        path: as it is to be started; an environment is told by this path, so no link in it is followed.
-        origin: for people: "given", "set", "the editor", "VIRTUAL_ENV", ".venv", "poetry", "PATH".
-        is_wanted: whether a user named it, so that no other is taken in its place.
+        path: the path to start it by; it identifies an environment, so links in it are not resolved.
+        origin: in words: "given", "set", "the editor", "VIRTUAL_ENV", ".venv", "poetry", "PATH".
+        is_wanted: whether a user named it, so that no other replaces it.
     """
 
     path: str
@@ -43,13 +43,13 @@ class Interpreter:
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """Everything that is said about the interpreter, other than by files.
+    """The configured interpreters.
 
     Attributes:
         setting: the setting `interpreter`: a Python or the folder of an environment.
-        setting_folder: where a relative one begins: the folder of the configuration.
-        editor: what the editor says.
-        given: what the command line names; a relative one begins in the working folder.
+        setting_folder: the base of a relative path: the folder of the configuration.
+        editor: the editor's Python.
+        given: the command line's Python; a relative path is based on the working folder.
     """
 
     setting: str | None = None
@@ -65,13 +65,13 @@ def choose_interpreter(
     environ: Mapping[str, str] = os.environ,
     untrusted: tuple[Path, ...] = (),
 ) -> Interpreter | None:
-    """The Python that runs the code of a folder: the one that is named, or the likeliest that has JAX.
+    """Returns the Python that runs the code of a folder: the named one, or the most likely one with JAX.
 
     Args:
         folder: the folder of the project.
-        wishes: what the user names.
-        environ: the environment that the user's programs see.
-        untrusted: folders that nothing may be run from.
+        wishes: the configured interpreters.
+        environ: the environment of the user's programs.
+        untrusted: folders from which nothing may be run.
 
     Returns:
         None if there is none at all.
@@ -89,12 +89,12 @@ def find_interpreters(
     environ: Mapping[str, str] = os.environ,
     untrusted: tuple[Path, ...] = (),
 ) -> Iterator[Interpreter]:
-    """The Pythons that may run the code of a folder, the likeliest first.
+    """Yields the Pythons that may run the code of a folder, most likely first.
 
-    That is: what the command line names, what is set, what the editor says, the active environment, the environments
-    of the folder and of those above it, conda's base, and PATH.  In an untrusted workspace only what this machine says
-    by itself counts, and of that nothing that leads into the workspace: no setting, as it may come from there, nothing
-    that lies in a folder of it or above it, and nothing that a file there names, such as an environment of conda.
+    The order is: the command line, the setting, the editor, the active environment, the environments of the folder and
+    its parents, conda's base, and PATH. In an untrusted workspace only interpreters known to this machine count, and
+    none that lead into the workspace: no setting, which may come from there, nothing in its folders or above, and
+    nothing named by a file there, such as a conda environment.
     """
     seen: set[str] = set()
     for one in _candidates(folder, wishes, environ, untrusted):
@@ -104,9 +104,9 @@ def find_interpreters(
 
 
 def places_of(folder: Path, wishes: Wishes = Wishes(), *, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """The files and folders that change when an environment of a folder is made, or a package installed in one.
+    """Returns the paths that change when an environment of a folder is created or a package installed in one.
 
-    An environment lies beside the files of a folder, so that the folder itself changes with a new one.
+    An environment is in the folder itself, so the folder changes with a new one.
     """
     found = [*_upwards(folder)]
     for one in find_interpreters(folder, wishes, environ=environ):
@@ -116,7 +116,7 @@ def places_of(folder: Path, wishes: Wishes = Wishes(), *, environ: Mapping[str, 
 
 
 def _has_jax(python: str) -> bool:
-    """Told by metadata; a link outside every environment leads to where the packages are."""
+    """Returns whether a Python has JAX, judged by metadata; resolves a link outside every environment."""
     environment = environment_of(python)
     if has_package(environment, "jax"):
         return True
@@ -149,7 +149,7 @@ def _candidates(
 
 
 def _named(value: str, folder: str, places: tuple[str, ...]) -> str:
-    """The Python that a path means, which may also be that of an environment; a bare name is one on PATH."""
+    """Returns the Python that a path refers to, possibly through its environment; a bare name is found on PATH."""
     path = Path(folder, os.path.expanduser(value))
     if os.path.isdir(path):
         return python_of(path) or str(path)
@@ -165,14 +165,14 @@ def _active(environ: Mapping[str, str], variable: str) -> Iterator[Interpreter]:
 
 
 def _upwards(folder: Path) -> tuple[Path, ...]:
-    """Returns the folder and those above it up to the root of its repository; without a repository the folder alone."""
+    """Returns the folder and its parents up to the root of its repository; without a repository only the folder."""
     places = (folder, *folder.parents)
     roots = (number for number, place in enumerate(places) if os.path.exists(place / ".git"))
     return places[: next(roots, 0) + 1]
 
 
 def _named_by_files(folder: Path, environ: Mapping[str, str]) -> Iterator[Interpreter]:
-    """Yields what pdm and pyenv have written down for a folder."""
+    """Yields the interpreters that pdm and pyenv have recorded for a folder."""
     path = read_text(folder / ".pdm-python", NOTE).strip()
     if os.path.isabs(path) and os.path.exists(path):
         yield Interpreter(path, "pdm")
@@ -181,7 +181,7 @@ def _named_by_files(folder: Path, environ: Mapping[str, str]) -> Iterator[Interp
 
 
 def _of_pyenv(version: str, environ: Mapping[str, str]) -> Iterator[Interpreter]:
-    """The Python behind pyenv's shims: of this version, or the one that holds everywhere."""
+    """Yields the Python that pyenv's shims run: of this version, or the global one."""
     home = environ.get("HOME") or os.path.expanduser("~")
     root = Path(environ.get("PYENV_ROOT") or Path(home, ".pyenv"))
     if version == "global":

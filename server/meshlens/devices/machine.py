@@ -1,6 +1,6 @@
-"""The accelerators of this machine, told by NVIDIA's driver and by device files; starts no backend and holds no device.
+"""This machine's accelerators, detected by NVIDIA's driver and device files, without starting a backend.
 
-AMD, Intel and Apple GPUs are not looked for; JAX tells them at level "devices".
+AMD, Intel and Apple GPUs are not detected; JAX reports them at level "devices".
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _QUERY = ("--query-gpu=index,name,memory.total,memory.used", "--format=csv,nohea
 _NVIDIA_FILES = ("dev/nvidia0", "dev/nvidiactl", "dev/dxg")
 _NVIDIA_PLACES = ("/usr/bin", "/usr/lib/wsl/lib", "/usr/local/nvidia/bin", "C:\\Windows\\System32")
 _GOOGLE = "0x1ae0"
-# PCI ids of chips, how JAX names their kind, and how many devices a chip is (jax/_src/hardware_utils.py of JAX 0.10.2;
-# TPU v2 has the same id as v3).
+# PCI ids of chips, JAX's names for their kind, and devices per chip (jax/_src/hardware_utils.py of JAX 0.10.2; TPU v2
+# has the same id as v3).
 _TPU_CHIPS = {
     "0x0027": ("TPU v3", 2),
     "0x005e": ("TPU v4", 1),
@@ -34,11 +34,11 @@ _TPU_CHIPS = {
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The hardware of a machine besides its processors.
+    """The accelerators of a machine.
 
     Attributes:
         accelerators: its GPUs and TPUs.
-        trouble: a sentence about a driver that does not work.
+        trouble: a message about a driver that does not work.
     """
 
     accelerators: tuple[Device, ...] = ()
@@ -46,12 +46,12 @@ class Machine:
 
 
 def look_at_machine(environment: Mapping[str, str], is_stopped: Callable[[], bool], root: Path = Path("/")) -> Machine:
-    """The accelerators of this machine.
+    """Returns the accelerators of this machine.
 
     Args:
-        environment: the variables that a probe sees; `nvidia-smi` is taken from its PATH.
-        is_stopped: whether nobody waits for the answer any more.
-        root: where the system's files are.
+        environment: the environment of a probe; `nvidia-smi` is found on its PATH.
+        is_stopped: returns whether nobody waits for the answer any more.
+        root: the root of the system's files.
     """
     tpus = _tpus(environment, root)
     if tpus:
@@ -70,7 +70,7 @@ def look_at_machine(environment: Mapping[str, str], is_stopped: Callable[[], boo
 
 
 def device_files(root: Path = Path("/")) -> tuple[str, ...]:
-    """The files that accelerators have in `/dev`; a container has those that were handed to it."""
+    """Returns the device files of accelerators in `/dev`; a container has only those passed to it."""
     patterns = ("nvidia*", "dxg", "kfd", "accel*", "vfio/*", "dri/render*")
     return tuple(sorted(str(path) for pattern in patterns for path in (root / "dev").glob(pattern)))
 
@@ -108,7 +108,7 @@ def _tpus(environment: Mapping[str, str], root: Path) -> tuple[Device, ...]:
             kind, count = _TPU_CHIPS.get(read_text(vendor.with_name("device"), NOTE).strip(), ("", 0))
             kinds += [kind] * count
     if not kinds:
-        # A container may not see the bus; its device files are there all the same.
+        # A container may not see the bus, but its device files exist.
         kinds = ["TPU"] * len([*root.glob("dev/accel[0-9]*")])
     if not kinds and any(name.startswith(("TPU_", "CLOUD_TPU_")) for name in environment):
         kinds = ["TPU"] * len([*root.glob("dev/vfio/[0-9]*")])

@@ -1,4 +1,4 @@
-"""Draws devices as columns of text, as they stand in a mesh or on the network of a TPU."""
+"""Draws devices as columns of text, in the layout of a mesh or of a TPU's network."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from itertools import groupby
 from meshlens.devices.report import Device
 
 MOST = 8
-"""How many rows and columns are drawn."""
+"""Maximum number of rows and columns drawn."""
 
 
 def text_grid(rows: int, columns: int, cell: Callable[[int, int], str], names: tuple[str, str]) -> str:
-    """A grid with the names of its axes.
+    """Returns a grid with the names of its axes.
 
     Args:
-        rows: how many there are.
-        columns: how many there are.
-        cell: what stands in a row and a column.
-        names: of the axis that runs down, empty where there is but one, and of the axis that runs across.
+        rows: their number.
+        columns: their number.
+        cell: returns the text at a row and column.
+        names: the name of the vertical axis, empty if there is only one axis, and of the horizontal one.
     """
     across, down = min(columns, MOST), min(rows, MOST)
     cells = [[cell(row, column) for column in range(across)] for row in range(down)]
@@ -37,7 +37,7 @@ def text_grid(rows: int, columns: int, cell: Callable[[int, int], str], names: t
 
 
 def picture(devices: tuple[Device, ...]) -> str:
-    """The ids of devices: of TPUs by their coordinates, one picture for each plane; of others by their process."""
+    """Returns the ids of devices as text: TPUs by coordinates, one picture per plane; others by process."""
     if len({device.coordinates for device in devices}) > 1 and all(device.coordinates for device in devices):
         planes = sorted(devices, key=_plane)
         return "\n\n".join(_plane_picture(plane, tuple(group)) for plane, group in groupby(planes, key=_plane))
@@ -62,5 +62,5 @@ def _plane_picture(plane: tuple[int, ...], devices: tuple[Device, ...]) -> str:
 
 
 def _id(devices: tuple[Device, ...]) -> str:
-    """The ids at one place; a chip of several cores has several."""
+    """Returns the ids at one place; a chip with several cores has several."""
     return ",".join(str(device.id) for device in devices) or "·"

@@ -1,9 +1,9 @@
-"""The program that a user's interpreter runs to say what it has, and the contract of its answer.
+"""The program that the user's interpreter runs to report its devices, and the contract of its answer.
 
-It needs the standard library of Python 3.8 alone, and is started as `python -I probe.py LEVEL SECONDS` in an empty
-folder, at level "installed" with `-S` besides, so that not even the `.pth` files of the environment run.
+It needs only the standard library of Python 3.8, and is started as `python -I probe.py LEVEL SECONDS` in an empty
+folder, at level "installed" also with `-S`, so that not even the environment's `.pth` files run.
 
-The answer is the last line of stdout that is a JSON object with `"contract": 1`; whatever else is printed is noise:
+The answer is the last line of stdout that is a JSON object with `"contract": 1`; other output is ignored:
 
     contract         1
     level            "installed": the metadata of packages was read; "devices": JAX was started
@@ -14,9 +14,9 @@ The answer is the last line of stdout that is a JSON object with `"contract": 1`
                        coordinates, core_on_chip, memory_limit, memory_in_use}]
     default_backend  "cpu", null if JAX was not started
     process_count    1, null if JAX was not started
-    backend_errors   {"cuda": "..."}: why JAX passed over a backend without raising anything
-    error            null, or {step, type, text, missing}: what was raised at step "import" or "devices",
-                     and the module that was missing
+    backend_errors   {"cuda": "..."}: why JAX skipped a backend without an exception
+    error            null, or {step, type, text, missing}: the exception at step "import" or "devices", and the missing
+    module
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ NAMED = frozenset(
     "libtpu libtpu-nightly lineax ml-dtypes numpy numpyro optax optimistix orbax orbax-checkpoint penzai rlax scipy "
     "tensorstore tokamax torchax transformer-engine intel-extension-for-openxla".split()
 )
-"""Packages that are listed besides those whose names begin with "jax"."""
+"""Packages listed in addition to those whose names begin with "jax"."""
 
 _METADATA = re.compile(r"([^-]+)-([^-]+)(?:-py[\d.]+)?\.(?:dist|egg)-info$")
 
 
 def main(level: str, seconds: str) -> None:
-    """Prints the answer; whatever others print goes to stderr."""
+    """Prints the answer; other output goes to stderr."""
     answers = os.dup(1)
     os.dup2(2, 1)
     _end_after(int(float(seconds)) + 10)
@@ -62,7 +62,7 @@ def main(level: str, seconds: str) -> None:
 
 
 def versions(folders: list[str]) -> dict[str, str]:
-    """The packages that matter in these folders with their versions, told by the names of their metadata alone."""
+    """Returns the relevant packages in these folders with their versions, judged by the names of their metadata."""
     found: dict[str, str] = {}
     for folder in folders:
         try:
@@ -78,7 +78,7 @@ def versions(folders: list[str]) -> dict[str, str]:
 
 
 def package_folders() -> list[str]:
-    """Returns where the packages of this interpreter lie, worked out without what `site` would have run."""
+    """Returns the package folders of this interpreter, computed without running `site`."""
     if not sys.flags.no_site:
         return [folder for folder in sys.path if os.path.isdir(folder)]
     environment, shares_base = _virtual_environment(sys.executable)
@@ -99,7 +99,7 @@ def package_folders() -> list[str]:
 
 
 def _virtual_environment(executable: str) -> tuple[str | None, bool]:
-    """The folder of the virtual environment, if there is one, and whether packages of its base are seen too."""
+    """Returns the folder of the virtual environment, if any, and whether its base's packages are visible too."""
     beside = os.path.dirname(os.path.abspath(executable))
     for folder in (beside, os.path.dirname(beside)):
         try:
@@ -130,20 +130,20 @@ def _asked_of_jax() -> dict[str, object]:
             "process_count": jax.process_count(),
             "backend_errors": _backend_errors(),
         }
-    except BaseException as error:  # whatever it is, the answer says so
+    except BaseException as error:  # The answer reports whatever it is.
         missing = error.name if isinstance(error, ImportError) else None
         text = str(error)[:2000]
         return {"error": {"step": step, "type": type(error).__name__, "text": text, "missing": missing}}
 
 
 def _backend_errors() -> dict[str, str]:
-    """Returns errors that JAX only logs; a release without the private name is no error (seen in 0.4.30 to 0.10.2)."""
+    """Returns errors that JAX only logs; the private name may be missing in a release (seen in 0.4.30 to 0.10.2)."""
     found = getattr(sys.modules.get("jax._src.xla_bridge"), "_backend_errors", None)
     return {str(key): str(text)[:2000] for key, text in found.items()} if isinstance(found, dict) else {}
 
 
 def _see_user_packages() -> None:
-    """Adds the packages that were installed with `pip install --user`, which `-I` leaves out."""
+    """Adds the packages installed with `pip install --user`, which `-I` excludes."""
     shares_base = _virtual_environment(sys.executable)[1]
     folder = _user_folder() if shares_base else ""
     if os.path.isdir(folder) and folder not in sys.path:
@@ -170,7 +170,7 @@ def _described(device: object, here: int) -> dict[str, object]:
 def _memory(device: object) -> dict[str, int]:
     try:
         return getattr(device, "memory_stats")() or {}  # noqa: B009 - a device of JAX, which is not imported here
-    except Exception:  # some backends have no such thing, and each says so in its own way
+    except Exception:  # Some backends lack this, and each reports that in its own way.
         return {}
 
 

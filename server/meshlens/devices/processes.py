@@ -1,6 +1,6 @@
-"""Runs a program that may do anything: within a time limit, with bounded output, and leaves none of its children.
+"""Runs an untrusted program with limits on time and output, and ends all its children.
 
-Output goes to files instead of pipes, so that nothing blocks whatever the program and its children do with it.
+Output goes to files instead of pipes, so that nothing blocks, whatever the program and its children do.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Ended:
     """How a program ended.
 
     Attributes:
-        how: "ended" by itself, "timeout", "stopped" because it was asked to, or "flood" if it printed without end.
+        how: "ended" by itself, "timeout", "stopped" on request, or "flood" if it printed too much.
         code: its exit code, negative for a signal; only if it ended by itself.
-        output: the end of what it wrote to stdout.
-        errors: the end of what it wrote to stderr.
+        output: the end of its stdout.
+        errors: the end of its stderr.
     """
 
     how: Literal["ended", "timeout", "stopped", "flood"]
@@ -54,19 +54,19 @@ def run_bounded(
     seconds: float,
     is_stopped: Callable[[], bool],
 ) -> Ended:
-    """Runs a program in an empty folder and kills it whole: its group, and on Linux whatever it started elsewhere.
+    """Runs a program in an empty folder and kills it with its group, and on Linux with all other descendants.
 
-    On Linux this process adopts what the program leaves behind, so a daemon with a session and an environment of its
-    own is found too.  Other systems do not tell whose such a daemon was.
+    On Linux this process adopts orphans of the program, so a daemon with its own session and environment is found too.
+    Other systems do not reveal the origin of such a daemon.
 
     Args:
         command: the program, by its path, and its arguments.
-        environment: all the variables that it sees.
-        seconds: how long it may run.
-        is_stopped: asked a few times a second whether nobody waits for the answer any more.
+        environment: its environment variables.
+        seconds: the time limit.
+        is_stopped: called a few times a second; returns whether nobody waits for the answer any more.
 
     Raises:
-        OSError: the program cannot be started, or there is no room for temporary files.
+        OSError: the program cannot be started, or there is no space for temporary files.
     """
     mark = f"{_MARK}={uuid4().hex}"
     _adopt_orphans()
@@ -82,7 +82,7 @@ def run_bounded(
                 stdout=output,
                 stderr=errors,
                 start_new_session=sys.platform != "win32",
-                creationflags=0x08000200 if sys.platform == "win32" else 0,  # no window, a process group of its own
+                creationflags=0x08000200 if sys.platform == "win32" else 0,  # No window, and a separate process group.
             )
             how: Literal["ended", "timeout", "stopped", "flood"] = "stopped"
             _running.add(process.pid)
@@ -96,14 +96,14 @@ def run_bounded(
 
 @contextmanager
 def kept_running(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Kept]:
-    """Runs a program that answers line by line, in an empty folder and a session of its own; kills it whole at the end.
+    """Runs a program that answers line by line, in an empty folder and its own session; finally kills all of it.
 
     Args:
         command: the program, by its path, and its arguments.
-        environment: all the variables that it sees.
+        environment: its environment variables.
 
     Raises:
-        OSError: the program cannot be started, or there is no room for temporary files.
+        OSError: the program cannot be started, or there is no space for temporary files.
     """
     mark = uuid4().hex
     _adopt_orphans()
@@ -133,7 +133,7 @@ def kept_running(command: Sequence[str], environment: Mapping[str, str]) -> Iter
 
 
 class Kept:
-    """A program that is running and answers line by line."""
+    """A running program that answers line by line."""
 
     def __init__(self, process: subprocess.Popen[bytes], errors: BinaryIO) -> None:
         self._process = process
@@ -141,7 +141,7 @@ class Kept:
         self._left = b""
 
     def ask(self, line: bytes) -> None:
-        """Writes a line to it.
+        """Writes a line to the program.
 
         Raises:
             OSError: it has ended.
@@ -151,7 +151,7 @@ class Kept:
         self._process.stdin.flush()
 
     def answer(self, seconds: float) -> bytes:
-        """Returns its next line; nothing if it has ended, or if none came in so many seconds."""
+        """Returns the program's next line; empty if it has ended, or if there is none within the time."""
         assert self._process.stdout is not None
         handle = self._process.stdout.fileno()
         end = time.monotonic() + seconds
@@ -166,22 +166,22 @@ class Kept:
 
     @property
     def is_alive(self) -> bool:
-        """Tells if it still runs."""
+        """Returns whether the program is running."""
         return not _has_ended(self._process)
 
     def complaint(self) -> str:
-        """Returns the last line that it wrote to stderr."""
+        """Returns the last line that the program wrote to stderr."""
         lines = _text(_tail(self._errors, _KEPT_ERRORS)).strip().splitlines()
         return lines[-1] if lines else ""
 
 
 def end_group(group: int) -> None:
-    """Kills the members of a group of processes."""
+    """Kills the members of a process group."""
     _signal_group(group, _KILL)
 
 
 def memory_of_session(session: int) -> int:
-    """Returns how many bytes of memory the processes of a session hold, as Linux tells it; 0 elsewhere."""
+    """Returns the bytes of memory used by the processes of a session, on Linux; 0 elsewhere."""
     pages = 0
     for number in _numbers():
         fields = _stat(str(number))
@@ -191,7 +191,7 @@ def memory_of_session(session: int) -> int:
 
 
 def has_ended(number: int) -> bool:
-    """Tells whether a process of Linux has ended; one that nobody has asked about yet has ended too."""
+    """Returns whether a Linux process has ended, including a zombie."""
     return _stat(str(number))[:1] in ([], ["Z"], ["X"])
 
 
@@ -212,7 +212,7 @@ def _wait(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Returns whether a process has ended; on Linux without letting go of its number, which its group still bears."""
+    """Returns whether a process has ended; on Linux without reaping it, because its group still has its number."""
     if sys.platform == "linux":
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     else:  # noqa: RET505 - the type checker reads this file for each platform
@@ -229,7 +229,7 @@ def _end_whole(process: subprocess.Popen[bytes], mark: bytes) -> None:
             _signal_group(process.pid, signal.SIGTERM)
             _until(_GRACE, lambda: _has_ended(process))
         _signal_group(process.pid, _KILL)
-    # What hangs inside a driver cannot be killed; it ends when the driver lets go, and nobody waits for it here.
+    # A process that hangs inside a driver cannot be killed; it ends when the driver returns, without anyone waiting.
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE)
     _until(_GRACE, lambda: not _kill_marked(mark) and not _kill_orphans())
@@ -242,7 +242,7 @@ def _until(seconds: float, is_done: Callable[[], bool]) -> None:
 
 
 def _kill_marked(mark: bytes) -> bool:
-    """Kills what inherited the mark in its environment, so also what left the group; Linux tells it."""
+    """Kills processes that inherited the mark in their environment, even outside the group; only on Linux."""
     found = list(_marked(mark))
     for number in found:
         with suppress(OSError):
@@ -251,12 +251,12 @@ def _kill_marked(mark: bytes) -> bool:
 
 
 def is_stopped(number: int) -> bool:
-    """Tells whether a process was halted by a signal, as a debugger does and a hostile program can."""
+    """Returns whether a process is stopped by a signal, as by a debugger or a hostile program."""
     return _stat(str(number))[:1] in (["T"], ["t"])
 
 
 def _adopt_orphans() -> None:
-    """Makes this process the parent of what a program starts and leaves behind; it would be that of nobody here."""
+    """Makes this process the parent of its programs' orphans."""
     if sys.platform == "linux":
         import ctypes
 
@@ -265,9 +265,9 @@ def _adopt_orphans() -> None:
 
 
 def _kill_orphans() -> bool:
-    """Kills what was left to this process by a program: a child in a session that is neither ours nor a running one's.
+    """Kills orphans adopted from a program: children in a session that is neither ours nor a running program's.
 
-    What we start ourselves is in our session, or is one of the programs that run.
+    Our own children are in our session or are running programs.
     """
     if sys.platform != "linux":
         return False
@@ -285,7 +285,7 @@ def _kill_orphans() -> bool:
 
 
 def _stat(number: str) -> list[str]:
-    """Returns the state, the parent, the group and the session of a process on Linux, and more; else nothing."""
+    """Returns the state, parent, group, session and more of a Linux process; empty if unavailable."""
     try:
         # The name before the last bracket can be anything.
         return Path("/proc", number, "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()

@@ -1,4 +1,4 @@
-"""The report of a probe on an interpreter and its devices, as data with a JSON form."""
+"""A report on an interpreter and its devices, as data with a JSON form."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from itertools import groupby
 from typing import Literal, TypeAlias
 
 CONTRACT = 1
-"""The version of the JSON form; whatever reads another one refuses it."""
+"""The version of the JSON form; readers refuse any other version."""
 
 Level: TypeAlias = Literal["installed", "devices"]
 
 
 class BadReport(ValueError):
-    """A JSON value is no report; the message says where it parts from one."""
+    """The JSON value is not a report; the message names the difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One device, as `jax.devices()` tells it.
+    """A device, as reported by `jax.devices()`.
 
     Attributes:
         platform: "cpu", "gpu" or "tpu".
         kind: its `device_kind`, such as "NVIDIA H100 80GB HBM3".
         id: its number among all devices.
         process_index: the process that it belongs to.
-        local: whether it belongs to the process that was asked.
-        coordinates: its place in the topology; on TPUs only.
-        core_on_chip: its number on its chip; on TPUs only.
-        memory_limit: how many bytes may be used on it; not known for CPUs.
-        memory_in_use: how many bytes were in use on it.
+        local: whether it belongs to the probe's process.
+        coordinates: its position in the topology; only on TPUs.
+        core_on_chip: its number on its chip; only on TPUs.
+        memory_limit: the usable bytes of its memory; unknown for CPUs.
+        memory_in_use: the bytes in use.
     """
 
     platform: str
@@ -46,20 +46,20 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The facts found out about one interpreter.
+    """The facts about one interpreter.
 
     Attributes:
         interpreter: its path.
         level: "installed" if only the metadata of packages was read, "devices" if JAX was started.
-        python: its version, empty while that is not known.
+        python: its version, empty if unknown.
         versions: packages with their versions, in the order of their names.
-        devices: what `jax.devices()` gave; empty at level "installed" and after a failure.
-        accelerators: what the machine has, told by its driver or its device files without JAX.
-        default_backend: what `jax.default_backend()` gave.
-        process_count: what `jax.process_count()` gave.
-        failure: a sentence that says what went wrong and what to do, None where nothing did.
-        note: a sentence about what works, but not as one might expect: a GPU that JAX passes over.
-        seconds: how long it took.
+        devices: the result of `jax.devices()`; empty at level "installed" and after a failure.
+        accelerators: the machine's accelerators, detected by driver or device files without JAX.
+        default_backend: the result of `jax.default_backend()`.
+        process_count: the result of `jax.process_count()`.
+        failure: a sentence with the failure and the remedy; None if nothing failed.
+        note: a sentence about something unexpected, such as a GPU that JAX does not use.
+        seconds: the elapsed time.
     """
 
     interpreter: str
@@ -75,20 +75,20 @@ class Report:
     seconds: float = 0.0
 
     def version(self, package: str) -> str | None:
-        """The version of a package, None if it is not installed."""
+        """Returns the version of a package; None if it is not installed."""
         return dict(self.versions).get(package)
 
 
 def summary(report: Report) -> str:
-    """The devices of a report in a few words, such as "8 × NVIDIA H100 80GB" or "1 CPU device".
+    """Returns the devices of a report in a few words, such as "8 × NVIDIA H100 80GB" or "1 CPU device".
 
-    Devices that only the machine tells of, as JAX was not started, are named in the same way.
+    Devices detected without JAX are described in the same way.
     """
     return devices_in_words(report.devices or report.accelerators)
 
 
 def devices_in_words(devices: tuple[Device, ...]) -> str:
-    """Devices in a few words, those of one kind together; "no devices" for none."""
+    """Returns devices in a few words, grouped by kind; "no devices" for none."""
     ordered = sorted(devices, key=lambda device: (device.platform, device.kind))
     groups = [tuple(group) for _, group in groupby(ordered, key=lambda device: (device.platform, device.kind))]
     text = ", ".join(_group_in_words(group) for group in groups)
@@ -103,15 +103,15 @@ def _group_in_words(group: tuple[Device, ...]) -> str:
 
 
 def to_json(report: Report) -> dict[str, object]:
-    """The report as JSON has it, the contract's version first."""
+    """Returns the report as JSON values, the contract's version first."""
     return {"contract": CONTRACT, **asdict(report), "versions": dict(report.versions)}
 
 
 def from_json(value: object) -> Report:
-    """The report that a JSON value stands for.
+    """Returns the report in a JSON value.
 
     Raises:
-        BadReport: it is of another contract, or no report.
+        BadReport: it has another contract, or is not a report.
     """
     if not isinstance(value, Mapping):
         raise BadReport("not an object")

@@ -1,6 +1,6 @@
-"""Reports that were made before, kept on disk by interpreter until it, its packages or its variables change.
+"""Earlier reports, cached on disk by interpreter until it, its packages or its variables change.
 
-What failed is not kept: whoever has put it right would be told the same again.
+Failures are not cached, so that a user who has fixed the problem does not see them again.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def report_of(
     environ: Mapping[str, str] = os.environ,
     root: Path = Path("/"),
 ) -> Report:
-    """The report that answers a question: the one that is kept, or a new one.
+    """Returns the report for a question, cached or new.
 
     Args:
-        question: what is asked of whom.
-        cache: the project's caches, None to keep nothing.  Of an untrusted workspace nothing is kept.
-        is_stopped: asked a few times a second whether nobody waits for the answer any more.
-        environ: the environment that the user's programs see.
-        root: where the system's files are.
+        question: the probe request.
+        cache: the project's caches; None for no caching. Nothing is cached for an untrusted workspace.
+        is_stopped: called a few times a second; returns whether nobody waits for the answer any more.
+        environ: the environment of the user's programs.
+        root: the root of the system's files.
 
     Raises:
-        ProbeStopped: `is_stopped` said so.
+        ProbeStopped: `is_stopped` returned True.
     """
     kept = kept_report(question, cache, environ=environ, root=root)
     return kept or new_report(question, cache, is_stopped=is_stopped, environ=environ, root=root)
@@ -60,11 +60,11 @@ def kept_report(
     environ: Mapping[str, str] = os.environ,
     root: Path = Path("/"),
 ) -> Report | None:
-    """The report that is kept and still holds; starts nothing."""
+    """Returns the cached report if it is still valid; starts nothing."""
     if cache is None or question.untrusted:
         return None
     entries, stamp = _entries(cache), _stamp(question, environ, root)
-    # What a TPU said when a user asked for it goes before what was told without starting it.
+    # A TPU's answer from a user's request takes precedence over an answer without starting the TPU.
     for wanted in dict.fromkeys((replace(question, may_start_tpu=True), question)):
         entry = entries.get(_key(wanted))
         if isinstance(entry, dict) and entry.get("stamp") == stamp:
@@ -81,10 +81,10 @@ def new_report(
     environ: Mapping[str, str] = os.environ,
     root: Path = Path("/"),
 ) -> Report:
-    """Asks again, whatever is kept, and keeps what comes.
+    """Returns a new report, ignoring the cache, and caches it.
 
     Raises:
-        ProbeStopped: `is_stopped` said so.
+        ProbeStopped: `is_stopped` returned True.
     """
     report = run_probe(question, is_stopped=is_stopped, environ=environ, root=root)
     if cache is not None and report.failure is None and not question.untrusted:
@@ -97,7 +97,7 @@ def new_report(
 
 
 def _entries(cache: Cache) -> dict[str, object]:
-    """Returns what the file holds; nothing where it is damaged."""
+    """Returns the contents of the file; empty if it is damaged."""
     content = read_sealed(cache, FILE, _MOST_BYTES)
     try:
         found = json.loads(content) if content is not None else {}
@@ -111,7 +111,7 @@ def _key(question: Question) -> str:
 
 
 def _stamp(question: Question, environ: Mapping[str, str], root: Path) -> str:
-    """Stands for everything that an answer hangs on, as far as it can be told without asking."""
+    """Returns a stamp of everything that an answer depends on, as far as it is known without a probe."""
     parts = [meshlens.__version__, *_times(question.interpreter), *device_files(root)]
     parts += [f"{name}={value}" for name, value in sorted(child_environment(environ).items())]
     with suppress(OSError):
@@ -120,7 +120,7 @@ def _stamp(question: Question, environ: Mapping[str, str], root: Path) -> str:
 
 
 def _times(interpreter: str) -> Iterator[str]:
-    """When the interpreter changed, and the folders of its packages, in which each installation makes an entry."""
+    """Yields when the interpreter and its package folders changed; every installation changes these."""
     environment = environment_of(interpreter)
     beside = environment_of(os.path.realpath(interpreter))
     places = [Path(interpreter), environment / "pyvenv.cfg", *packages_of(environment), *packages_of(beside)]

@@ -1,7 +1,7 @@
-"""Asks an interpreter what it has, in a process of its own, and makes a report of whatever comes back.
+"""Runs a probe of an interpreter in a separate process, and converts any outcome to a report.
 
-A call blocks until the answer is there; a server makes it in a thread and stops it through `is_stopped`.
-For an untrusted workspace no process is started: the names of the packages' metadata are read from here.
+A call blocks until the answer is available; a server calls in a thread and stops it through `is_stopped`.
+For an untrusted workspace no process is started: the names of package metadata are read directly.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _SECONDS: Mapping[Level, float] = {"installed": 20.0, "devices": 60.0}
 
 
 class ProbeStopped(Exception):
-    """Nobody waits for the report any more."""
+    """Raised if nobody waits for the report any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One probe request.
+    """A probe request.
 
     Attributes:
         interpreter: the path of a Python.
-        level: how far it goes.
-        untrusted: folders that nothing may be run from; with any, no program is started at all.
-        may_start_tpu: whether a user asked for it: a TPU serves one process, so it is never started unasked.
-        seconds: how long the interpreter may take, None for what is usual at its level.
+        level: how far to go.
+        untrusted: folders from which nothing may be run; if there are any, no program is started.
+        may_start_tpu: whether a user requested it: a TPU serves only one process, so it is never started automatically.
+        seconds: the time limit; None for the default of its level.
     """
 
     interpreter: str
@@ -52,7 +52,7 @@ class Question:
 
 
 def never() -> bool:
-    """Stops nothing."""
+    """Returns False, so that a probe is never stopped."""
     return False
 
 
@@ -63,19 +63,19 @@ def run_probe(
     environ: Mapping[str, str] = os.environ,
     root: Path = Path("/"),
 ) -> Report:
-    """Asks an interpreter what it has.
+    """Probes an interpreter, and returns the report.
 
     Args:
-        question: what is asked of whom.
-        is_stopped: asked a few times a second whether nobody waits for the answer any more.
-        environ: the environment that the user's programs see.
-        root: where the system's files are.
+        question: the probe request.
+        is_stopped: called a few times a second; returns whether nobody waits for the answer any more.
+        environ: the environment of the user's programs.
+        root: the root of the system's files.
 
     Returns:
-        A report; what goes wrong is said in it.  Its level is "installed" where JAX was not to be started.
+        A report, which includes failures. Its level is "installed" if JAX must not be started.
 
     Raises:
-        ProbeStopped: `is_stopped` said so.
+        ProbeStopped: `is_stopped` returned True.
     """
     begin = time.monotonic()
     if question.untrusted:
@@ -101,7 +101,7 @@ def run_probe(
 
 
 def _read(question: Question) -> Report:
-    """Returns what files say of an interpreter."""
+    """Returns the report based on an interpreter's files."""
     python = question.interpreter
     report = Report(python, "installed", note=failures.NOT_ASKED)
     if interpreter_leads_into(python, question.untrusted):
@@ -158,7 +158,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _last_answer(output: bytes) -> dict[str, object] | None:
-    """The last line that is a JSON object with a contract; the newest one that we read wins over stranger ones."""
+    """Returns the last line that is a JSON object with a contract, preferring the newest supported one."""
     strange: dict[str, object] | None = None
     for line in reversed(output.splitlines()):
         if not line.lstrip().startswith(b"{") or b'"contract"' not in line:

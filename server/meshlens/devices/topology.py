@@ -1,6 +1,6 @@
-"""Devices that a program is meant for, whatever machine it is written on: `8`, `2x4`, `v5e-16`, `8xH100`.
+"""Target devices, independent of the current machine: `8`, `2x4`, `v5e-16`, `8xH100`.
 
-Does not look for devices; `probe` does.
+It does not detect devices; `probe` does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from meshlens.devices.report import Report
 from meshlens.devices.tpus import ALIASES, VERSIONS, TpuVersion, hosts_of
 
 ALLOWED = 'a number of devices (8), a shape ("2x4"), a TPU slice ("v5e-16") or GPUs ("8xH100")'
-"""What a topology can be, for messages."""
+"""The possible forms of a topology, for messages."""
 
 DETECTED = "detected"
 MOST = 1_000_000
@@ -39,7 +39,7 @@ GPUS = {
     "MI250X": "AMD Instinct MI250X",
     "MI300X": "AMD Instinct MI300X",
 }
-"""GPUs by the name that people give them."""
+"""GPUs by their usual names."""
 
 _NUMBER = re.compile(r"[1-9]\d*")
 _SHAPE = re.compile(r"[1-9]\d*(?:x[1-9]\d*)+")
@@ -48,7 +48,7 @@ _NAMED = re.compile(r"([1-9]\d*(?:x[1-9]\d*)?)x([a-z]\w*)")
 
 
 class BadTopology(ValueError):
-    """A text that means no devices; the message says what would."""
+    """A text that does not describe devices; the message lists what would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class Topology:
     """Devices that a program is meant for.
 
     Attributes:
-        text: how it is written: "2x4"; "detected" for what a probe found.
-        count: how many devices `jax.devices()` would have.
-        shape: how they are laid out, of a TPU slice its chips; one size where nothing says more.
-        platform: "cpu", "gpu", "tpu", or empty where nothing says.
-        name: what the devices are, for people: "TPU v5e"; empty where nothing says.
-        per_chip: how many devices a chip has.
-        hosts: how many processes JAX would have.
+        text: the text as written, such as "2x4"; "detected" for detected devices.
+        count: the number of devices in `jax.devices()`.
+        shape: their layout, for a TPU slice that of its chips; a single size if unknown.
+        platform: "cpu", "gpu", "tpu", or empty if unknown.
+        name: the name of the devices to show, such as "TPU v5e"; empty if unknown.
+        per_chip: the number of devices per chip.
+        hosts: the number of JAX processes.
     """
 
     text: str
@@ -75,19 +75,19 @@ class Topology:
 
     @property
     def local_count(self) -> int:
-        """How many devices each process would have of its own."""
+        """Returns the number of each process's own devices."""
         return self.count // self.hosts
 
 
 def parse_topology(value: object) -> Topology:
-    """The devices that a text or a number means.
+    """Returns the devices that a text or a number describes.
 
     Args:
         value: 8, "8", "2x4" (also with `*`, `,` and spaces), "v5e-16", "v4-2x2x4", "8xH100", "4x8xH100" for four
             hosts, "8xcpu".
 
     Raises:
-        BadTopology: it means none; the message says what does.
+        BadTopology: it describes none; the message lists what would.
     """
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise BadTopology(f"expected {ALLOWED}")
@@ -108,7 +108,7 @@ def parse_topology(value: object) -> Topology:
 
 
 def topology_of(report: Report) -> Topology | None:
-    """The devices of a report as a topology; None where it has none."""
+    """Returns the devices of a report as a topology; None if it has none."""
     if not report.devices:
         return None
     hosts = max(report.process_count or 1, 1)
@@ -119,7 +119,7 @@ def topology_of(report: Report) -> Topology | None:
 
 
 def devices_of(topology: Topology) -> str:
-    """The devices in a few words: "8 devices", "16 × TPU v5e", "4 CPU devices"."""
+    """Returns the devices in a few words: "8 devices", "16 × TPU v5e", "4 CPU devices"."""
     if topology.name:
         return f"{topology.count} × {topology.name}"
     noun = "CPU device" if topology.platform == "cpu" else "device"
@@ -127,7 +127,7 @@ def devices_of(topology: Topology) -> str:
 
 
 def describe(topology: Topology) -> str:
-    """The devices with all that the text tells: "v4-16: 8 × TPU v4 on 8 chips (2 × 2 × 2), 2 hosts with 4 each"."""
+    """Returns the devices in full: "v4-16: 8 × TPU v4 on 8 chips (2 × 2 × 2), 2 hosts with 4 each"."""
     words = devices_of(topology)
     layout = " × ".join(map(str, topology.shape))
     if topology.platform == "tpu":
@@ -141,12 +141,12 @@ def describe(topology: Topology) -> str:
 
 
 def named(topology: Topology) -> str:
-    """Returns what messages call it: "target 2x4", "detected devices"."""
+    """Returns the name of the devices in messages: "target 2x4", "detected devices"."""
     return "detected devices" if topology.text == DETECTED else f"target {topology.text}"
 
 
 def coordinates(topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """The place of each device, by its id; on TPUs (x, y, z, core), where x counts first as JAX has it."""
+    """Returns the position of each device, by id; on TPUs (x, y, z, core), with x varying fastest, as in JAX."""
     if topology.platform == "tpu":
         axes = [range(size) for size in reversed(topology.shape)]
         places = [tuple(reversed(place)) for place in product(*axes)]

@@ -1,4 +1,4 @@
-"""The TPU slices that can be had: how many devices JAX sees in each, and how its chips are laid out.
+"""The available TPU slices: the number of devices that JAX sees in each, and the layout of its chips.
 
 Sources: the pages of each TPU version in Google Cloud's documentation ("TPU v4", "TPU v5e", "TPU v5p", "TPU v6e",
 "System architecture"), and `jax.experimental.pallas.tpu.ChipVersion` for cores and megacore.
@@ -13,16 +13,16 @@ from math import prod
 
 @dataclass(frozen=True, slots=True)
 class TpuVersion:
-    """One version of TPUs.
+    """A version of TPUs.
 
     Attributes:
-        name: as slices are called: "v5e".
-        per_chip: how many devices JAX sees on a chip: 2 where each TensorCore is one, 1 where there is one TensorCore
-            or two work as one (megacore).
-        per_number: how many the number in the name of a slice counts for each chip: "v4-8" counts TensorCores, two on
+        name: its name in slices, such as "v5e".
+        per_chip: the number of devices that JAX sees per chip: 2 if each TensorCore is one, 1 if there is one
+            TensorCore or two work as one (megacore).
+        per_number: the count per chip in the name of a slice: "v4-8" counts TensorCores, two on
             a chip, "v5e-8" chips.
-        shapes: the layouts of chips that a number alone means, by the number of chips.
-        host: how the chips of one host of several lie.
+        shapes: the default layouts, by the number of chips.
+        host: the layout of one host's chips in a multi-host slice.
     """
 
     name: str
@@ -33,12 +33,12 @@ class TpuVersion:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The numbers that a slice may have."""
+        """Returns the numbers that a slice may have."""
         return tuple(chips * self.per_number for chips in self.shapes)
 
     @property
     def dimensions(self) -> int:
-        """How many dimensions its network has."""
+        """Returns the number of dimensions of its network."""
         return len(next(iter(self.shapes.values())))
 
 
@@ -66,11 +66,11 @@ ALIASES = {"v5litepod": "v5e", "v5lite": "v5e", "v6lite": "v6e", "trillium": "v6
 """Other names of versions."""
 
 ONE_HOST = 8
-"""Chips of a lite slice that still are on one host."""
+"""The maximum number of chips in a lite slice on a single host."""
 
 
 def hosts_of(version: TpuVersion, shape: tuple[int, ...]) -> int:
-    """Returns how many hosts a slice has, each a process of JAX."""
+    """Returns the number of hosts of a slice, each a JAX process."""
     chips = prod(shape)
     if chips <= prod(version.host) or (version.dimensions == 2 and version.per_chip == 1 and chips <= ONE_HOST):
         return 1

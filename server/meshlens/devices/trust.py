@@ -1,6 +1,6 @@
-"""Tells which folders an untrusted workspace may have come with, and whether a path leads into one of them.
+"""Decides which folders may come with an untrusted workspace, and whether a path leads into one of them.
 
-Follows every link on the way: an interpreter outside may be a link to one inside, or stand in a folder that is one.
+It follows every link on the way: an interpreter outside may be a link to one inside, or be in a linked folder.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _MARKS = (".git", ".hg", ".svn", ".jj", ".sl", "meshlens.toml", "pyproject.toml"
 
 
 def enclosing(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Returns the folders with whatever encloses them and may have come from the same place.
+    """Returns the folders with all parents that may come from the same source.
 
-    A folder that somebody opens can be a part of what they have downloaded: of a repository, of one that is nested in
-    another, of an archive that brings a `.git` of its own.  So each folder is taken together with the highest one
-    above it that bears the mark of a repository or a project.  The home folder and what encloses it are the user's.
+    An opened folder can be part of a larger download: of a repository, of a nested one, of an archive with its own
+    `.git`. So each folder is combined with its topmost parent that has the marker of a repository or project. The home
+    folder and its parents are the user's own.
     """
     return tuple(dict.fromkeys(path for folder in folders for path in (folder, _highest_marked(folder))))
 
@@ -42,11 +42,11 @@ def _highest_marked(folder: Path) -> Path:
 
 
 def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:
-    """Returns whether a file or folder is inside one of these folders, or a link on the way to it is."""
+    """Returns whether a file or folder, or a link on the way to it, is inside one of these folders."""
     if not folders:
         return False
     if "\0" in os.fspath(path):
-        # It is not a path; where it would lead to is not known.
+        # It is not a path, so its target is unknown.
         return True
     real = [os.path.realpath(folder) for folder in folders]
     return any(
@@ -55,9 +55,9 @@ def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:
 
 
 def interpreter_leads_into(interpreter: str, folders: tuple[Path, ...]) -> bool:
-    """Returns whether running an interpreter could run something that lies in one of these folders.
+    """Returns whether running an interpreter could run something in one of these folders.
 
-    Besides the interpreter itself this looks at the Python that its virtual environment was made from.
+    This checks the interpreter and the base Python of its virtual environment.
     """
     if not folders:
         return False
@@ -67,7 +67,7 @@ def interpreter_leads_into(interpreter: str, folders: tuple[Path, ...]) -> bool:
 
 
 def _steps(path: str) -> Iterator[str]:
-    """The path and what it is a link to, link by link."""
+    """Yields the path and its link targets, link by link."""
     step = os.path.abspath(path)
     for _ in range(_MOST_LINKS):
         yield step
@@ -82,7 +82,7 @@ def _places(path: str) -> tuple[str, ...]:
 
 
 def _is_below(path: str, folder: str) -> bool:
-    """Told by the files themselves, as a name can be spelled in several ways where case does not matter."""
+    """Returns whether a path is in a folder, by identity, because spelling may vary in case."""
     while True:
         with suppress(OSError, ValueError):
             if os.path.samefile(path, folder):

@@ -1,4 +1,4 @@
-"""The environment in which a program sees so many virtual devices of the CPU."""
+"""The environment in which a program sees virtual CPU devices."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _FLAG = re.compile(r"\s*--xla_force_host_platform_device_count=\S*")
 
 
 def virtual_environment(count: int, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables to set for a program that is to see virtual devices.
+    """Returns the variables to set for a program that should see virtual devices.
 
-    `XLA_FLAGS` serves every version of JAX; since 0.5.0 `JAX_NUM_CPU_DEVICES` goes before it, and so before what the
-    program itself sets in `XLA_FLAGS`.
+    `XLA_FLAGS` works in every version of JAX; since 0.5.0 `JAX_NUM_CPU_DEVICES` takes precedence over it, and so over
+    `XLA_FLAGS` set by the program itself.
 
     Args:
-        count: how many devices.
-        environ: the variables that there are; other flags in `XLA_FLAGS` stay.
+        count: the number of devices.
+        environ: the current variables; other flags in `XLA_FLAGS` are kept.
     """
     flags = _FLAG.sub("", environ.get("XLA_FLAGS", "")).strip()
     return {

@@ -1,13 +1,13 @@
-"""JAX as rows of tables: a release of JAX is an edit here, and nowhere else.
+"""JAX as rows of tables: a JAX release requires edits only here.
 
-names         one canonical name for every spelling
-collectives   what takes axis names: collectives, axis queries, reductions of arrays
+names one canonical name for all spellings
+collectives   callables that use axis names: collectives, axis queries, reductions of arrays
 consumers     library classes that need an axis name when they are used
-binders       what binds axis names (the row is defined in binding, more rows in library_binders)
-meshes        how meshes, shardings and specs are made
-transparent   what runs its operand and binds nothing
+binders       callables that bind axis names (binding defines the row, library_binders has more rows)
+meshes        callables that make meshes, shardings and specs
+transparent   callables that run their operand and bind nothing
 libraries     randomness, devices, array constructors, replication, state
-keywords      which keywords a callable accepts in which version
-changes       what a change of the interface is; versions
+keywords      the keywords that a callable accepts in each version
+changes       the data model of API changes; versions
 history       every change (rows in history_core and history_sharding)
 """

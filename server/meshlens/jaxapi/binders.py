@@ -1,4 +1,4 @@
-"""The transformations that bind axis names: `pmap`, `vmap`, `shard_map`, `smap` and their relatives in libraries."""
+"""The transformations that bind axis names: `pmap`, `vmap`, `shard_map`, `smap` and equivalents in libraries."""
 
 from __future__ import annotations
 
@@ -104,15 +104,15 @@ _JAX = (
 BINDERS: dict[str, Binder] = {row.dotted: row for row in (*_JAX, *library_binders.ROWS)}
 
 MAPS_ON_DEVICES = frozenset({"pmap", "shard_map", "smap"})
-"""Kinds that run their operand on several devices; they do not nest, so nothing outside them binds more."""
+"""Kinds that run their operand on several devices; they do not nest, so no outer map binds more names."""
 
 PATCHES_PMAP = frozenset({"chex.fake_pmap", "chex.fake_pmap_and_jit"})
-"""Contexts in which `jax.pmap` is replaced by `vmap`, with the same axis names."""
+"""Contexts that replace `jax.pmap` by `vmap`, with the same axis names."""
 
 RUNS_VARIANTS = frozenset({"chex.variants", "chex.all_variants"})
 """Decorators of test methods whose `self.variant` may be a `pmap` with the axis name "i"."""
 
 
 def binder(dotted: str) -> Binder | None:
-    """The binder with a canonical name, or None."""
+    """Returns the binder with a canonical name, or None."""
     return BINDERS.get(dotted)

@@ -9,31 +9,31 @@ Version = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Binder:
-    """One binder.
+    """A transformation that binds axis names.
 
     Attributes:
         kind: "pmap", "vmap", "shard_map", "smap", "axis_env", "xmap" or "pallas".
         dotted: its canonical name.
         parameters: names of the positional parameters in order.
         keywords: names of the keyword-only parameters.
-        operand: the parameter that takes the mapped function, at position 0; "" if it is only a decorator,
-            which runs the function at once.
-        names_from: where the axis names come from: "axis_name" (one name), "mesh" (all names of the mesh, or
+        operand: the parameter that takes the mapped function, at position 0; "" if it is only a decorator, which runs
+            the function immediately.
+        names_from: the source of the axis names: "axis_name" (one name), "mesh" (all names of the mesh, or
             those of `axis_names`), "axis_env" (pairs of name and size), "xmap" (names in `in_axes`), "grid" (pairs of
             name and size, here or in a grid spec), "parameters" (those of several parameters), "" (none).
         names: the parameter that holds them.
         more_names: further parameters that hold some, for "parameters".
-        default_name: the name bound when the parameter is left out.
-        factory: it may be called without the operand and then decorates.
-        positional_only: the operand cannot be given by keyword.
-        open: further names may be bound that the call does not show.
-        var_keywords: it accepts any keyword.
-        in_axes, out_axes, static, donate: parameters that say how arguments and results are mapped, which
-            arguments are static, which are donated; None where there is none.
-        mesh: the parameter that takes the mesh.
-        check: the parameter that switches the check of replication.
-        since, until: first version that has it, first version without it.
-        wrapped_keywords: the mapped function accepts keyword arguments.
+        default_name: the name bound by default.
+        factory: whether it may be called without the operand to get a decorator.
+        positional_only: whether the operand cannot be given by keyword.
+        open: whether it may bind names that the call does not show.
+        var_keywords: whether it accepts any keyword.
+        in_axes, out_axes, static, donate: parameters for the mapped axes of arguments and results, static and donated
+        arguments; None if missing.
+        mesh: the parameter for the mesh.
+        check: the parameter that turns off the check of replication.
+        since, until: first version with it, first version without it.
+        wrapped_keywords: whether the mapped function accepts keyword arguments.
     """
 
     kind: str
@@ -69,4 +69,4 @@ PMAP_KEYWORDS = (
     "axis_size",
     "donate_argnums",
 )
-"""What every relative of `pmap` takes by keyword."""
+"""The keywords of every `pmap` equivalent."""

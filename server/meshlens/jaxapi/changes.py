@@ -1,4 +1,4 @@
-"""Changes of JAX's interface: names and keywords with the versions that added, deprecated and removed them."""
+"""Changes of JAX's API: names and keywords with the versions that added, deprecated and removed them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.jaxapi.released import RELEASES
 Version = tuple[int, ...]
 
 OLDEST: Version = (0, 4, 30)
-"""The first release whose signatures were measured; what older ones took is known here and there."""
+"""The first release whose signatures were measured; only some facts about older ones are known."""
 
 _DIGITS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}(?!\.?[0-9])")
 
@@ -20,16 +20,15 @@ class Change:
     """The history of one name.
 
     Attributes:
-        dotted: the name as programs write it, with their own aliases undone; a module stands for all it holds.
+        dotted: the name as programs write it, with their own aliases undone; a module stands for all its names.
         removed: first version without it.
         deprecated: first version that warns.
-        since: first version that has it.
-        replacement: dotted name of what takes its place.
-        note: what else to do, as a clause without a full stop.
-        rewrite: "rename" when the replacement takes its place unchanged, "tree" when that needs
-            `replacement_since`, "shard_map" or "pvary" for a rewrite of the call, "drop" when it can be left
-            out, "" when a person must decide.
-        replacement_since: first version that has the replacement.
+        since: first version with it.
+        replacement: dotted name of the replacement.
+        note: further advice, as a clause without a full stop.
+        rewrite: "rename" if the replacement is a drop-in, "tree" if that needs `replacement_since`, "shard_map" or
+            "pvary" for a rewrite of the call, "drop" if it can be deleted, "" if a person must decide.
+        replacement_since: first version with the replacement.
     """
 
     dotted: str
@@ -50,9 +49,9 @@ class KeywordChange:
         dotted: canonical name of the callable.
         keyword: the keyword.
         removed, deprecated, since: as for a name.
-        replacement: the keyword that takes its place.
-        note: what else to do.
-        rewrite: "rename", "drop", "positional", or "" when a person must decide.
+        replacement: the replacement.
+        note: further advice.
+        rewrite: "rename", "drop", "positional", or "" if a person must decide.
     """
 
     dotted: str
@@ -66,13 +65,13 @@ class KeywordChange:
 
 
 def parse_version(text: str) -> Version | None:
-    """The numbers at the start of a version, without what marks a pre-release or a build.
+    """Returns the numbers at the start of a version, without markers of a pre-release or build.
 
     Args:
         text: such as "0.10.2", "0.4.30.dev1" or "v0.8".
 
     Returns:
-        The numbers, at least three of them; None if there are none, or such as no version has.
+        The numbers, at least three of them; None if there are none or they are not a plausible version.
     """
     match = _DIGITS.match(text.strip().lstrip("vV="))
     if match is None:
@@ -82,16 +81,16 @@ def parse_version(text: str) -> Version | None:
 
 
 def spell_version(version: Version) -> str:
-    """A version as people write it: "0.10.2"."""
+    """Returns a version as text: "0.10.2"."""
     return ".".join(str(number) for number in version)
 
 
 NEWEST: Version = parse_version(RELEASES.rpartition(" ")[2]) or OLDEST
-"""The newest version of JAX that the tables know."""
+"""The newest version of JAX in the tables."""
 
 SETTLED: Version = parse_version(RELEASES.split()[-4]) or OLDEST
-"""The version that is assumed where nothing says one: three releases before the newest.
+"""The version to assume by default: three releases before the newest.
 
-JAX keeps what it deprecates for about three months, and there is a release about every month.  A project that names
-no version may not have met what went since.
+JAX keeps deprecated names for about three months, with a release about every month. A project that names no version may
+still use names removed since.
 """

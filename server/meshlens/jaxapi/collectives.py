@@ -1,4 +1,4 @@
-"""The callables that take axis names: collectives, axis queries, reductions of arrays with named axes."""
+"""The callables that use axis names: collectives, axis queries, reductions of arrays with named axes."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ Version = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """One callable that consumes an axis name.
+    """A callable that uses an axis name.
 
     Attributes:
-        name: what messages call it.
+        name: its name in messages.
         dotted: its canonical name.
-        axis_parameter: the parameter that takes the axis name.
-        axis_index: its position, None when it is keyword-only.
+        axis_parameter: the parameter for the axis name.
+        axis_index: its position; None if it is keyword-only.
         parameters: names of the positional parameters in order.
         keywords: names of the keyword-only parameters.
         reduces: "sum", "mean", "max", "min", "gather", "scatter", "permute", "to_all", "index", "size",
-            "cast", or "" for one that does neither.
-        tuples: a tuple of names is accepted.
-        lists: a list of names is accepted.
-        ints: an int is a positional axis, not a name.
-        none: what None as the axis does: "error" or "noop".
-        outside: what the call does outside every map: "error" or "noop".
-        since, until: first version that has it, first version without it.
-        communicates: the devices talk; false for axis queries and casts.
-        differentiable: false where `grad` has no rule.
+            "cast", or "" for one that does none of these.
+        tuples: whether it accepts a tuple of names.
+        lists: whether it accepts a list of names.
+        ints: whether an int is a positional axis, not a name.
+        none: the effect of None as the axis: "error" or "noop".
+        outside: the effect of a call outside every map: "error" or "noop".
+        since, until: first version with it, first version without it.
+        communicates: whether devices communicate; false for axis queries and casts.
+        differentiable: whether `grad` has a rule.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Collective:
 
     @property
     def operand(self) -> str | None:
-        """The parameter that holds the value, None for an axis query."""
+        """Returns the parameter with the value; None for an axis query."""
         return None if self.reduces in {"index", "size"} else self.parameters[0]
 
 
@@ -217,13 +217,13 @@ COLLECTIVES: dict[str, Collective] = {row.dotted: row for row in _ROWS}
 
 @dataclass(frozen=True, slots=True)
 class NamedReduction:
-    """A reduction of arrays whose `axis` may hold axis names.
+    """A reduction of arrays whose `axis` may contain axis names.
 
     Attributes:
         dotted: its canonical name.
         axis_index: position of `axis`.
         reduces: "sum", "mean", "max", "min" or "" for another statistic.
-        bare: what a bare string of several characters means: "characters" or "name".
+        bare: the meaning of a bare string of several characters: "characters" or "name".
     """
 
     dotted: str
@@ -264,5 +264,5 @@ PROCESS_COLLECTIVES = frozenset(
 
 
 def collective(dotted: str) -> Collective | None:
-    """The collective or axis query with a canonical name, or None."""
+    """Returns the collective or axis query with a canonical name, or None."""
     return COLLECTIVES.get(dotted)

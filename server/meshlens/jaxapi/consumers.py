@@ -1,4 +1,4 @@
-"""Library classes and calls that need an axis name later: normalisation layers, quantisers, optimizers."""
+"""Library classes and calls that use an axis name later: normalization layers, quantizers, optimizers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """A callable that takes an axis name now and reduces over it when its result is used.
+    """A callable that stores an axis name and reduces over it when its result is used.
 
     Attributes:
-        name: what messages call it.
+        name: its name in messages.
         dotted: its canonical name.
-        parameter: the parameter that takes the axis name; None means no collective.
-        index: its position, None when it is keyword-only.
-        when: what consumes the name: "call" (the result is called), a method's name, or "now".
-        skips_when: keyword (of the constructor or of the call) that switches the collective off when true.
-        skips_unless: keyword that switches it off when false.
-        skips_in_init: the collective is left out while the parameters are initialised.
-        required: the axis has no default.
-        call_parameters: the parameters of the call, where one of them is a switch that is given by position.
+        parameter: the parameter for the axis name; None means no collective.
+        index: its position; None if it is keyword-only.
+        when: the use of the name: "call" (the result is called), a method's name, or "now".
+        skips_when: keyword (of the constructor or call) that disables the collective if true.
+        skips_unless: keyword that disables it if false.
+        skips_in_init: whether the collective is skipped during initialization of parameters.
+        required: whether the axis has no default.
+        call_parameters: the parameters of the call, if a switch can be passed by position.
     """
 
     name: str
@@ -91,9 +91,9 @@ NOT_AXIS_NAMES: dict[str, str] = {
     "flax.jax_utils.prefetch_to_device": "axis_name",
     "flax.linen.partitioning.scan_with_axes": "axis_name",
 }
-"""Callables with a parameter spelled like an axis name that names something else."""
+"""Callables with a parameter that looks like an axis name but names something else."""
 
 
 def consumer(dotted: str) -> Consumer | None:
-    """The consumer with a canonical name, or None."""
+    """Returns the consumer with a canonical name, or None."""
     return CONSUMERS.get(dotted)

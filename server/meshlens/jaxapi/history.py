@@ -1,4 +1,4 @@
-"""The history of JAX's interface: what a name, a keyword or a behaviour was in which version."""
+"""The history of JAX's API: the state of a name, keyword or behavior in each version."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ NEW_KEYWORDS: dict[tuple[str, str], str] = {
     ("jax.numpy.reshape", "newshape"): "shape",
     **{(f"jax.numpy.{name}", "interpolation"): "method" for name in _QUANTILES},
 }
-"""The keywords that take the place of those that are gone, as far as nothing else changes in a call."""
+"""The replacements of removed keywords, if nothing else in a call changes."""
 
 KEYWORD_CHANGES: dict[tuple[str, str], KeywordChange] = {(row.dotted, row.keyword): row for row in _KEYWORDS}
 
@@ -72,20 +72,20 @@ BEHAVIOURS: dict[str, Version] = {
     "negative-axes-are-accepted": (0, 8, 0),
     "pmap-keeps-no-wrapped": (0, 8, 0),
 }
-"""First version in which each behaviour holds."""
+"""The first version with each behavior."""
 
 
 def change(dotted: str) -> Change | None:
-    """Returns what became of a name, or of a module that it lies in.
+    """Returns the history of a name, or of a module that contains it.
 
-    A row by hand goes before what the releases say, as it knows what takes the name's place.
+    A handwritten row takes precedence over generated ones, because it includes the replacement.
 
     Args:
         dotted: the name as the program writes it, with its own aliases undone; not canonical, since history
             is about spellings.
 
     Returns:
-        The row of the longest known prefix, or None. A prefix counts only if it is gone altogether.
+        The row of the longest known prefix, or None. A prefix counts only if it was removed completely.
     """
     row = _row(dotted)
     if row is not None:
@@ -105,13 +105,13 @@ def _row(dotted: str) -> Change | None:
 
 
 def keyword_change(dotted: str, keyword: str) -> KeywordChange | None:
-    """Returns what became of a keyword argument of a callable, or None."""
+    """Returns the history of a callable's keyword argument, or None."""
     return KEYWORD_CHANGES.get((dotted, keyword)) or _released_keywords().get(dotted, {}).get(keyword)
 
 
 @cache
 def changed_names() -> frozenset[str]:
-    """The names that some release removed or deprecated."""
+    """Returns the names that some release removed or deprecated."""
     by_hand = {row.dotted for row in CHANGES.values() if row.removed or row.deprecated}
     return frozenset(by_hand | _released().keys())
 
@@ -133,7 +133,7 @@ def _functions_by_keyword() -> dict[bytes, frozenset[str]]:
 
 @lru_cache(maxsize=4)
 def functions_with_dated_keywords(source: bytes) -> frozenset[str]:
-    """Returns the functions of which a text may pass a keyword argument that some release removed or deprecated."""
+    """Returns the functions in a text that may receive a keyword argument removed or deprecated by some release."""
     known = _functions_by_keyword()
     written = known.keys() & set(_KEYWORD.findall(source))
     return frozenset().union(*(known[label] for label in written))
@@ -141,7 +141,7 @@ def functions_with_dated_keywords(source: bytes) -> frozenset[str]:
 
 @cache
 def changed_keywords() -> frozenset[str]:
-    """The functions of which some release removed or deprecated a keyword argument."""
+    """Returns the functions with a keyword argument that some release removed or deprecated."""
     return frozenset({dotted for dotted, _ in KEYWORD_CHANGES} | _released_keywords().keys())
 
 
@@ -166,7 +166,7 @@ def _released_keywords() -> dict[str, dict[str, KeywordChange]]:
 
 
 def _lives(text: str) -> list[tuple[str, Version | None, Version | None]]:
-    """Reads the rows of one place: each name, the first release that warns of it, the first without it."""
+    """Parses the rows of one place: each name, the first release that deprecates it, the first without it."""
     found = []
     for part in text.split("; "):
         when, *names = part.split(" ")
@@ -176,5 +176,5 @@ def _lives(text: str) -> list[tuple[str, Version | None, Version | None]]:
 
 
 def holds(behaviour: str, version: Version) -> bool:
-    """Returns whether a behaviour of `BEHAVIOURS` holds in a version of JAX."""
+    """Returns whether a behavior in `BEHAVIOURS` exists in a version of JAX."""
     return version >= BEHAVIOURS[behaviour]

@@ -1,4 +1,4 @@
-"""When the other interfaces of JAX came, were deprecated and went: trees, core, randomness, old module homes."""
+"""The history of JAX's other APIs: trees, core, randomness, moved modules."""
 
 from __future__ import annotations
 

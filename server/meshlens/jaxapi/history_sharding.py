@@ -1,4 +1,4 @@
-"""When the sharding, mesh and mapping interfaces of JAX came, were deprecated and went."""
+"""The history of JAX's APIs for sharding, meshes and maps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which keyword arguments the transformations of JAX accept, version by version."""
+"""The keyword arguments of JAX's transformations in each version."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TRANSFORMATION_KEYWORDS: dict[str, tuple[str, ...]] = {
     "jax.lax.scan": ("f", "init", "xs", "length", "reverse", "unroll", "_split_transpose"),
 }
 
-# (first version that takes the keyword, first version that does not); None stands for no bound.
+# (first version with the keyword, first version without it); None means no bound.
 VERSIONED: dict[tuple[str, str], tuple[Version | None, Version | None]] = {
     ("jax.pmap", "global_arg_shapes"): (None, (0, 10, 0)),
     ("jax.vmap", "sum_match"): ((0, 9, 0), None),
@@ -55,7 +55,7 @@ VERSIONED: dict[tuple[str, str], tuple[Version | None, Version | None]] = {
     ("jax.jit", "fun"): (None, (0, 7, 0)),
     ("jax.jit", "abstracted_axes"): (None, (0, 8, 2)),
     ("jax.jit", "compiler_options"): ((0, 4, 36), None),
-    # They were pjit's own, read off the sources of 0.4.7 to 0.4.14.
+    # These were pjit's own, according to the sources of 0.4.7 to 0.4.14.
     ("jax.jit", "in_axis_resources"): (None, (0, 4, 14)),
     ("jax.jit", "out_axis_resources"): (None, (0, 4, 14)),
     ("jax.checkpoint", "static_argnames"): ((0, 10, 2), None),
@@ -64,19 +64,19 @@ VERSIONED: dict[tuple[str, str], tuple[Version | None, Version | None]] = {
 }
 
 BY_NAME_TOO: frozenset[tuple[str, str]] = frozenset({("jax.experimental.pjit.pjit", "fun")})
-"""What an alias takes by keyword in every release, though the function that it stands for does not."""
+"""Keywords that an alias accepts in every release, although its target does not."""
 
 
 @cache
 def keywords(dotted: str, version: Version) -> frozenset[str] | None:
-    """The keywords that a callable accepts in one version of JAX.
+    """Returns the keywords that a callable accepts in one version of JAX.
 
     Args:
         dotted: its canonical name.
         version: the version of JAX, such as `(0, 10, 2)`.
 
     Returns:
-        Their names; None when the callable is not in the tables or accepts any keyword.
+        Their names; None if the callable is not in the tables or accepts any keyword.
     """
     names = _all_keywords(dotted)
     if names is None:
@@ -85,11 +85,10 @@ def keywords(dotted: str, version: Version) -> frozenset[str] | None:
 
 
 def may_take(dotted: str, keyword: str, version: Version) -> bool:
-    """Returns whether a callable may take a keyword, as far as the tables can tell.
+    """Returns whether a callable may accept a keyword, according to the tables.
 
-    A release that is newer than the tables may have brought any keyword, but none that was there and went.
-    One that is older may have had any but those that are a known mistake.  The one that is assumed where nothing
-    says stands for the newer ones too, so what they brought is taken.
+    A release newer than the tables may have added any keyword except removed ones. An older one may have had any
+    keyword except known mistakes. The default version stands for newer ones too, so their additions are accepted.
 
     Args:
         dotted: canonical name of the callable.
@@ -152,4 +151,4 @@ MEANT: dict[tuple[str, str], str] = {
     ("jax.make_mesh", "axis_shapes"): "axis_sizes",
     ("jax.make_mesh", "names"): "axis_names",
 }
-"""The keyword that was probably meant by one that a callable does not take."""
+"""The keyword that was probably meant by an invalid one."""

@@ -1,4 +1,4 @@
-"""The other callables that the analysis must know: randomness, devices, array constructors, replication, state."""
+"""The other callables that the analysis knows: randomness, devices, array constructors, replication, state."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ KEY_MAKERS: dict[str, str] = {
     "haiku.PRNGSequence": "several",
     "flax.training.common_utils.shard_prng_key": "several",
 }
-"""What returns keys: "key" one key, "keys" an array of `num` of them, "several" of them without saying how many.
+"""Functions that return keys: "key" a single key, "keys" an array of `num` keys, "several" an unknown number.
+
+"folded" also depends on the data, "same" is the given key.
 
 "folded" depends on the data too, "same" is the key that is given.
 """
@@ -38,7 +40,7 @@ VERDICTS = frozenset(
     "isfinite isnan isinf any all count_nonzero argmax argmin argsort equal not_equal less less_equal greater "
     "greater_equal logical_and logical_or logical_not logical_xor isclose allclose array_equal".split()
 )
-"""Functions and methods of arrays whose results say something of an array and are no step along it."""
+"""Functions and methods whose result is a fact about an array rather than an update of it."""
 
 DEVICE_LISTS: dict[str, str] = {
     "jax.devices": "all",
@@ -54,18 +56,18 @@ PROCESS_QUERIES: dict[str, str] = {
     "jax.host_id": "index",
     "jax.host_count": "count",
 }
-"""The canonical name and what it counts; "index" differs between processes."""
+"""Canonical names and what they count; "index" differs between processes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """A callable whose result has a shape that its arguments give.
+    """A callable whose result has a shape determined by its arguments.
 
     Attributes:
-        how: "shape" (an argument is the shape), "length" (an argument, if it is the only one, is the size),
-            "like" (as its first argument), "array" (of the display given), "reshape", "stack", "concatenate",
+        how: "shape" (an argument is the shape), "length" (a single argument is the size),
+            "like" (as its first argument), "array" (of a literal), "reshape", "stack", "concatenate",
             "broadcast", "expand", "squeeze", "transpose", "square", "replicate", "shard", "first", "split", "take".
-        parameter: the parameter that says it.
+        parameter: the parameter that determines it.
         index: its position.
     """
 
@@ -116,12 +118,12 @@ SHAPED: dict[str, Shaped] = {
 GENERATORS: frozenset[str] = frozenset(
     {"numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"}
 )
-"""Makers of NumPy's random generators."""
+"""Constructors of NumPy's random generators."""
 
 GENERATOR_SIZES: dict[str, int] = {
     "normal": 2, "uniform": 2, "integers": 2, "randint": 2, "standard_normal": 0, "random": 0, "poisson": 1,
 }  # fmt: skip
-"""Methods of a generator that draw an array, with the position of its `size`."""
+"""Generator methods that draw an array, with the position of `size`."""
 
 GIVES_ARRAY: frozenset[str] = frozenset(
     (
@@ -135,7 +137,7 @@ GIVES_ARRAY: frozenset[str] = frozenset(
         "equal greater less float32 int32 bfloat16 float16 rsqrt"
     ).split()
 )
-"""Functions of `jax.numpy`, `jax.nn` and `jax.lax` that return one array, whatever they are given."""
+"""Functions of `jax.numpy`, `jax.nn` and `jax.lax` that always return one array."""
 
 MAY_REPEAT: frozenset[str] = frozenset(
     (
@@ -143,7 +145,7 @@ MAY_REPEAT: frozenset[str] = frozenset(
         "eye identity"
     ).split()
 )
-"""Constructors of arrays whose rows may all be alike."""
+"""Array constructors whose rows may all be equal."""
 
 REPLICATES: dict[str, int] = {
     "flax.jax_utils.replicate": 0,
@@ -152,10 +154,10 @@ REPLICATES: dict[str, int] = {
     "kfac_jax.utils.broadcast_all_local_devices": 0,
     "acme.jax.utils.replicate_in_all_devices": 0,
 }
-"""What adds a leading axis over the devices to every leaf; the position of the tree."""
+"""Functions that add a leading axis over the devices to every leaf; the position of the tree."""
 
 PLACES: frozenset[str] = frozenset({"jax.device_put", "jax.lax.with_sharding_constraint"})
-"""What gives the array that it is given, on other devices perhaps."""
+"""Functions that return their argument, possibly on other devices."""
 
 SHARDS: dict[str, int] = {
     "flax.training.common_utils.shard": 0,
@@ -163,10 +165,10 @@ SHARDS: dict[str, int] = {
     "jax.device_put_sharded": 0,
     "flax.jax_utils.prefetch_to_device": 0,
 }
-"""What gives every device its part along a leading axis; the position of the data."""
+"""Functions that give each device its part along a leading axis; the position of the data."""
 
 SPLITS_ROWS: frozenset[str] = frozenset({"flax.training.common_utils.shard"})
-"""Those that give each device other rows of the same arrays."""
+"""Those that give each device different rows of the same arrays."""
 
 UNREPLICATES: dict[str, int] = {
     "flax.jax_utils.unreplicate": 0,
@@ -175,10 +177,10 @@ UNREPLICATES: dict[str, int] = {
     "kfac_jax.utils.get_mean": 0,
     "kfac_jax.utils.get_sum": 0,
 }
-"""What takes the leading axis over the devices away; the position of the tree."""
+"""Functions that remove the leading axis over the devices; the position of the tree."""
 
 TAKES_FIRST: frozenset[str] = frozenset({"flax.jax_utils.unreplicate", "kfac_jax.utils.get_first"})
-"""Those that keep what device 0 has."""
+"""Those that keep device 0's part."""
 
 FRESH_STATE: frozenset[str] = frozenset(
     {
@@ -192,15 +194,15 @@ FRESH_STATE: frozenset[str] = frozenset(
         "flax.core.frozen_dict.freeze",
     }
 )
-"""What returns state just made, one copy, no leading axis over the devices."""
+"""Functions that return newly created state, as one copy without a leading axis over the devices."""
 
 KEEPS_FRESH: frozenset[str] = frozenset(
     {"flax.core.freeze", "flax.core.frozen_dict.freeze", "optax.GradientTransformation.init"}
 )
-"""Those whose result has a leading axis over the devices where their argument has one."""
+"""Those whose result has a leading axis over the devices if their argument has one."""
 
 APPLY = "flax.training.train_state.TrainState.apply_fn"
-"""The model's `apply`, which a training state holds."""
+"""The model's `apply` in a training state."""
 
 INIT_METHODS: frozenset[str] = frozenset({"init", "init_with_output", "lazy_init"})
 """Methods of library objects that return such state."""

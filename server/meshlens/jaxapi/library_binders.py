@@ -1,4 +1,4 @@
-"""The binders that libraries bring: Pallas, Flax, Haiku, Equinox, Objax, Haliax."""
+"""The binders in libraries: Pallas, Flax, Haiku, Equinox, Objax, Haliax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How meshes, shardings and specs are made, and which contexts put a mesh in force."""
+"""Callables that make meshes, shardings and specs, and contexts that make a mesh current."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class MeshMaker:
         dotted: its canonical name.
         parameters: names of the positional parameters in order.
         keywords: names of the keyword-only parameters.
-        devices: the parameter with an array of devices.
-        shape: the parameter with the sizes.
-        names: the parameters that hold axis names; each a string or a tuple of them.
-        axis_types: the parameter with the types of the axes.
-        explicit_since: first version in which the axes are Explicit by default; None: they are Auto.
-        since: first version that has it.
+        devices: the parameter for an array of devices.
+        shape: the parameter for the sizes.
+        names: the parameters for axis names, each a string or a tuple of strings.
+        axis_types: the parameter for the types of the axes.
+        explicit_since: first version in which axes are Explicit by default; None if they are Auto.
+        since: first version with it.
         kind: "Mesh", "AbstractMesh" or "pallas".
-        subset: whether fewer sizes than devices are accepted.
+        subset: whether the sizes may use only some of the devices.
     """
 
     dotted: str
@@ -102,13 +102,13 @@ MESHES: dict[str, MeshMaker] = {row.dotted: row for row in _ROWS}
 
 @dataclass(frozen=True, slots=True)
 class MeshContext:
-    """A context (or call) that puts a mesh in force; it binds no axis name.
+    """A context (or call) that makes a mesh current; it binds no axis name.
 
     Attributes:
         dotted: its canonical name.
-        supplies: `shard_map` without a mesh takes this one.
-        call: calling it without `with` has an effect that stays.
-        since, until: first version that has it, first version without it.
+        supplies: whether `shard_map` without a mesh uses this one.
+        call: whether calling it without `with` has a lasting effect.
+        since, until: first version with it, first version without it.
     """
 
     dotted: str
@@ -136,29 +136,29 @@ SPECS: dict[str, tuple[str, ...]] = {
     "jax.lax.with_sharding_constraint": ("x", "shardings"),
     "jax.reshard": ("xs", "out_shardings"),
 }
-"""Callables that take or make specs, with the names of their positional parameters."""
+"""Callables that accept or make specs, with the names of their positional parameters."""
 
 TAKE_SPECS: dict[str, str] = {
     "jax.lax.with_sharding_constraint": "shardings",
     "jax.reshard": "out_shardings",
     "jax.device_put": "device",
 }
-"""What takes a bare spec as its second argument, under that name, for the mesh that is in force."""
+"""Callables that accept a bare spec for the current mesh as second argument, with its name."""
 
 OUT_SHARDING = "out_sharding"
-"""The keyword under which functions of arrays take a spec for their result, for the mesh that is in force."""
+"""The keyword for the spec of an array function's result, for the current mesh."""
 
 DEVICE_GRIDS: dict[str, tuple[str, ...]] = {
     "jax.experimental.mesh_utils.create_device_mesh": ("mesh_shape", "devices"),
     "jax.experimental.mesh_utils.create_hybrid_device_mesh": ("mesh_shape", "dcn_mesh_shape", "devices"),
 }
-"""Callables that arrange the devices in an array of the shape that is their first argument."""
+"""Callables that arrange the devices in an array with the shape in their first argument."""
 
 GRID_SPECS: dict[str, int] = {
     "jax.experimental.pallas.GridSpec": 0,
     "jax.experimental.pallas.tpu.PrefetchScalarGridSpec": 1,
 }
-"""What describes the grid of a `pallas_call`, with the position of its parameter `grid`."""
+"""Callables that describe the grid of a `pallas_call`, with the position of `grid`."""
 
 PARTITIONED = frozenset({"flax.linen.with_logical_partitioning", "flax.linen.LogicallyPartitioned"})
-"""What says the logical names of an array's dimensions."""
+"""Callables that set the logical names of an array's dimensions."""

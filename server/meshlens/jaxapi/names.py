@@ -1,4 +1,4 @@
-"""One name for each thing: undoes re-exports, private paths and old homes of JAX and its libraries."""
+"""Canonical names: undoes re-exports, private paths and former locations in JAX and its libraries."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _EXACT = {
     "chex.PRNGKey": "jax.random.KeyArray",
 }
 
-# What stands behind a prefix keeps its name; the longest prefix wins.
+# The rest of a name after a prefix is unchanged; the longest prefix wins.
 _PREFIXES = {
     "jax._src.api.": "jax.",
     "jax._src.pmap.": "jax.",
@@ -162,16 +162,15 @@ _HEADS = frozenset(prefix.split(".", 1)[0] for prefix in _PREFIXES)
 
 @lru_cache(maxsize=10_000)
 def canonical(dotted: str) -> str:
-    """The one name under which the tables hold what a dotted name stands for.
+    """Returns the canonical name that the tables use for a dotted name.
 
-    Two spellings of one behaviour give the same name; what changed between releases is looked up in
-    the history under the name as it is written.
+    Two spellings of one behavior have the same canonical name; the history of changes uses names as written.
 
     Args:
         dotted: the name with the file's own aliases undone, such as `jax.experimental.pjit.PartitionSpec`.
 
     Returns:
-        The canonical name; an unknown name as it is.
+        The canonical name; an unknown name unchanged.
     """
     if dotted.split(".", 1)[0] not in _HEADS:
         return dotted

@@ -1,6 +1,6 @@
-"""The effect of operations on rows: they work on each by itself, are linear, take a sum or a mean, or mix them.
+"""The effect of operations on rows: they work on each row, are linear, take a sum or mean, or mix rows.
 
-The tests run each of them in a checked `shard_map` on eight devices and compare what JAX says of the result.
+The tests run each in a checked `shard_map` on eight devices and compare the type that JAX gives the result.
 """
 
 from __future__ import annotations
@@ -33,13 +33,15 @@ Kind: TypeAlias = Literal[
 ]
 """How an operation treats its arguments.
 
-"rowwise": each element by itself; "linear": one argument, the elements may move but no rows; "added", "multiplied",
-"divided", "product": `+ * / @`; "bounded": `maximum` and its like; "chosen": the first argument picks from the others;
-"judged": a yes, no or place for each element; "mixed": whatever; "sum", "mean", "reduction", "verdict": over the
-dimensions of `axis`, or all of them, a verdict being a yes, no or place; "along": works along `axis`, the last one if
-it is not given, and keeps its shape; "transposed": reverses the dimensions; "constant", "zeros": the arguments are
-sizes; "zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument as it
-is; "untold": it depends on more.
+"rowwise": each element separately; "linear": one argument, whose elements may move within their rows; "added",
+"multiplied",
+"divided", "product": `+ * / @`; "bounded": `maximum` and similar functions; "chosen": the first argument selects from
+the others;
+"judged": a boolean or position for each element; "mixed": anything; "sum", "mean", "reduction", "verdict": over the
+dimensions in `axis`, or all of them, a verdict being a boolean or position; "along": works along `axis`, by default the
+last one, and keeps its shape; "transposed": reverses the dimensions; "constant", "zeros": the arguments are sizes;
+"zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument unchanged; "untold":
+it depends on something else.
 """
 
 
@@ -180,7 +182,7 @@ OPERATIONS: dict[str, Kind] = {
     "optax.hinge_loss": "rowwise",
     "optax.smooth_labels": "rowwise",
 }
-"""Canonical names of functions and what they do with rows."""
+"""Canonical names of functions and their effect on rows."""
 
 METHODS: dict[str, Kind] = {
     "sum": "sum",
@@ -195,4 +197,4 @@ METHODS: dict[str, Kind] = {
     "dot": "product",
     "transpose": "transposed",
 }
-"""The same of methods of arrays."""
+"""The same for methods of arrays."""

@@ -1,6 +1,6 @@
-"""The signatures of the maps and collectives of JAX, release by release, and where JAX documents them.
+"""The signatures of JAX's maps and collectives in each release, and links to their documentation.
 
-JAX publishes the documentation of its newest release alone, so the signature is what tells of an older one.
+JAX publishes documentation only for its newest release, so the signature describes older ones.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SUMMARIES: dict[str, str] = {
     "jax.smap": "Maps a function over one axis of the mesh in force.",
     "jax.make_mesh": "Makes a mesh of devices with named axes.",
 }
-"""What each map does, in a sentence; of a collective `ide/hovering/collective_words.py` knows more."""
+"""Each map's effect in a sentence; `ide/hovering/collective_words.py` describes collectives."""
 
 _NONE = "None"
 _DEFAULTS: dict[tuple[str, str], str] = {
@@ -78,16 +78,16 @@ _BEFORE: dict[tuple[str, str], tuple[Version, str]] = {
     ("jax.shard_map", "in_specs"): ((0, 7, 1), _NONE),
     ("jax.shard_map", "axis_names"): ((0, 7, 1), "set()"),
 }
-"""The defaults of earlier releases: before this one, it was that."""
+"""The defaults of earlier releases: before this release, the default was that."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A callable of JAX as one release has it.
+    """A callable of JAX in one release.
 
     Attributes:
-        text: `jax.lax.psum(x, axis_name, *, axis_index_groups=None)`, in lines that a hover has room for.
-        page: the address of its documentation, which is that of the newest release; None if it has none.
+        text: `jax.lax.psum(x, axis_name, *, axis_index_groups=None)`, wrapped for a hover.
+        page: the URL of its documentation in the newest release; None if it has none.
     """
 
     text: str
@@ -95,14 +95,14 @@ class Signature:
 
 
 def signature(dotted: str, version: Version) -> Signature | None:
-    """The signature of a map or collective of JAX.
+    """Returns the signature of a map or collective of JAX.
 
     Args:
         dotted: its canonical name.
         version: the release of JAX.
 
     Returns:
-        None for another callable, and for one that this release does not have.
+        None for another callable, or one that this release lacks.
     """
     row = COLLECTIVES.get(dotted) or BINDERS.get(dotted) or MESHES.get(dotted)
     if row is None or not (dotted.startswith("jax.lax.") or dotted in SUMMARIES):

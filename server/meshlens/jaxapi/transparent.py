@@ -1,4 +1,4 @@
-"""The transformations that run their operand and bind nothing, and how each of them runs it."""
+"""The transformations that run their operand and bind nothing, and how each runs it."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ HOW: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Transparent:
-    """One transparent transformation.
+    """A transformation that runs its operand and binds nothing.
 
     Attributes:
         how: a key of `HOW`.
         dotted: its canonical name.
         parameters: names of the positional parameters in order, up to `*rest`.
-        operands: which parameters take functions; () when only the decorator that it returns takes one.
-        rest: what stands behind `parameters` goes to the operand.
-        factory: it may be called without the operand and then decorates.
+        operands: the parameters for functions; () if only the returned decorator takes one.
+        rest: whether arguments after `parameters` are passed to the operand.
+        factory: whether it may be called without the operand to get a decorator.
     """
 
     how: str
@@ -72,7 +72,7 @@ class Transparent:
 
     @property
     def operand_indexes(self) -> tuple[int, ...]:
-        """Positions of the operands."""
+        """Returns the positions of the operands."""
         return tuple(self.parameters.index(name) for name in self.operands)
 
 
@@ -85,7 +85,7 @@ def _rows(
     rest: bool = False,
     factory: bool = False,
 ) -> tuple[Transparent, ...]:
-    """Returns one row for each name; the operands are given by their places among the parameters."""
+    """Returns one row per name; the operands are given by their positions among the parameters."""
     words = tuple(parameters.split())
     functions = tuple(words[place] for place in operands)
     return tuple(Transparent(how, dotted, words, functions, rest, factory) for dotted in names.split())
@@ -254,9 +254,9 @@ TRANSPARENT: dict[str, Transparent] = {row.dotted: row for row in (*_JAX, *_CONT
 COMPILES: frozenset[str] = frozenset(
     name for name in TRANSPARENT if name.rsplit(".", 1)[-1] in ("jit", "filter_jit", "named_jit")
 )
-"""The transformations that compile what they are given."""
+"""The transformations that compile their operand."""
 
 
 def transparent(dotted: str) -> Transparent | None:
-    """The transparent transformation with a canonical name, or None."""
+    """Returns the transparent transformation with a canonical name, or None."""
     return TRANSPARENT.get(dotted)

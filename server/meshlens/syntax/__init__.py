@@ -1,1 +1,1 @@
-"""Python's grammar: the only package that knows tree-sitter, and one that knows no library."""
+"""Python's grammar: the only package that uses tree-sitter; it knows nothing about libraries."""

@@ -1,6 +1,6 @@
-"""Finds long runs of comments, which the grammar reads in quadratic time, so that it can be shown the ends alone.
+"""Finds long runs of comments, which the grammar parses in quadratic time, to hide their inner lines from it.
 
-At each comment the grammar looks through all that follow it for the indent of the next statement.
+At each comment the grammar scans all following ones for the indentation of the next statement.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from typing import NamedTuple
 
 _COMMENT = re.compile(rb"\n([ \t\f]*)#[^\n]*")
 _MANY = 50
-"""Comments of one indent in a row from which the inner ones are hidden: the tree is the same without them."""
+"""Number of consecutive comments with one indentation above which the inner ones are hidden; the tree is the same."""
 
 _VERY_MANY = 500
-"""Comments in a row from which they are hidden whatever their indents are."""
+"""Number of consecutive comments above which they are hidden whatever their indentation."""
 
 
 class Gap(NamedTuple):
-    """The inner lines of a run of comments: from the end of its first comment to the `#` of its last one."""
+    """The hidden lines in a run of comments: from the end of its first comment to the `#` of its last one."""
 
     start: int
     end: int
 
 
 def gaps_between(text: bytes, start: int, end: int) -> list[Gap]:
-    """Returns what can be hidden from the grammar in a stretch, if no string is around it."""
+    """Returns what can be hidden from the grammar in a span, if no string surrounds it."""
     if text.count(b"#", start, end) < _MANY:
         return []
     return [gap for run in _runs(text, start, end) for gap in _gaps(text, run)]
 
 
 def _runs(text: bytes, start: int, end: int) -> Iterator[list[re.Match[bytes]]]:
-    """Yields comments that have nothing but blank lines between them."""
+    """Yields runs of comments with only blank lines between them."""
     run: list[re.Match[bytes]] = []
     for comment in _COMMENT.finditer(text, start, end):
         if run and not _is_blank(text, run[-1].end(), comment.start()):

@@ -1,11 +1,11 @@
-"""Lines that are indented in more steps than Python takes, which the grammar's scanner cannot count either."""
+"""Lines with more levels of indentation than Python accepts, which the grammar's scanner cannot count."""
 
 from __future__ import annotations
 
 import re
 
 MOST_STEPS = 100
-"""As many steps as CPython takes; the scanner loses count at some five hundred, and crashes at a thousand."""
+"""CPython's limit of indentation levels; the scanner miscounts at about five hundred, and crashes at a thousand."""
 
 _AS_SPACES = bytes.maketrans(b"\t", b" ")
 _DEEP = b"\n" + b" " * MOST_STEPS
@@ -13,7 +13,7 @@ _LINE = re.compile(rb"^([ \t]*)[^\s][^\n]*", re.M)
 
 
 def without_deepest(text: bytes) -> bytes:
-    """The same text and length with spaces in place of what is indented in too many steps."""
+    """Returns the text with spaces in place of code that is indented too deeply, keeping its length."""
     plain = text.translate(_AS_SPACES) if b"\t" in text else text
     if _DEEP not in plain:
         return text

@@ -1,4 +1,4 @@
-"""The grammar's node kinds and fields as numbers, which are cheaper to compare than their names."""
+"""The grammar's node kinds and fields as numbers, which are faster to compare than names."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ NAMES: tuple[str, ...] = tuple(LANGUAGE.node_kind_for_id(number) or "" for numbe
 
 
 def kind(name: str) -> int:
-    """The number of a named node kind; -1, which no node has, if this version of the grammar lacks it."""
+    """Returns the number of a named node kind; -1, which no node has, if this version of the grammar lacks it."""
     number = LANGUAGE.id_for_node_kind(name, True)
     return -1 if number is None else number
 
 
 def kinds(names: Iterable[str]) -> frozenset[int]:
-    """The numbers of several kinds."""
+    """Returns the numbers of several kinds."""
     return frozenset(kind(name) for name in names)
 
 
 def by_kind(table: Mapping[str, _T]) -> dict[int, _T]:
-    """A table by kind names as a table by numbers."""
+    """Returns a table by kind names as a table by numbers."""
     return {kind(name): value for name, value in table.items()}
 
 
 def field(name: str) -> int:
-    """The number of a field; 0, which no field has, if this version of the grammar lacks it."""
+    """Returns the number of a field; 0, which no field has, if this version of the grammar lacks it."""
     return LANGUAGE.field_id_for_name(name) or 0
 
 
@@ -38,10 +38,10 @@ EXTRAS = frozenset((COMMENT, kind("line_continuation")))
 
 
 def items(node: Node) -> list[Node]:
-    """The named children without comments."""
+    """Returns the named children without comments."""
     return [child for child in node.named_children if child.kind_id not in EXTRAS]
 
 
 def parts(node: Node) -> list[Node]:
-    """All children, punctuation included, without comments."""
+    """Returns all children, including punctuation, without comments."""
     return [child for child in node.children if child.kind_id not in EXTRAS]

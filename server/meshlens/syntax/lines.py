@@ -1,4 +1,4 @@
-"""Finds logical lines: a simple statement, or the head of a compound one."""
+"""Finds logical lines: a simple statement, or the header of a compound one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CODE = re.compile(rb"^[ \t\f]*([^\s#])", re.MULTILINE)
 
 
 class Comment(NamedTuple):
-    """A comment: where it lies, and its line, from 0."""
+    """A comment: its span, and its line, from 0."""
 
     start: int
     end: int
@@ -40,15 +40,14 @@ class Comment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A tree to look up many offsets in.
+    """A tree for many lookups by offset.
 
     Attributes:
-        source: the bytes that were parsed.
+        source: the parsed bytes.
         root: the root.
-        code: where the code of each line begins, of lines that have some, and then the end of the text; found when it
-            is first needed.
-        rows: where each line but the first begins; found when it is first needed.
-        children: the children of the nodes that were passed, by the node's number, and where each starts.
+        code: the start of the code on each line that has some, and the end of the text; computed on first use.
+        rows: the start of each line except the first; computed on first use.
+        children: the children of visited nodes, by the node's id, and their starts.
     """
 
     source: bytes
@@ -59,12 +58,12 @@ class Tree:
 
 
 def tree_of(source: bytes, root: Node, nodes: list[Node] | None = None) -> Tree:
-    """A tree to look up many offsets in.
+    """Returns a tree for many lookups by offset.
 
     Args:
-        source: the bytes that were parsed.
+        source: the parsed bytes.
         root: the root.
-        nodes: what stands below the root, if that is not what it says itself.
+        nodes: the children of the root, if different from its own.
     """
     tree = Tree(source, root)
     if nodes is not None:
@@ -73,7 +72,7 @@ def tree_of(source: bytes, root: Node, nodes: list[Node] | None = None) -> Tree:
 
 
 def nodes_at(tree: Tree, offset: int) -> list[Node]:
-    """The nodes that an offset lies in, from the top-level statement inwards."""
+    """Returns the nodes that contain an offset, from the top-level statement inwards."""
     return _path(tree, offset)
 
 
@@ -98,9 +97,9 @@ def comment_at(tree: Tree, offset: int) -> Comment | None:
 
 
 def logical_line(tree: Tree, comment: Comment) -> tuple[int, int]:
-    """First and last line, from 0, of the logical line that a comment speaks for.
+    """Returns the first and last line, from 0, of the logical line that a comment applies to.
 
-    A comment with a line of its own speaks for the next logical line, unless it stands inside one.
+    A comment alone on its line applies to the next logical line, unless it is inside one.
     """
     own = comment.row, comment.row
     start = comment.start
@@ -119,11 +118,11 @@ def logical_line(tree: Tree, comment: Comment) -> tuple[int, int]:
 
 
 def _path(tree: Tree, offset: int) -> list[Node]:
-    """The nodes that an offset lies in, outermost first."""
+    """Returns the nodes that contain an offset, outermost first."""
     path: list[Node] = []
     node = tree.root
     while True:
-        # A node finds its parent and children in linear time, and a suite can be long: look each up once.
+        # A node finds its parent and children in linear time, and a suite can be long, so look each up only once.
         known = tree.children.get(node.id)
         if known is None:
             children = node.children
@@ -156,5 +155,5 @@ def _innermost(path: list[Node], offset: int) -> tuple[int, int] | None:
 
 
 def _colon(node: Node) -> Node | None:
-    """The colon that ends the head of a compound statement."""
+    """Returns the colon that ends the header of a compound statement."""
     return next((child for child in node.children if not child.is_named and child.type == ":"), None)

@@ -1,4 +1,4 @@
-"""Parses Python with tree-sitter; whoever needs a tree gets it from here."""
+"""Parses Python with tree-sitter; all trees come from here."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _LONE_RETURN = re.compile(rb"\r(?!\n)")
 
 
 def readable(source: bytes) -> bytes:
-    """The same text and length as the grammar can read it.
+    """Returns text of the same length that the grammar can parse.
 
-    A carriage return alone becomes a newline; what is indented in more steps than Python takes is left out.
+    A lone carriage return becomes a newline; lines indented more deeply than Python accepts are blanked out.
     """
     return without_deepest(_with_line_ends(source))
 
 
 def is_cut(source: bytes, text: bytes) -> bool:
-    """Tells if leaving lines out made the text readable."""
+    """Returns whether lines were blanked out to make the text readable."""
     return text is not source and text != _with_line_ends(source)
 
 
@@ -47,12 +47,12 @@ def _with_line_ends(source: bytes) -> bytes:
 
 
 def parse(source: bytes) -> Node:
-    """The root of the syntax tree of `readable` bytes; offsets are those of the bytes, a byte order mark included."""
+    """Returns the root of the syntax tree of `readable` bytes, with byte offsets that include a byte order mark."""
     return parse_again(source).root_node
 
 
 def parse_again(source: bytes, before: Tree | None = None) -> Tree:
-    """The syntax tree of `readable` bytes, made from the tree before an edit where there is one."""
+    """Returns the syntax tree of `readable` bytes, updated from the tree before an edit if there is one."""
     gaps = gaps_between(source, 0, len(source))
     if gaps:
         return _parse_without(source, 0, len(source), (0, 0), gaps)
@@ -62,26 +62,26 @@ def parse_again(source: bytes, before: Tree | None = None) -> Tree:
 
 
 def parse_stretch(source: bytes, start: int, end: int, point: tuple[int, int]) -> Tree:
-    """The syntax tree of a stretch of `readable` bytes, with offsets in all of them.
+    """Returns the syntax tree of a span of `readable` bytes, with offsets in the whole text.
 
     Args:
         source: the text.
-        start: where the stretch begins.
-        end: where it ends.
+        start: the start of the span.
+        end: its end.
         point: the row and column to count from.
     """
     return _parse_without(source, start, end, point, gaps_between(source, start, end))
 
 
 def _parse_without(source: bytes, start: int, end: int, point: tuple[int, int], gaps: list[Gap]) -> Tree:
-    """The syntax tree of a stretch of which some lines are hidden, as far as they are comments."""
+    """Returns the syntax tree of a span with some lines hidden, if they are comments."""
     for _ in range(_MOST_ROUNDS):
         tree = Parser(LANGUAGE, included_ranges=_ranges(source, start, end, point, gaps)).parse(source)
         root = tree.root_node
         wrong = [gap for gap in gaps if not _is_comment(root, gap) or (root.has_error and _may_end_string(source, gap))]
         if not wrong:
             return tree
-        # What is hidden in a string may have ended it, so that all after it is misread.
+        # Hiding lines of a string may hide its end, so that everything after it is misparsed.
         first = next((gap for gap in wrong if _may_end_string(source, gap)), wrong[-1])
         gaps = [gap for gap in gaps if gap not in wrong or gap.start > first.start]
     return Parser(LANGUAGE, included_ranges=_ranges(source, start, end, point, [])).parse(source)
@@ -109,14 +109,14 @@ def _may_end_string(source: bytes, gap: Gap) -> bool:
 
 
 def edited(tree: Tree, source: bytes, start: int, end: int, new: bytes) -> Tree:
-    """A copy of a tree that knows of an edit, for `parse_again` to start from.
+    """Returns a copy of a tree adjusted for an edit, as a start for `parse_again`.
 
     Args:
         tree: the tree of the text before the edit.
         source: that text.
-        start: where the replaced bytes begin.
-        end: where they end.
-        new: what stands there now.
+        start: the start of the replaced bytes.
+        end: their end.
+        new: the new bytes.
     """
     row, column = source.count(b"\n", 0, start), start - source.rfind(b"\n", 0, start) - 1
     copy = tree.copy()
@@ -132,13 +132,13 @@ def edited(tree: Tree, source: bytes, start: int, end: int, new: bytes) -> Tree:
 
 
 def _after(row: int, column: int, text: bytes) -> tuple[int, int]:
-    """Returns where a text ends that begins at a row and column."""
+    """Returns the end position of a text that starts at a row and column."""
     rows = text.count(b"\n")
     return (row + rows, len(text) - text.rfind(b"\n") - 1 if rows else column + len(text))
 
 
 def broken_spans(root: Node) -> list[tuple[int, int]]:
-    """Start and end of each place that the grammar could not read, outermost only, in order."""
+    """Returns the span of each place that the grammar could not parse, outermost only, in order."""
     spans: list[tuple[int, int]] = []
     waiting = [root] if root.has_error else []
     while waiting:

@@ -1,4 +1,4 @@
-"""Cuts a text with errors into stretches that are read apart, so that an error spoils no more than its surroundings."""
+"""Splits a text with errors into separately parsed sections, so that an error affects only its surroundings."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _QUOTES = (b'"""', b"'''")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A stretch of a text, parsed by itself.
+    """A section of a text, parsed separately.
 
     Attributes:
-        start, end: where it lies.
+        start, end: its span.
         root: its syntax tree, with the offsets of the whole text.
     """
 
@@ -29,12 +29,12 @@ class Section:
 
 
 def section_starts(text: bytes) -> list[int]:
-    """Where statements seem to begin: in the first column, if no line runs on; decorators with what they decorate."""
+    """Returns the likely starts of statements: code in the first column, with decorators before their definition."""
     return starts_between(text, 0, len(text))[0]
 
 
 def starts_between(text: bytes, begin: int, end: int) -> tuple[list[int], bool]:
-    """The starts in a stretch that begins with one, and whether the text after it belongs to a decorator in it."""
+    """Returns the starts in a span that begins with one, and whether a decorator in it applies to the text after it."""
     starts = [begin]
     decorated = text[begin : begin + 1] == b"@"
     for head in _HEAD.finditer(text, begin + 1):
@@ -49,12 +49,12 @@ def starts_between(text: bytes, begin: int, end: int) -> tuple[list[int], bool]:
 
 
 def starts_anything(text: bytes, begin: int, end: int) -> bool:
-    """Tells if something in a stretch begins in the first column, as statements do."""
+    """Returns whether anything in a span begins in the first column, as statements do."""
     return _HEAD.search(text, begin, end) is not None
 
 
 def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Section]:
-    """The sections from a number on, each parsed; one that ends inside a string goes on to where the string ends."""
+    """Yields the parsed sections from an index on; one that ends inside a string extends to the string's end."""
     number = first
     row, at = 0, 0
     while number < len(starts):
@@ -74,7 +74,7 @@ def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Sec
 
 
 def is_closed(text: bytes, start: int, end: int) -> bool:
-    """Tells if a stretch seems to close the long strings that it opens."""
+    """Returns whether a span seems to close its triple-quoted strings."""
     return all(text.count(quote, start, end) % 2 == 0 for quote in _QUOTES)
 
 
@@ -83,7 +83,7 @@ def _end(text: bytes, starts: Sequence[int], number: int) -> int:
 
 
 def section_of(text: bytes, start: int, end: int) -> Section:
-    """A stretch of a text, parsed by itself."""
+    """Returns a section of a text, parsed separately."""
     return _section(text, start, end, text.count(b"\n", 0, start))
 
 
@@ -92,5 +92,5 @@ def _section(text: bytes, start: int, end: int, row: int) -> Section:
 
 
 def root_of(text: bytes, start: int, end: int) -> Node:
-    """The tree of a stretch, in which rows count from its own first one: to count those before it takes a while."""
+    """Returns the tree of a span with rows counted from its first one, because counting earlier rows takes time."""
     return parse_stretch(text, start, end, (0, 0)).root_node

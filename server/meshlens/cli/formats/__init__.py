@@ -1,4 +1,4 @@
-"""One file for each output format; each turns a report into text."""
+"""One module per output format; each converts a report to text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAMES = ("full", "concise", "json", "github", "gitlab", "sarif", "junit")
 
 
 def render(name: str, report: Report) -> str:
-    """The report in one of the formats that machines read, or in the concise one."""
+    """Returns the report in a machine-readable format or the concise one."""
     module = import_module(f"meshlens.cli.formats.as_{name}")
     text: str = module.render(report)
     return text

@@ -1,4 +1,4 @@
-"""One line for each finding."""
+"""The concise format: one line for each finding."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from meshlens.cli.printing.visible import visible
 
 
 def render(report: Report) -> str:
-    """The findings, one a line, and the summary."""
+    """Returns the findings, one per line, and the summary."""
     return "".join(f"{line(finding)}\n" for finding in report.findings) + summary(report)
 
 
 def line(finding: Reported) -> str:
-    """A finding in one line."""
+    """Returns a finding in one line."""
     fixable = " [*]" if finding.fix is not None and finding.fix.safety == "safe" else ""
     return f"{where(finding.place)}: {finding.code}{fixable} {visible(finding.message)}"
 
 
 def where(place: Place) -> str:
-    """A place as terminals and editors make a link of it."""
+    """Returns a place in the form that terminals and editors turn into a link."""
     cell = f"cell {place.cell}:" if place.cell is not None else ""
-    # A line that begins with two colons is a command to GitHub Actions.
+    # A line that begins with two colons is a GitHub Actions command.
     name = f"./{place.shown}" if place.shown.startswith("::") else place.shown
     return f"{visible(name)}:{cell}{place.start[0]}:{place.start[1]}"

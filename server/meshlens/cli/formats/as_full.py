@@ -1,4 +1,4 @@
-"""The format for people: each finding with the code it is about, the places that explain it, and what repairs it."""
+"""The full format: each finding with its code, the places that explain it, and its fix."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ STYLES = {
 
 
 def render(report: Report) -> str:
-    """The report as plain text."""
+    """Returns the report as plain text."""
     return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines_of(report, _ROOM_IN_PIPES))
 
 
 def lines_of(report: Report, room: int) -> list[Line]:
-    """The report as lines of styled text.
+    """Returns the report as lines of styled text.
 
     Args:
-        report: what to show.
-        room: how many columns a line may take.
+        report: the report.
+        room: the maximum columns of a line.
     """
     out: list[Line] = []
     for finding in report.findings:
@@ -65,7 +65,7 @@ def _finding(report: Report, finding: Reported, room: int) -> list[Line]:
 
 
 def _by_file(finding: Reported) -> list[tuple[tuple[str, int | None], list[Mark]]]:
-    """The places of a finding by file and cell, the finding's own first, then in the order of the route."""
+    """Returns the places of a finding by file and cell, its own first, then in the order of the route."""
     frames = {(finding.place.path, finding.place.cell): [Mark(finding.place, "^", "")]}
     for message, place in finding.related[:_MOST_RELATED]:
         marks = frames.setdefault((place.path, place.cell), [])

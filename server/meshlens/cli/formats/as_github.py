@@ -11,7 +11,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "hint": "notice"}
 
 
 def render(report: Report) -> str:
-    """The findings as workflow commands."""
+    """Returns the findings as workflow commands."""
     return "".join(f"{_command(finding)}\n" for finding in report.findings)
 
 
@@ -20,7 +20,7 @@ def _command(finding: Reported) -> str:
     properties = {"title": f"MeshLens ({finding.code} {finding.name})", "file": _file(place.path)}
     message = finding.message
     if place.cell is not None:
-        # A notebook's rows are not rows of its file.
+        # Rows in a notebook cell are not rows of its file.
         message = f"cell {place.cell}, row {place.start[0]}, column {place.start[1]}: {message}"
         properties |= {"line": "1", "endLine": "1"}
     elif place.start[0] == place.end[0]:
@@ -31,7 +31,7 @@ def _command(finding: Reported) -> str:
             "endColumn": str(place.end[1]),
         }
     else:
-        # GitHub takes columns only where both ends are on one line.
+        # GitHub accepts columns only if both ends are on one line.
         properties |= {"line": str(place.start[0]), "endLine": str(place.end[0])}
     order = ("file", "line", "col", "endLine", "endColumn", "title")
     written = ",".join(f"{key}={_property(properties[key])}" for key in order if key in properties)

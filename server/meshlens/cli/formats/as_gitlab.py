@@ -12,13 +12,13 @@ _SEVERITIES = {"error": "critical", "warning": "major", "hint": "info"}
 
 
 def render(report: Report) -> str:
-    """The findings as a JSON list of code quality violations."""
+    """Returns the findings as a JSON list of code quality violations."""
     top = os.environ.get("CI_PROJECT_DIR") or os.getcwd()
     out = []
     for finding, fingerprint in fingerprinted(report, top):
         place = finding.place
         cell = f"cell {place.cell}, row {place.start[0]}: " if place.cell is not None else ""
-        # A notebook's rows are not rows of its file.
+        # Rows in a notebook cell are not rows of its file.
         begin, end = (1, 1) if place.cell is not None else (place.start[0], place.end[0])
         out.append(
             {

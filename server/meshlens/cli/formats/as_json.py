@@ -1,4 +1,4 @@
-"""JSON in the shape that users of Ruff know: a list of findings."""
+"""JSON in Ruff's form: a list of findings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _APPLICABILITY = {"safe": "safe", "unsafe": "unsafe", "suggestion": "display"}
 
 
 def render(report: Report) -> str:
-    """The findings as a JSON list."""
+    """Returns the findings as a JSON list."""
     return json_text([_finding(finding) for finding in report.findings])
 
 

@@ -14,7 +14,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def render(report: Report) -> str:
-    """The findings as a JUnit report; a clean run is one test that passed."""
+    """Returns the findings as a JUnit report; a run without findings is one passed test."""
     found = len(report.findings)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, with the way by which the program reaches each finding as a code flow."""
+"""SARIF 2.1.0, with the route to each finding as a code flow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def render(report: Report) -> str:
-    """The run as a SARIF log."""
+    """Returns the run as a SARIF log."""
     top = os.getcwd()
     rules = all_rules()
     numbers = {rule.code: number for number, rule in enumerate(rules)}
@@ -102,7 +102,7 @@ def _physical(place: Place, top: str) -> dict[str, Any]:
     if place.cell is None:
         physical["region"] = _region(place)
     else:
-        # A notebook's rows are not rows of its file.
+        # Rows in a notebook cell are not rows of its file.
         physical["region"] = {"startLine": 1, "properties": {"cell": place.cell, "row": place.start[0]}}
     return physical
 

@@ -1,4 +1,4 @@
-"""Names for findings that stay the same while lines move: the file, the rule, the message and the line's text."""
+"""Fingerprints of findings that survive moved lines: the file, the rule, the message and the line's text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.cli.printing.report import Report, Reported
 
 
 def relative(path: str, folder: str) -> str:
-    """A path relative to a folder, with slashes on every system."""
+    """Returns a path relative to a folder, with slashes on every system."""
     try:
         return os.path.relpath(path, folder).replace(os.sep, "/")
     except ValueError:
@@ -18,18 +18,18 @@ def relative(path: str, folder: str) -> str:
 
 
 def line_text(report: Report, finding: Reported) -> str:
-    """The text of the line on which a finding begins, without the space around it."""
+    """Returns the text of a finding's first line, without surrounding whitespace."""
     lines = report.lines(finding.place.path, finding.place.cell)
     row = finding.place.start[0] - 1
     return lines[row].strip() if row < len(lines) else ""
 
 
 def fingerprinted(report: Report, folder: str) -> Iterator[tuple[Reported, str]]:
-    """Each finding with its fingerprint; equal findings are told apart by counting them.
+    """Yields each finding with its fingerprint; equal findings are numbered.
 
     Args:
         report: the findings.
-        folder: what paths are relative to.
+        folder: the base of relative paths.
     """
     seen: dict[tuple[str, ...], int] = {}
     for finding in report.findings:

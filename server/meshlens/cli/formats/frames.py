@@ -1,4 +1,4 @@
-"""Source frames: lines of code with what is meant underlined, aligned on screen whatever characters they hold."""
+"""Source frames: lines of code with marks, aligned on screen for any characters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.cli.printing.report import Place
 from meshlens.cli.printing.visible import picture_of, visible
 
 Line = list[tuple[str, str]]
-"""One line of output: texts with their styles."""
+"""A line of output: texts with their styles."""
 
 _TAB = 4
 _LONGEST = 6
@@ -19,12 +19,12 @@ _STYLES = {"^": "mark", "-": "note"}
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something to underline.
+    """A marked place.
 
     Attributes:
-        place: where it lies.
-        sign: "^" for the finding itself, "-" for what explains it.
-        label: what is said about it, after the line.
+        place: its place.
+        sign: "^" for the finding itself, "-" for a related place.
+        label: the text after the line.
     """
 
     place: Place
@@ -33,24 +33,24 @@ class Mark:
 
     @property
     def rows(self) -> tuple[int, int]:
-        """First and last row; an end at the start of a line belongs to the line before."""
+        """Returns the first and last row; an end at the start of a line counts as the line before."""
         first, last = self.place.start[0], self.place.end[0]
         return first, last - 1 if last > first and self.place.end[1] == 1 else last
 
 
 def width(text: str) -> int:
-    """Returns how many columns of a terminal a text takes."""
+    """Returns the columns that a text takes on a terminal."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
 def frame(lines: Sequence[str], marks: Sequence[Mark], gutter: int, room: int) -> list[Line]:
-    """The frame of some places in one file.
+    """Returns the frame of some places in one file.
 
     Args:
         lines: the file, or the notebook cell.
-        marks: what to underline, the most important first.
-        gutter: how wide row numbers are.
-        room: how many columns the code may take.
+        marks: the marks, most important first.
+        gutter: the width of row numbers.
+        room: the maximum columns of the code.
     """
     tall = next((mark for mark in marks if mark.rows[1] > mark.rows[0]), None)
     out: list[Line] = [_edge(gutter)]
@@ -94,17 +94,17 @@ def _rows(lines: Sequence[str], marks: Sequence[Mark]) -> list[int]:
             rows |= {first + 1, first + 2, last - 1}
         if mark.sign == "^" and first > 1 and lines[first - 2 : first - 1] and lines[first - 2].strip():
             rows.add(first - 1)
-    # One line that is left out takes as much room as the sign that says so.
+    # A single omitted line takes as much space as the sign for it.
     return sorted(rows | {row + 1 for row in rows if row + 2 in rows})
 
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A line as it is shown: a window of it, tabs spread.
+    """A line as displayed: a window of it with tabs expanded.
 
     Attributes:
-        text: what is shown.
-        before: how many characters of the line have no column, as they lie far to the left of the window.
+        text: the displayed text.
+        before: the number of characters without a column, far to the left of the window.
         columns: the column on screen of each further character.
     """
 
@@ -113,7 +113,7 @@ class _View:
     columns: tuple[int, ...]
 
     def column(self, column: int) -> int:
-        """The column on screen, from 0, of a column of the source, from 1."""
+        """Returns the column on screen, from 0, for a column of the source, from 1."""
         return self.columns[min(max(column - 1 - self.before, 0), len(self.columns) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""JSON whose bytes command no terminal: what is not text is written as an escape, which a reader turns back."""
+"""JSON that is safe on a terminal: control characters are escaped, which JSON parsers undo."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OTHER_THAN_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
 def json_text(data: Any) -> str:
-    """Returns the data as JSON of several lines."""
+    """Returns the data as JSON on several lines."""
     return _OTHER_THAN_ASCII.sub(_escaped, json.dumps(data, indent=2, ensure_ascii=False)) + "\n"
 
 

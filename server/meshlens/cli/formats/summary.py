@@ -1,4 +1,4 @@
-"""The last lines of a run: how much was found, what can be repaired; and the table of `--statistics`."""
+"""The last lines of a run: the numbers of findings and fixes; and the table of `--statistics`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PLURALS = {"error": "errors", "warning": "warnings", "hint": "hints"}
 
 
 def summary(report: Report) -> str:
-    """Returns how much was found and how much of it a fix repairs."""
+    """Returns the number of findings and of those that a fix repairs, in words."""
     lines = []
     fixed = sum(report.fixed.values())
     if fixed:
@@ -47,7 +47,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def statistics(report: Report, *, as_json: bool) -> str:
-    """Returns how often each rule found something, the most frequent first."""
+    """Returns the number of findings per rule, most frequent first."""
     counts = Counter((finding.code, finding.name) for finding in report.findings)
     fixable = {finding.code for finding in report.findings if finding.fix is not None and finding.fix.safety == "safe"}
     rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))

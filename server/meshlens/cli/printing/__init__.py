@@ -1,1 +1,1 @@
-"""The output of the command line: tables, source frames, progress, colours."""
+"""The output of the command line: tables, source frames, progress, colors."""

@@ -1,4 +1,4 @@
-"""The table that `meshlens devices` prints for people: the interpreter, its packages, its devices and their picture."""
+"""The table of `meshlens devices`: the interpreter, its packages, its devices and their picture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLAIN_WIDTH = 240
 
 
 def render(interpreter: Interpreter, report: Report, target: Topology | None) -> str:
-    """The report as lines for the terminal, or plain ones in a pipe."""
+    """Returns the report as styled lines for a terminal, or plain ones for a pipe."""
     interpreter, report = visible_fields(interpreter), visible_fields(report)
     parts: list[RenderableType] = [_facts(interpreter, report, target)]
     devices = report.devices or report.accelerators

@@ -1,4 +1,4 @@
-"""The report of `meshlens parallelize`: every refusal and, for a tree, how many there were, where and why."""
+"""The report of `meshlens parallelize`: every refusal and, for a folder, counts by file and reason."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PROCESSES = re.compile(rb"\b(?:process_(?:count|index)|host_(?:count|id))\(\)")
 
 
 def report(outcomes: Outcomes, sources: Mapping[Path, bytes], verb: str, *, tables: bool) -> Iterator[str]:
-    """The lines of the report.
+    """Yields the lines of the report.
 
     Args:
-        outcomes: what became of every place.
+        outcomes: the outcome at every place.
         sources: the texts of the files that change.
-        verb: what was done: "Converted".
+        verb: the action, such as "Converted".
         tables: whether to count by file and by reason.
     """
     refused = [(path, outcome, outcome.refused) for path, outcome in outcomes if outcome.refused is not None]
@@ -39,7 +39,7 @@ def report(outcomes: Outcomes, sources: Mapping[Path, bytes], verb: str, *, tabl
 
 
 def _of_processes(sources: Mapping[Path, bytes]) -> Iterator[str]:
-    """Returns a note on programs that may run as several processes, each of which passes pmap its own rows."""
+    """Yields a note on programs that may run as several processes, each of which passes pmap its own rows."""
     found = sorted(path for path, text in sources.items() if b"shard_map" in text and _PROCESSES.search(text))
     if found:
         others = f" and {len(found) - 1} more ask for their" if len(found) > 1 else " asks for its"

@@ -1,4 +1,4 @@
-"""A progress bar on stderr, only on a terminal and only for work that takes its time."""
+"""A progress bar on stderr, only on a terminal and only for slow work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATIENCE = 0.7
 
 
 class Progress:
-    """How far the work has come; silent until a bar is worth while."""
+    """The progress of the work; invisible until a bar is worthwhile."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -25,18 +25,18 @@ class Progress:
         self._lock = threading.Lock()
 
     def stage(self, text: str, total: int | None) -> None:
-        """Begins a piece of work.
+        """Begins a stage of the work.
 
         Args:
-            text: what is done.
-            total: how many steps it has, if that is known.
+            text: a description.
+            total: the number of steps, if known.
         """
         with self._lock:
             self.text, self.done, self.total = visible(text), 0, total
             self._show()
 
     def advance(self) -> None:
-        """One step is done."""
+        """Completes one step."""
         self.done += 1
         if self._bar is not None:
             with self._lock:
@@ -60,7 +60,7 @@ class Progress:
             self._show()
 
     def stop(self) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         with self._lock:
             if self._bar is not None:
                 self._bar.stop()
@@ -73,7 +73,7 @@ class Progress:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """A progress bar for the work inside, where people look and the work is long."""
+    """Shows a progress bar for the enclosed work, if stderr is a terminal and the work is slow."""
     bar = Progress()
     if not sys.stderr.isatty() or not sys.stdout.isatty():
         yield bar

@@ -1,4 +1,4 @@
-"""Findings as users see them: rows, columns and cells instead of bytes; plain data for every output format."""
+"""Findings in the form shown to users: rows, columns and cells instead of bytes; plain data for all formats."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something lies.
+    """A place in a file.
 
     Attributes:
-        path: absolute.
+        path: the absolute path.
         cell: the notebook cell, from 1; rows then count within the cell.
         start, end: row and column from 1; columns count characters.
     """
@@ -34,7 +34,7 @@ class Place:
 
     @property
     def shown(self) -> str:
-        """The file as people write it: relative to the working folder where it lies below it."""
+        """Returns the file's path, relative to the working folder if it is below it."""
         return shown_path(self.path)
 
 
@@ -43,9 +43,9 @@ class ReportedFix:
     """A fix.
 
     Attributes:
-        title: what it does.
+        title: the title.
         safety: "safe", "unsafe" or "suggestion".
-        why: for one that is not safe, why not.
+        why: for an unsafe one, the reason.
         edits: places and their new texts.
     """
 
@@ -57,13 +57,13 @@ class ReportedFix:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """One finding.
+    """A finding.
 
     Attributes:
-        code, name, severity, message: as the rule says.
-        place: what is underlined.
+        code, name, severity, message: as given by the rule.
+        place: the marked place.
         fix: the best fix.
-        related: places that explain it, with what is said about each.
+        related: places that explain it, with a text for each.
     """
 
     code: str
@@ -81,12 +81,12 @@ class Report:
 
     Attributes:
         findings: by path and position.
-        files: how many files were checked.
-        fixed: how many findings were repaired, by code.
-        lines: gives the lines of a file, or of a cell of it, without their ends.
-        problems: one line for each thing that went wrong.
-        failures: one line for each fault of ours; what is found elsewhere counts nevertheless.
-        baselined: how many findings the baseline silenced.
+        files: the number of checked files.
+        fixed: the number of repaired findings, by code.
+        lines: returns the lines of a file, or of a cell of it, without line endings.
+        problems: one line for each problem.
+        failures: one line for each internal error; findings elsewhere still count.
+        baselined: the number of findings silenced by the baseline.
     """
 
     findings: tuple[Reported, ...]
@@ -99,14 +99,14 @@ class Report:
 
 
 class Places:
-    """Turns spans into places, file by file."""
+    """Converts spans to places, file by file."""
 
     def __init__(self, source_of: Callable[[Path], tuple[bytes, Notebook | None]]) -> None:
         self._source_of = source_of
         self._known: dict[Path, tuple[LineIndex, Notebook | None]] = {}
 
     def place(self, path: Path, span: Span) -> Place:
-        """The place of a span of a file."""
+        """Returns the place of a span in a file."""
         known = self._known.get(path)
         if known is None:
             source, notebook = self._source_of(path)
@@ -120,7 +120,7 @@ class Places:
         return Place(str(path), cell.index + 1 if cell is not None else None, start, end)
 
     def reported(self, diagnosed: Diagnosed) -> Reported:
-        """A finding as users see it."""
+        """Returns a finding in the form shown to users."""
         finding = diagnosed.finding
         fix = None
         if finding.fixes:
@@ -141,13 +141,13 @@ def _one_based(lines: LineIndex, offset: int, first: int) -> tuple[int, int]:
 
 
 def shown_path(path: str) -> str:
-    """A path as people write it: relative to the working folder where it lies below it."""
+    """Returns a path relative to the working folder if it is below it."""
     here = os.getcwd().rstrip(os.sep) + os.sep
     return path[len(here) :] if path.startswith(here) else path
 
 
 def in_order(findings: Iterable[Reported]) -> tuple[Reported, ...]:
-    """Findings by file, cell and position."""
+    """Returns findings by file, cell and position."""
     return tuple(
         sorted(
             findings, key=lambda one: (one.place.path, one.place.cell or 0, one.place.start, one.place.end, one.code)
@@ -156,15 +156,15 @@ def in_order(findings: Iterable[Reported]) -> tuple[Reported, ...]:
 
 
 def packed(findings: Iterable[Reported]) -> tuple[Any, ...]:
-    """Findings as nested tuples of plain values."""
+    """Returns findings as nested tuples of plain values."""
     return tuple(astuple(finding) for finding in findings)
 
 
 def unpacked(data: Any) -> tuple[Reported, ...]:
-    """Findings from what `packed` made of them, after a trip through JSON.
+    """Returns findings from the result of `packed`, after a round trip through JSON.
 
     Raises:
-        ValueError, TypeError: they are something else.
+        ValueError, TypeError: they are invalid.
     """
     return tuple([_finding(one) for one in _list(data)])
 

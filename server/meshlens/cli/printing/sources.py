@@ -1,4 +1,4 @@
-"""The lines that source frames show: of a file on disk, of a text that replaces it, of a notebook's cell."""
+"""The source lines for frames: of a file on disk, of a text that replaces it, of a notebook cell."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LINE_END = re.compile("\r\n|\r|\n")
 
 
 def line_reader(texts: Mapping[Path, bytes]) -> Callable[[str, int | None], list[str]]:
-    """A function that gives the lines of a file, or of a cell of a notebook, without their ends.
+    """Returns a function that returns the lines of a file, or of a notebook cell, without line endings.
 
     Args:
-        texts: bytes of files that are not to be read from the disk.
+        texts: replacements for files on disk.
     """
     known: dict[str, bytes] = {}
     split: dict[tuple[str, int | None], list[str]] = {}

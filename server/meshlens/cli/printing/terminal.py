@@ -1,4 +1,4 @@
-"""Terminal output: colours for people, plain text in pipes, complaints on stderr."""
+"""Terminal output: colors on terminals, plain text in pipes, error messages on stderr."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from meshlens.cli.printing.visible import visible, visible_lines
 
 
 def speak_utf8() -> None:
-    """Makes stdout take every character, whatever the locale says."""
+    """Makes stdout accept every character, whatever the locale."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -23,12 +23,12 @@ def speak_utf8() -> None:
 
 
 def complain(line: str) -> None:
-    """One line on stderr."""
+    """Prints one line on stderr."""
     print(f"meshlens: {visible(' '.join(line.splitlines()))}", file=sys.stderr)
 
 
 def write_patch(patch: bytes) -> None:
-    """Writes a patch: as it is, for whoever applies it; on a terminal with control characters as pictures."""
+    """Writes a patch: unchanged to a pipe or file; on a terminal with control characters made visible."""
     if sys.stdout.isatty():
         sys.stdout.write(visible_lines(patch.decode("utf-8", "replace")))
         return
@@ -38,7 +38,7 @@ def write_patch(patch: bytes) -> None:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Tells if a stream shows colours: on a terminal, unless the environment says otherwise."""
+    """Returns whether a stream shows colors: on a terminal, unless the environment says otherwise."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "0") != "0":
@@ -47,7 +47,7 @@ def wants_colour(stream: TextIO) -> bool:
 
 
 def print_full(report: Report) -> None:
-    """Prints the report for people, in colour on a terminal."""
+    """Prints the full report, in color on a terminal."""
     from meshlens.cli.formats import as_full
 
     if not wants_colour(sys.stdout):
@@ -63,7 +63,7 @@ def print_full(report: Report) -> None:
 
 
 def print_markdown(text: str) -> None:
-    """Prints Markdown: set on a terminal, as it is in pipes."""
+    """Prints Markdown: formatted on a terminal, unchanged in pipes."""
     if not wants_colour(sys.stdout):
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
         return

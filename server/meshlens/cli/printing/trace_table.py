@@ -1,4 +1,4 @@
-"""The tables that `meshlens trace` and `meshlens cost` print for people."""
+"""The tables of `meshlens trace` and `meshlens cost`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COLOURS = {
 
 
 def cost_report(traces: Sequence[Trace]) -> str:
-    """Returns what each trace costs, by line, and a table of them where there are several."""
+    """Returns the cost of each trace, by line, and a table of several traces."""
     parts: list[RenderableType] = []
     for plain in traces:
         trace = visible_fields(plain)
@@ -43,7 +43,7 @@ def cost_report(traces: Sequence[Trace]) -> str:
 
 
 def trace_report(traces: Sequence[Trace]) -> str:
-    """Returns what each line computes, and what it moves."""
+    """Returns the value of each line, and the data that it moves."""
     parts: list[RenderableType] = []
     for plain in traces:
         trace = visible_fields(plain)
@@ -63,7 +63,7 @@ def _head(trace: Trace) -> list[RenderableType]:
 
 
 def _blocks(*blocks: list[RenderableType]) -> list[RenderableType]:
-    """Each block with an empty line before it, and one at the end."""
+    """Returns each block with an empty line before it, and one at the end."""
     return [*(part for block in blocks if block for part in ("", *block)), ""]
 
 

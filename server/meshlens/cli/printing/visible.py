@@ -1,6 +1,6 @@
-"""Shows text that others wrote, as names of files and devices are, so that it commands no terminal and no log.
+"""Makes untrusted text, such as names of files and devices, safe for terminals and logs.
 
-Every format for people goes through this; those for programs escape by themselves.
+Every human-readable format uses this; machine-readable ones have their own escaping.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ _R = TypeVar("_R")
 
 
 def visible(text: str) -> str:
-    """Returns the text with each control character as its picture, in as many columns."""
+    """Returns the text with each control character replaced by a visible one of the same width."""
     if text.isprintable():
         return text
     return "".join(picture_of(character) for character in text)
 
 
 def visible_lines(text: str) -> str:
-    """Returns lines with each control character but their ends as its picture."""
+    """Returns lines with each control character except line endings made visible."""
     return "\n".join(map(visible, text.split("\n")))
 
 
 def picture_of(character: str) -> str:
-    """Returns the visible form of a character, which is mostly the character itself."""
+    """Returns the visible form of a character, usually the character itself."""
     code = ord(character)
     if code < 0x20:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "␡"
-    # Marks that turn the direction of text could show code as what it is not.
+    # Characters that change the text direction could misrepresent code.
     turns = code in (0x61C, 0x200E, 0x200F) or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
     if turns or 0x80 <= code < 0xA0 or code in (0x2028, 0x2029) or 0xD800 <= code < 0xE000:
         return "\ufffd"
@@ -39,7 +39,7 @@ def picture_of(character: str) -> str:
 
 
 def visible_fields(record: _R) -> _R:
-    """Returns a dataclass with every text in it made visible, in those that it holds too."""
+    """Returns a dataclass with every text in it made visible, including nested ones."""
     assert is_dataclass(record)
     assert not isinstance(record, type)
     changes = {entry.name: _seen(getattr(record, entry.name)) for entry in fields(record)}
@@ -56,8 +56,8 @@ def _seen(value: object) -> object:
 
 
 class VisibleFormatter(logging.Formatter):
-    """Writes log lines that can name files."""
+    """Formats log lines that may contain file names."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Returns the line, or the lines where there is a traceback."""
+        """Returns the line, or several lines with a traceback."""
         return visible_lines(super().format(record))
