@@ -1,4 +1,4 @@
-"""Habits of writing that a pattern can tell: what users read everywhere, docstrings in the rooms that are done."""
+"""Habits of writing that patterns can find, in everything that users read and in all docstrings and comments."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SERVER = ROOT / "server" / "meshlens"
 
-# Packages whose docstrings have been rewritten; the list grows until it is all of them.
-DONE = ("caches", "cli", "syntax", "settings.py", "text.py")
 HABITS = {
     '"is not a", not "is no"': re.compile(r"(?<!there )\b(?:is|are) no\b(?! longer| more)"),
-    '"after", not "behind"': re.compile(r"\bbehind\b"),
+    '"after", not "behind"': re.compile(r"(?<!-)(?<!left )\bbehind\b"),
     '"again", not "anew"': re.compile(r"\banew\b"),
     '"iteration", not "turn of a loop"': re.compile(r"\bturns? of (?:a|the) loop\b"),
     '"in sight" says nothing to a user': re.compile(r"\bin sight\b"),
@@ -26,6 +24,16 @@ HABITS = {
     '"silently", not "without a word"': re.compile(r"\bwithout a word\b"),
     '"already" goes before the verb': re.compile(r"\b(?:joins|places?|uses|names|binds|sums) \w+ \w+ already\b"),
     '"again", not "once more"': re.compile(r"\bonce more\b"),
+}
+HABITS_OF_DOCSTRINGS = {
+    **HABITS,
+    'name the code, not "whoever"': re.compile(r"\bwho(?:ever|m)\b"),
+    '"is in", "is on" or "is", not "lies"': re.compile(r"\blies\b(?! along)"),
+    '"certainly", not "for certain"': re.compile(r"\bfor certain\b"),
+    '"computed", not "worked out"': re.compile(r"\bworked out\b"),
+    '"requested", not "asked for"': re.compile(r"\b(?:is|are|was|were) asked for\b"),
+    '"in the place of" takes one word: "instead of"': re.compile(r"\bin the place of\b"),
+    '"unknown", not "is not known"': re.compile(r"\b(?:is|are) not known(?= ?[;,.])"),
 }
 ROOMS = (
     "assists",
@@ -49,14 +57,14 @@ PAGES = [
 ]
 
 
-def habits(text: str) -> list[str]:
-    """Returns the habits that a text shows, each with what stands around it."""
-    found = [(name, match) for name, habit in HABITS.items() for match in habit.finditer(text)]
+def habits(text: str, of: dict[str, re.Pattern[str]] = HABITS) -> list[str]:
+    """Returns the habits that a text shows, each with its context."""
+    found = [(name, match) for name, habit in of.items() for match in habit.finditer(text)]
     return [f"{name}: …{text[max(0, match.start() - 30) : match.end() + 30]}…" for name, match in found]
 
 
 def strings(source: str) -> Iterator[str]:
-    """Returns the words of a program that users may read: strings of several words that are not docstrings."""
+    """Yields the strings of a program that users may read, without docstrings."""
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and _is_text(node)}
@@ -71,14 +79,16 @@ def _is_text(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFuncti
 
 
 def docstrings(source: str) -> Iterator[str]:
-    """Returns the docstrings of a program, those below constants included."""
+    """Yields the docstrings of a program, including those below constants."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value
 
 
-def _done() -> list[Path]:
-    return [path for name in DONE for path in (sorted((SERVER / name).rglob("*.py")) or [SERVER / name])]
+def comments(source: str) -> Iterator[str]:
+    """Yields the comments of a program, those on consecutive lines as one."""
+    lines = [match[1] if (match := re.search(r"(?:^|  )\s*# (.*)", line)) else "" for line in source.split("\n")]
+    yield from filter(None, " ".join(line or "\0" for line in lines).split("\0"))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -98,10 +108,12 @@ def test_messages_are_plain_english(room: str):
     assert [found for path in paths for text in strings(path.read_text("utf-8")) for found in habits(text)] == []
 
 
-def test_docstrings_of_the_rooms_that_are_done_are_plain_english():
-    written = [text for path in _done() for text in docstrings(path.read_text("utf-8"))]
+def test_docstrings_and_comments_are_plain_english():
+    sources = [path.read_text("utf-8") for path in sorted(SERVER.rglob("*.py"))]
+    written = [text for source in sources for text in docstrings(source)]
     assert [text.split("\n")[0] for text in written if OPENING.match(text)] == []
-    assert [found for text in written for found in habits(text)] == []
+    said = [*written, *(text for source in sources for text in comments(source))]
+    assert [found for text in said for found in habits(text, HABITS_OF_DOCSTRINGS)] == []
 
 
 def test_docstrings_of_functions_begin_with_what_they_do():

@@ -1,11 +1,11 @@
-"""A function becomes a pmap, and its calls hand over the batch in one piece for each device.
+"""Converts a function to a pmap, and splits the batch over the devices at its calls.
 
-What a step shares (parameters, state, scalars) keeps one copy with `in_axes=None`, and what every device computes alike
-comes out once with `out_axes=None`, so that a training loop stays what it is; gradients are averaged over the devices
-where they are taken.
-The numbers are those of one device up to the order of the sums.
-A function is refused where that cannot be had: if it draws random numbers or takes a key for them, returns rows that
-differ between the devices, or if it is not known which of its arguments hold the batch.
+Values that the step shares (parameters, state, scalars) stay single copies with `in_axes=None`, and results that are
+equal on all devices are returned once with `out_axes=None`, so a training loop does not change.
+Gradients are averaged over the devices where they are taken.
+The numbers equal those of one device up to the order of sums.
+A function is refused if that is impossible: if it draws random numbers or takes a key for them, if it returns rows that
+differ between devices, or if it is unknown which of its arguments hold the batch.
 
 `devices: 8`
 

@@ -1,7 +1,8 @@
-"""An axis name that is written in several places becomes a constant.
+"""Replaces an axis name that is written in several places by a constant.
 
-Every string of the file that certainly names this axis is replaced; so is that of another file that imports this one.
-A constant that is there already is used; other strings that happen to read alike stay.
+Every string in the file that certainly names this axis is replaced, and so are those in other files that import this
+one.
+An existing constant is used; other strings that happen to be equal stay.
 
 ```python
 import jax

@@ -1,9 +1,10 @@
-"""A shard_map without `in_specs` or `out_specs` gets them: an entry for every argument and every result.
+"""Adds missing `in_specs` or `out_specs` to a shard_map: an entry for every argument and every result.
 
-What the function shares (parameters, state, scalars) gets `P()`, its batch is split over the first axis of the mesh;
-of the results those that a `psum` or `pmean` made equal get `P()`.
-The entries come from names, annotations and the gradients that are taken; where they do not say it, nothing is
-guessed and the argument is named.
+Values that the function shares (parameters, state, scalars) get `P()`, and its batch is split over the first axis of
+the mesh.
+Results that a `psum` or `pmean` made equal get `P()`.
+The entries are inferred from names, annotations and the gradients that are taken; if they are not enough, the refusal
+names the argument.
 
 `devices: 8`, `raises: TypeError`
 

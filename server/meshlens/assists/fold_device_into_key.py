@@ -1,8 +1,8 @@
-"""Every device draws its own random numbers with a key that all of them get.
+"""Makes every device draw its own random numbers from a key that all of them share.
 
-A key that a map hands to every device whole (`in_axes` of None) makes the same noise, the same dropout and the same
-samples on all of them.
-Folding the index of the device into the key makes it another one on each; where it is called stays as it is.
+A key that a map passes whole to every device (`in_axes` of None) gives the same noise, dropout and samples on all of
+them.
+Folding the device index into the key makes it different on each; calls do not change.
 
 `devices: 8`
 

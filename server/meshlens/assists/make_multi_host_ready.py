@@ -1,11 +1,12 @@
-"""A program that maps over the devices of one host becomes one for several, with a process on each.
+"""Converts a program that maps over the devices of one host to one for several hosts, with a process on each.
 
-The processes are joined where the program starts, before anything asks for devices.
-At every call of a map each process hands over its own rows: an array of all processes for `shard_map`, a block of its
-own for `pmap`; what comes out split is gathered, so that the rest of the program is what it was.
-Started alone, the program is the one that it was, and the numbers are the same.
-Processes that no cluster starts are told by the environment who they are: `JAX_COORDINATOR_ADDRESS`,
-`JAX_NUM_PROCESSES` and `JAX_PROCESS_ID`.
+The processes are joined at the start of the program, before anything requests devices.
+At every call of a map each process passes its own rows: an array of all processes for `shard_map`, its own block for
+`pmap`.
+Split results are gathered, so the rest of the program does not change.
+Started alone, the program runs as before, with the same numbers.
+Processes that no cluster starts get their identity from the environment: `JAX_COORDINATOR_ADDRESS`, `JAX_NUM_PROCESSES`
+and `JAX_PROCESS_ID`.
 
 `devices: 8`
 

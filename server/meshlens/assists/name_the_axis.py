@@ -1,8 +1,8 @@
-"""A map without an axis name gets one, so that collectives can use it.
+"""Names the axis of a map that has no name, so that collectives can use it.
 
-The name is that of the collectives under the map which nothing binds, whichever file they stand in; where there are
-none, a pmap gets the name that the user prefers, or "batch".
-A name that would change what the program does is refused: one that code under the map asks for and falls back without.
+The name is that of unbound collectives under the map, in any file; without any, a pmap gets the name that the user
+prefers, or "batch".
+A name that would change the program's behavior is refused: one that code under the map tries and falls back without.
 
 `raises: NameError`
 

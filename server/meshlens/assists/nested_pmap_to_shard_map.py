@@ -1,8 +1,8 @@
-"""A pmap of a pmap becomes one `shard_map` on a mesh of two axes.
+"""Converts a pmap of a pmap to one `shard_map` on a mesh of two axes.
 
-JAX refuses nested pmaps since 0.8.0; before, they gave these numbers.
-The outer axis and the inner one become the axes of a mesh, and every argument lies along both where both pmaps map it.
-That works where the outer function is nothing but the inner pmap; what it does beside it would see shards.
+JAX refuses nested pmaps since 0.8.0; before, they gave the same numbers.
+The outer and the inner axis become the axes of a mesh, and every argument is split along both if both pmaps map it.
+That works if the outer function is only the inner pmap; any other code in it would see shards.
 
 `devices: 8`, `raises: ValueError`
 

@@ -1,13 +1,13 @@
-"""A pmap becomes `jax.jit(jax.shard_map(…))`, with the same numbers.
+"""Converts a pmap to `jax.jit(jax.shard_map(…))`, with the same numbers.
 
-`pmap` is in maintenance mode since JAX 0.8.0, where it is itself made of `jit` and `shard_map`.
-What it does around the function is written out: a mesh of all devices, a spec for every entry of `in_axes` and
-`out_axes`, and a small function that takes the mapped axis off every shard, where `shard_map` leaves it with size 1.
-`check_vma=False` keeps the gradients what they are: with the check, a gradient of replicated parameters comes summed
-over the devices.
-Two things are not what they were: of several processes each handed pmap its own rows, and hands shard_map one global
-array; and `jax.pmap(f)(x)` in a function that runs often is compiled once, as pmap remembers `f`, where the new
-function is compiled each time, so that it had better be made once.
+`pmap` is in maintenance mode since JAX 0.8.0, in which it is itself implemented by `jit` and `shard_map`.
+Its implicit steps are written out: a mesh of all devices, a spec for every entry of `in_axes` and `out_axes`, and a
+small function that removes the mapped axis from every shard, which `shard_map` keeps with size 1.
+`check_vma=False` preserves the gradients: with the check, a gradient of replicated parameters is already summed over
+the devices.
+Two things change: with several processes, each passed pmap its own rows, but passes shard_map one global array; and
+`jax.pmap(f)(x)` in a function that runs often is compiled once, because pmap caches `f`, whereas the new function is
+compiled each time and should be created only once.
 
 `devices: 8`
 

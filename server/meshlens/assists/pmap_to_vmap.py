@@ -1,9 +1,9 @@
-"""A pmap becomes `jax.jit(jax.vmap(…))`, which runs on one device, with the same numbers.
+"""Converts a pmap to `jax.jit(jax.vmap(…))`, which runs on one device, with the same numbers.
 
-That is how a step is tested where there are no devices to spare: the axis keeps its name and its size, and the
-collectives that `vmap` knows do what they do between devices.
-What one device cannot do as several would is refused with its reason: collectives over groups of indices, callbacks,
-output that the devices do not agree on, programs that look at the shards of an array.
+Use it to test a step without several devices: the axis keeps its name and size, and the collectives that `vmap`
+supports behave as they do between devices.
+Code that one device cannot run like several is refused with the reason: collectives over groups of indices, callbacks,
+output that differs between devices, programs that read the shards of an array.
 
 `devices: 8`
 

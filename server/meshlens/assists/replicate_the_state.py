@@ -1,7 +1,7 @@
-"""Fresh state gets a copy on every device before a pmap takes it.
+"""Copies fresh state to every device before a pmap takes it.
 
-State that an `init` has just made has no axis for the devices: JAX fails, or hands out slices of the parameters.
-The copies are made where the state is, outside the loop that calls the pmap, as what a step returns has the axis.
+State from an `init` has no axis for the devices: JAX fails, or passes slices of the parameters.
+The copies are made outside the loop that calls the pmap, because the state that a step returns already has the axis.
 
 `devices: 8`
 

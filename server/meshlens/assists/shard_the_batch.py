@@ -1,8 +1,8 @@
-"""A call of a pmap hands over its batch in one piece for each device.
+"""Splits the batch in a call of a pmap into one piece for each device.
 
-Every array of the batch, which may be a tree, is reshaped to `(devices, rows of one device, …)`.
-A batch whose rows do not split evenly raises an error that says what to take.
-Offered on a call whose batch certainly has no axis for the devices, and on an argument for just that one.
+Every array in the batch, which may be a tree, is reshaped to `(devices, rows per device, …)`.
+A batch whose rows do not divide evenly raises an error that suggests a size.
+The assist is offered on a call whose batch certainly has no axis for the devices, and on a single such argument.
 
 `devices: 8`
 

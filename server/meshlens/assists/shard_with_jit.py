@@ -1,13 +1,13 @@
-"""A function keeps its definition, and its calls hand over data that is split over all devices.
+"""Splits data over all devices at a function's calls, and leaves its definition unchanged.
 
-`jit` compiles what it is given for the devices that hold it, and adds the collectives by itself, so the numbers, random
-draws included, are those of one device up to the order of the sums.
-The rows of a batch are split over a mesh, an array that does not divide is copied, and state that a loop carries is
-copied to all devices before it.
-No import starts the backend: the mesh is made when data is first placed.
+`jit` compiles for the devices that hold its arguments, and adds the collectives itself, so the numbers, including
+random ones, equal those of one device up to the order of sums.
+The rows of a batch are split over a mesh, an array that does not divide evenly is copied, and state that a loop carries
+is copied to all devices before the loop.
+No import starts the backend: the mesh is created when data is first placed.
 A function that only compiled code calls gets the split in its body.
-One that nothing compiles yet gets `@jax.jit`, or `nnx.jit` or `eqx.filter_jit` if it takes their objects, with the
-switches, words and functions among its arguments as static ones; it is refused if `jit` cannot trace it.
+A function that is not compiled yet gets `@jax.jit`, or `nnx.jit` or `eqx.filter_jit` if it takes their objects, with
+flags, strings and functions among its arguments static; it is refused if `jit` cannot trace it.
 
 `devices: 8`
 

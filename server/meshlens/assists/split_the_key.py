@@ -1,7 +1,7 @@
-"""A call of a pmap hands over one PRNG key for each device.
+"""Splits a PRNG key into one for each device in a call of a pmap.
 
-One key has no axis that could be mapped: JAX fails, or gives every device half a key.
-With a key of their own the devices draw different numbers, as they should for dropout, noise and samples.
+A single key has no axis to map: JAX fails, or gives every device half a key.
+With separate keys the devices draw different numbers, as they should for dropout, noise and samples.
 
 `devices: 8`
 

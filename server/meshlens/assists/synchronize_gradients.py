@@ -1,8 +1,8 @@
-"""The gradients of a mapped step are averaged over the devices, and the loss with them.
+"""Averages the gradients of a mapped step over the devices, and the loss with them.
 
-Without that each device trains a copy of its own on its part of the data, and nothing fails.
-A mean over the devices of the gradients of a mean is the gradient of the mean over the whole batch, as all shards have
-the same size; a loss that sums over its rows is refused.
+Otherwise each device trains its own copy on its part of the data, without any error.
+The mean over devices of the gradients of a mean is the gradient of the mean over the whole batch, because all shards
+have the same size; a loss that sums over its rows is refused.
 
 `devices: 8`
 

@@ -1,7 +1,7 @@
-"""Of what all devices hold alike, code outside the map takes the copy of the first one.
+"""Takes the first device's copy of a value that is equal on all devices, in code outside the map.
 
-A reduced metric and the state of a step come back from a pmap with one copy for each device; what is printed, logged
-or saved is to be one of them.
+A pmap returns a reduced metric or the state of a step with one copy per device; only one of them should be printed,
+logged or saved.
 
 `devices: 8`
 

@@ -1,9 +1,9 @@
-"""A vmap becomes a pmap, with one device for each row, and the same numbers.
+"""Converts a vmap to a pmap, with one device for each row, and the same numbers.
 
-A pmap takes as many rows as there are devices, so it is offered where the calls are seen to give no more of them than
-that; `jit` around the vmap is folded in, as pmap compiles by itself.
-What the rows share and the calls write as plain values becomes static.
-`wrap in shard_map` is the way for more rows than devices.
+A pmap takes as many rows as there are devices, so it is offered if the visible calls pass no more rows than that; a
+`jit` around the vmap is dropped, because pmap already compiles.
+Shared arguments that the calls write as literals become static.
+Use `wrap in shard_map` for more rows than devices.
 
 `devices: 8`
 

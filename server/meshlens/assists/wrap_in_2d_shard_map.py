@@ -1,9 +1,9 @@
-"""A function becomes `jax.jit(jax.shard_map(…))` on a mesh of two axes, the second of which splits nothing yet.
+"""Wraps a function in `jax.jit(jax.shard_map(…))` on a mesh of two axes, the second of which splits nothing yet.
 
-It is what `wrap in shard_map` makes, on a mesh to which a model can be split next: the batch lies along the first
-axis, the devices along the second axis "model" hold and compute the same.
-The sizes of the mesh are those that the devices of the project are said to have (`devices = "2x4"`); where they are
-only counted, the second axis has size 2.
+It gives the result of `wrap in shard_map` on a mesh that can split a model next: the batch is split along the first
+axis, and the devices along the second axis, "model", hold and compute the same.
+The sizes of the mesh are those of the project's devices (`devices = "2x4"`); if only their number is set, the second
+axis has size 2.
 
 `devices: 2x4`
 

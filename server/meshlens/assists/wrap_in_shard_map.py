@@ -1,11 +1,11 @@
-"""A function becomes `jax.jit(jax.shard_map(…))`: its batch is split over a mesh of all devices.
+"""Wraps a function in `jax.jit(jax.shard_map(…))`, which splits its batch over a mesh of all devices.
 
-What the step shares gets the spec `P()`, its batch `P("batch")`, so the calls stay what they are: each device gets its
-rows, and what all devices compute alike comes out once.
-No import starts the backend: the mesh and the compiled function are made at the first call, once.
-Gradients are averaged over the devices where they are taken; `check_vma=False` keeps `shard_map` from summing them by
-itself.
-The numbers are those of one device up to the order of the sums; where that cannot be had, the reason is given.
+Values that the step shares get the spec `P()`, its batch `P("batch")`, so the calls do not change: each device gets its
+rows, and results that are equal on all devices are returned once.
+No import starts the backend: the mesh and the compiled function are created at the first call.
+Gradients are averaged over the devices where they are taken; `check_vma=False` keeps `shard_map` from also summing
+them.
+The numbers equal those of one device up to the order of sums; if that is impossible, the refusal gives the reason.
 
 `devices: 8`
 

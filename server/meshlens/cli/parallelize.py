@@ -34,7 +34,7 @@ _MOST_FILES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What to convert: a file and, unless everything in it is meant, a function."""
+    """A conversion request: a file and, unless everything in it is meant, a function."""
 
     path: Path
     function: str | None

@@ -344,7 +344,7 @@ class AugAssign(NamedTuple):
 
 
 class SeparateDef(NamedTuple):
-    """A function that is a block of its own, by the block's key."""
+    """A function with a separate block, by the block's key."""
 
     tag: Literal["def"]
     site: int

@@ -64,12 +64,12 @@ def virtual_devices(source: bytes, tree: Tree) -> DevicesSaid | None:
 
 
 def _is_text(nodes: list[Node]) -> bool:
-    """Returns whether this stands in a docstring."""
+    """Returns whether the innermost node is in a docstring."""
     return any(outer.kind_id == _STATEMENT and inner.kind_id == _STRING for outer, inner in pairwise(nodes))
 
 
 def _number(source: bytes, word: re.Match[bytes], nodes: list[Node]) -> bytes | None:
-    """The number that a word certainly sets."""
+    """Returns the number that a word certainly sets; None if there is none."""
     for node in nodes:
         if node.kind_id in _SOMETIMES or (node.kind_id == _IF and not _MAIN.match(source, node.start_byte)):
             return None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def nodes(shape: Any) -> Iterator[Any]:
-    """Every node of a shape, a node before its children."""
+    """Yields every node of a shape, each before its children."""
     waiting = [shape] if isinstance(shape, tuple) else []
     while waiting:
         node = waiting.pop()
@@ -22,7 +22,7 @@ def nodes(shape: Any) -> Iterator[Any]:
 
 
 def nodes_around(block: Block, site: int) -> Iterator[Any]:
-    """The nodes of a block that have or may hold a site, a node before its children; those elsewhere are left out."""
+    """Yields the nodes of a block that have or may contain a site, each before its children."""
     start, end = block.span(site)
     most = len(block.spans) // 2
     waiting: list[Any] = [block.shape]

@@ -1,8 +1,8 @@
 """The language server: `server.py` holds the table of requests, `handlers/` one file for each.
 
 transport   bytes of stdin and stdout to messages and back
-protocol    messages to handlers; what pygls does well stays with pygls
-session     all that changes: documents, folders, the client's wishes
+protocol    messages to handlers; pygls handles the life cycle
+session     mutable state: documents, folders, the client's wishes
 client      what the client can
 documents   open texts
 folders     a project: its settings and its workspace

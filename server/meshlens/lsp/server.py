@@ -131,7 +131,7 @@ def make_server() -> LanguageServer:
 
 
 def _never_called(params: object) -> None:
-    """Placeholder for a handler in pygls' table, from which it derives the capabilities."""
+    """Takes the place of a handler in pygls' table, from which it derives the capabilities."""
 
 
 def _initialize(server: LanguageServer, params: types.InitializeParams) -> None:

@@ -1,8 +1,8 @@
 """A collective is in one arm of a branch that not all devices, or processes, take.
 
 A collective waits for every device of its axis.
-Where the branch depends on `axis_index`, on `process_index`, or on data that is split over the devices, some of them
-never come to it, and the program hangs without a message; JAX cannot see it.
+If the branch depends on `axis_index`, on `process_index`, or on data that is split over the devices, some of them never
+reach it, and the program hangs without a message; JAX cannot detect it.
 Under `vmap` both arms run, and nothing hangs.
 
 ```python

@@ -1,7 +1,7 @@
 """The code uses an API that is deprecated in the JAX version in use.
 
 It still works, with a `DeprecationWarning`, but a later release will remove it.
-Code that also supports older versions is left alone: under `try: … except ImportError`, `hasattr` or a check of
+Code that also supports older versions is not reported: under `try: … except ImportError`, `hasattr` or a check of
 the version.
 
 ```python

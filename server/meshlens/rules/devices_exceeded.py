@@ -1,12 +1,12 @@
-"""The program needs more devices than there are, or a size that does not divide evenly over them.
+"""The program needs more devices than there are, or splits a size that does not divide evenly over them.
 
 The devices are those that the code is meant for: given with `--devices`, in the configuration, by a comment
 `# meshlens: devices=8`, or asked for by the file itself (`XLA_FLAGS`, `jax_num_cpu_devices`); without them this rule
-looks only at what a mesh of known sizes has to split.
+checks only arrays that a mesh of known sizes has to split.
 `pmap` raises `ValueError: cannot select an axis to squeeze out which has size not equal to one, got shape=(2, 4)` for
 16 rows on 8 devices; `make_mesh` `ValueError: Number of devices 8 must be >= the product of mesh_shape (16,)`; a
 batch that does not divide is an `IndivisibleError`.
-None of these messages names the place.
+None of these messages gives the place.
 
 `devices: 8`
 

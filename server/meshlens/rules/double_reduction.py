@@ -39,8 +39,8 @@ def gradient(w, x):
     return jax.lax.pmean(grads, "batch")
 ```
 
-A `psum` of a `psum` over the same axis, and a sum on the host of a metric that the map has reduced, count everything
-once for each device.
+A `psum` of a `psum` over the same axis, and a sum on the host of a metric that the map has already reduced, count
+everything once per device.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """`in_axes` or `out_axes` does not fit the arguments, or is written in a form that no map accepts.
 
-A tuple in `in_axes` wants one entry for each positional argument that a call passes; arguments given by keyword are
-not counted, defaults that are not passed neither.
-Else `pmap` raises `ValueError: pytree structure error: different lengths of tuple at key path: pmap in_axes`, and
+A tuple in `in_axes` needs one entry for each positional argument that a call passes; arguments passed by keyword and
+defaults that are not passed do not count.
+Otherwise `pmap` raises `ValueError: pytree structure error: different lengths of tuple at key path: pmap in_axes`, and
 `vmap` `ValueError: vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional
 arguments`.
-What is mapped has the same size in every argument: `vmap got inconsistent sizes for array axes to be mapped`.
-A list fails likewise under `pmap`; a bool, a float or a string is a `TypeError`.
+The mapped axes of all arguments must have the same size: `vmap got inconsistent sizes for array axes to be mapped`.
+A list fails in the same way under `pmap`; a bool, a float or a string is a `TypeError`.
 A negative axis is worse: since JAX 0.8 `pmap` accepts it and returns a result of the wrong shape.
 
 ```python

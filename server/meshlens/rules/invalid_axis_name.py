@@ -1,7 +1,7 @@
 """A map or a collective gets an axis name of the wrong type.
 
 `pmap` takes one axis name, a string.
-A tuple is one name too, not several, and fails with `ValueError: Resource axis: a of P(('a', 'b'),) is not found in
+A tuple is also one name, not several, and fails with `ValueError: Resource axis: a of P(('a', 'b'),) is not found in
 mesh` (JAX 0.8.1 and later; before, the collectives inside fail with `NameError`); a list, a set or a dictionary fails
 with `TypeError: unhashable type`; an int with a `TypeError` of MLIR, since JAX 0.8.1.
 An int as the second argument of `pmap` is usually meant as `in_axes`, which `vmap` takes there.

@@ -1,6 +1,6 @@
 """`pmap` is in maintenance mode; new code should use `shard_map`.
 
-Since JAX 0.8 a `pmap` is a `jit` of a `shard_map`, and since 0.10 the old implementation is gone.
+Since JAX 0.8 a `pmap` is a `jit` of a `shard_map`, and since 0.10 the old implementation is removed.
 Both still work; this rule is off unless it is selected.
 
 `select: ["AX503"]`

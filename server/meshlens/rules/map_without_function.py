@@ -1,9 +1,9 @@
 """A map is called without a function to map.
 
-`pmap` and `vmap` want the function as their first argument; unlike `jit` (since JAX 0.8.1) and `shard_map` they are
-no decorator factories.
+`pmap` and `vmap` need the function as their first argument; unlike `jit` (since JAX 0.8.1) and `shard_map`, they are
+not decorator factories.
 `@jax.pmap(axis_name="batch")` raises `TypeError: pmap() missing 1 required positional argument: 'fun'`, and
-`jax.pmap(step(x))`, which hands over a result instead of a function, `TypeError: Expected a callable value`.
+`jax.pmap(step(x))`, which passes a result instead of a function, raises `TypeError: Expected a callable value`.
 
 ```python
 from functools import partial

@@ -1,8 +1,8 @@
 """A mesh has more axis names than its array of devices has dimensions, or fewer.
 
-Every dimension of the devices wants one name.
+Every dimension of the devices needs one name.
 `Mesh` raises `ValueError: Mesh requires the ndim of its first argument ("devices") to equal the length of its second
-argument ("axis_names")`; `make_mesh` and `AbstractMesh` raise likewise.
+argument ("axis_names")`; `make_mesh` and `AbstractMesh` raise similar errors.
 `jax.devices()` is a list, so an array of it has one dimension until it is reshaped.
 
 ```python

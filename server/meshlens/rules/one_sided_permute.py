@@ -1,4 +1,4 @@
-"""A `ppermute` sends twice to one index, twice from one, or to an index that the axis does not have.
+"""A `ppermute` sends twice to one index, twice from one index, or to an index that the axis does not have.
 
 The pairs of `perm` are `(source, destination)`, and each index may appear once on either side.
 JAX raises `ValueError: ppermute sources and destinations must be unique`; under `vmap` an `AssertionError`

@@ -2,7 +2,7 @@
 
 The import fails with `ImportError`, the attribute with `AttributeError`, and only when the line runs.
 Type checkers may miss it: JAX 0.10 still declares `jax.device_put_replicated` for them.
-Code under `try: … except ImportError`, `hasattr` or a check of the version is left alone.
+Code under `try: … except ImportError`, `hasattr` or a check of the version is not reported.
 
 ```python
 import jax
@@ -23,7 +23,8 @@ params = {"w": jnp.ones(3)}
 print(jax.tree.map(jnp.shape, params))
 ```
 
-A `pmap` inside a `pmap` is gone as well: since JAX 0.8 it raises `ValueError: The context mesh … should match the mesh
+A `pmap` inside a `pmap` is no longer supported either: since JAX 0.8 it raises `ValueError: The context mesh … should
+match the mesh
 passed to shard_map`.
 """
 

@@ -1,8 +1,8 @@
 """An axis name appears twice in a collective, a spec or a mesh.
 
 A collective raises `ValueError: repeated axis` (under `vmap`: `duplicate value in 'axes' of reduction`).
-A spec can be made, but a sharding made of it raises `DuplicateSpecError`: a mesh axis can split one dimension
-of an array only.
+A spec is accepted, but a sharding with it raises `DuplicateSpecError`: a mesh axis can split only one dimension of an
+array.
 `vmap(spmd_axis_name=…)` adds its axis to the sharding constraints inside, which must not name it themselves:
 `ValueError: vmap spmd_axis_name ('ensemble',) cannot appear in with_sharding_constraint spec, but got spec
 P('ensemble', None)`.

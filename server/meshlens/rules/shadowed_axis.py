@@ -1,6 +1,6 @@
-"""An inner map binds an axis name that is bound already.
+"""An inner map binds an axis name that is already bound.
 
-Inside the inner map the name means the inner axis only: a collective over it reduces over that axis, and the
+Inside the inner map the name refers only to the inner axis: a collective over it reduces over that axis, and the
 outer one can no longer be named.
 JAX reports nothing, and the numbers are wrong; inside a checked `shard_map` a collective over the name raises a
 `ValueError` (`psum is a variant->invariant collective`, JAX 0.9 and later).

@@ -1,4 +1,4 @@
-"""A sharding does not fit the array that it is for: it has too many entries, or splits an axis into unequal parts.
+"""A sharding does not fit its array: it has too many entries, or splits an axis into unequal parts.
 
 `device_put` and `jit` give each device an equal part, so the size of an axis has to be a multiple of the product of the
 mesh axes that split it: `IndivisibleError: Sharding NamedSharding(…) implies that array axis 0 is partitioned 4 times,
@@ -7,8 +7,8 @@ A spec with more entries than the array has axes raises `ValueError: One of devi
 sharding annotation NamedSharding(…): … is only valid for values of rank at least 2`.
 A tuple of `in_shardings` has one entry for each argument: `ValueError: pjit in_shardings specification must be a tree
 prefix of the positional arguments tuple`; one of `out_shardings` has one for each value that the function returns.
-Both are looked at for `jax.device_put`, for calls of `jit(in_shardings=…)` and, as far as the rank goes, for
-`with_sharding_constraint`, where the sizes of the arrays are known.
+If the sizes of the arrays are known, the rule checks both for `jax.device_put` and for calls of `jit(in_shardings=…)`,
+and the rank for `with_sharding_constraint`.
 
 `devices: 8`
 

@@ -7,7 +7,7 @@ array as static value `ValueError: Non-hashable static arguments are not support
 donated `ValueError: static_argnums and donate_argnums cannot intersect`.
 An argument that is neither an array nor a tree of arrays, such as the `self` of a plain class, has to be static:
 otherwise `TypeError: Error interpreting argument to … as an abstract array`.
-What `jit` is told to make static or to donate has to be there: `ValueError: Jitted function has invalid argnames
+Arguments that `jit` should make static or donate must exist: `ValueError: Jitted function has invalid argnames
 {'kind'} in static_argnames. Function does not take these args.`
 
 ```python

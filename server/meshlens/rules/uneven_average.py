@@ -1,9 +1,9 @@
 """An average over the devices does not weigh all rows equally.
 
-A total of all devices that is divided by a count of one of them is too large, and a mean of sums that is divided by the
-number of all rows is too small: as many times as there are devices.
+A total over all devices divided by the count of one device is too large by a factor of the number of devices, and a
+mean of sums divided by the number of all rows is too small by the same factor.
 Sum the count as well: `count = jax.lax.psum(jnp.sum(mask), "data")`.
-A mean of quotients, such as masked means, weighs a row on a device with few of them more than the others; so does a
+A mean of quotients, such as masked means, gives more weight to rows on devices with few of them; so does a
 mean of a loss that compares the rows of a device with each other: these are hints.
 
 ```python

@@ -1,4 +1,4 @@
-r"""A transformation gets an argument that it does not take.
+r"""A transformation gets an argument that it does not accept.
 
 `pmap`, `jit`, `vmap` and `shard_map` have similar arguments under different names, and the names changed between
 releases:
@@ -6,7 +6,7 @@ releases:
 `jax.experimental.shard_map` has `check_rep`.
 Python raises `TypeError: pmap() got an unexpected keyword argument 'static_argnums'`, and for too many positional
 arguments `TypeError: pmap() takes from 1 to 2 positional arguments but 3 were given`.
-What counts is the JAX version that the project uses.
+The rule uses the project's JAX version.
 
 ```python
 import jax

@@ -2,8 +2,8 @@
 
 `pmap` splits an argument along its mapped axis and gives each device one piece.
 State fresh from `init`, a single PRNG key or a Python number have no such axis: at best JAX raises `ValueError: One
-of pjit arguments is incompatible with its sharding annotation` or `IndivisibleError`; where a size happens to fit,
-every device gets a slice of the parameters, or half a key, and nothing is said.
+of pjit arguments is incompatible with its sharding annotation` or `IndivisibleError`; if a size happens to fit, every
+device silently gets a slice of the parameters, or half a key.
 
 ```python
 import jax

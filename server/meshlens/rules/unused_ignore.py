@@ -1,10 +1,10 @@
 """An ignore comment silences nothing.
 
 It may have been needed once.
-If it stays, it hides the next finding on its line, which nobody has looked at.
+If it stays, it hides the next finding on its line, which nobody has reviewed.
 
-A comment about a rule that does not run is left alone, and so is one about device counts while no count is set, or a
-`# noqa` without codes, which speaks to other tools too.
+Comments for rules that do not run are not reported, nor are those for device counts if no count is set, nor `# noqa`
+without codes, which other tools read too.
 
 ```python
 import jax

@@ -283,7 +283,7 @@ def _accumulates(
 
 
 def _narrowed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """Moves values in the narrower type if they are widened before or narrowed after the move."""
+    """Returns the collectives with the narrower type if a conversion surrounds them, as XLA moves fewer bytes."""
     users = users_in(computation)
     out = []
     for one in moved:

@@ -1,1 +1,1 @@
-"""What is known about arrays: their shapes, and which operations keep a value the same on all devices."""
+"""Facts about arrays: their shapes, and which operations keep a value the same on all devices."""

@@ -70,7 +70,7 @@ def typed(*parts: Along) -> str:
 
 
 def rowwise(*parts: Along) -> Along:
-    """A function of each element on its own: rows stay rows."""
+    """Returns the result of a function of each element on its own: rows stay rows."""
     return Along(_rowwise(*(part.truth for part in parts)), typed(*parts))
 
 
@@ -91,7 +91,7 @@ def _rowwise(*truths: str) -> str:
 
 
 def linear(part: Along) -> Along:
-    """A linear function of one argument, which keeps the rows in place: `-x`, `x.astype(t)`."""
+    """Returns the result of a linear function that keeps the rows in place: `-x`, `x.astype(t)`."""
     truth = part.truth
     if is_same(truth):
         return Along(truth, part.typed)
@@ -99,7 +99,7 @@ def linear(part: Along) -> Along:
 
 
 def added(left: Along, right: Along) -> Along:
-    """`left + right`, `left - right`."""
+    """Returns the result of `left + right` or `left - right`."""
     return Along(_added(left.truth, right.truth), typed(left, right))
 
 
@@ -118,7 +118,7 @@ def _added(left: str, right: str) -> str:
 
 
 def multiplied(left: Along, right: Along) -> Along:
-    """`left * right`."""
+    """Returns the result of `left * right`."""
     return Along(_multiplied(left.truth, right.truth), typed(left, right))
 
 
@@ -133,7 +133,7 @@ def _multiplied(left: str, right: str) -> str:
 
 
 def divided(left: Along, right: Along) -> Along:
-    """`left / right`."""
+    """Returns the result of `left / right`."""
     return Along(_divided(left.truth, right.truth), typed(left, right))
 
 
@@ -149,17 +149,17 @@ def _divided(left: str, right: str) -> str:
 
 
 def scaled_down(part: Along) -> Along:
-    """A quotient by a constant."""
+    """Returns the result of a division by a constant."""
     return linear(part)
 
 
 def bounded(part: Along) -> Along:
-    """`maximum(x, 1)` and similar bounds: a count stays a count."""
+    """Returns the result of a bound such as `maximum(x, 1)`: a count stays a count."""
     return Along(part.truth if part.truth == SUM else _rowwise(part.truth), part.typed)
 
 
 def product(left: Along, right: Along) -> Along:
-    """`left @ right` of matrices."""
+    """Returns the result of `left @ right` for matrices."""
     return Along(_product(left.truth, right.truth), typed(left, right))
 
 
@@ -174,7 +174,7 @@ def _product(left: str, right: str) -> str:
 
 
 def chosen(test: Along, *parts: Along) -> Along:
-    """`where(test, x, y)`: picks each element from one of two arrays."""
+    """Returns the result of `where(test, x, y)`, which picks each element from one of two arrays."""
     truths = [part.truth for part in parts]
     truth = _rowwise(test.truth, *truths)
     if is_different(truth) and not is_different(test.truth) and not all(map(is_different, truths)):
@@ -183,24 +183,24 @@ def chosen(test: Along, *parts: Along) -> Along:
 
 
 def judged(*parts: Along) -> Along:
-    """A comparison, a count or an argmax: devices with different data may get the same result."""
+    """Returns the result of a comparison, a count or an argmax, which may agree on devices with different data."""
     truth = _rowwise(*(part.truth for part in parts))
     return Along(truth if truth in _ROWWISE or not is_different(truth) else APART, typed(*parts))
 
 
 def mixed(*parts: Along) -> Along:
-    """A function known only to use its arguments and to reduce over no axis."""
+    """Returns the result of a function known only to use its arguments and to reduce over no axis."""
     truth = _rowwise(*(part.truth for part in parts))
     return Along(truth if truth == ROW or not is_different(truth) else DIFFERS, typed(*parts))
 
 
 def summed(part: Along) -> Along:
-    """A sum over the first dimension, or over all of them."""
+    """Returns the result of a sum over the first dimension, or over all dimensions."""
     return Along(_reduced(part.truth, SUM, SUM), part.typed)
 
 
 def averaged(part: Along) -> Along:
-    """A mean over the first dimension, or over all of them."""
+    """Returns the result of a mean over the first dimension, or over all dimensions."""
     return Along(_reduced(part.truth, MEAN, PAIRS_MEAN), part.typed)
 
 
@@ -215,12 +215,12 @@ def _reduced(truth: str, of_rows: str, of_pairs: str) -> str:
 
 
 def within_rows(part: Along) -> Along:
-    """A function along a dimension other than the first: rows stay rows."""
+    """Returns the result of a function along a dimension other than the first: rows stay rows."""
     return Along(DIFFERS if part.truth == COLUMNS else _rowwise(part.truth), part.typed)
 
 
 def networked(*parts: Along) -> Along:
-    """A network of parameters and inputs: unknown parameters do not cancel a difference in the inputs."""
+    """Returns the result of a network, in which unknown parameters do not cancel a difference in the inputs."""
     known = [part for part in parts if part.truth != UNTOLD]
     if len(known) == len(parts) or not any(is_different(part.truth) for part in known):
         return rowwise(*parts)
@@ -228,13 +228,13 @@ def networked(*parts: Along) -> Along:
 
 
 def picked(part: Along) -> Along:
-    """A selection of entries along dimensions other than the first, or their sum."""
+    """Returns a selection of entries along dimensions other than the first, or their sum."""
     kept = part.truth in (SUM, MEAN, RATIO, PAIRS_MEAN) or is_same(part.truth)
     return part if kept else within_rows(part)
 
 
 def transposed(part: Along) -> Along:
-    """`x.T`."""
+    """Returns the result of `x.T`."""
     return Along({ROWS: COLUMNS, COLUMNS: ROWS}.get(part.truth, part.truth), part.typed)
 
 
@@ -271,22 +271,22 @@ def different_over(part: Along) -> Along:
 
 
 def indexed(part: Along) -> Along:
-    """The device's index along the axis."""
+    """Returns the device's index along the axis."""
     return Along(DIFFERS, VARYING)
 
 
 def cast_to_varying(part: Along) -> Along:
-    """`pcast(x, axis, to="varying")`: the same array with another type."""
+    """Returns the result of `pcast(x, axis, to="varying")`: the same array with another type."""
     return Along(part.truth, VARYING)
 
 
 def as_zeros(part: Along) -> Along:
-    """`zeros_like(x)` if JAX gives the result its argument's type."""
+    """Returns the result of `zeros_like(x)` if JAX gives the result its argument's type."""
     return Along(ZERO, part.typed)
 
 
 def as_constant(part: Along) -> Along:
-    """`ones_like(x)` if JAX gives the result its argument's type."""
+    """Returns the result of `ones_like(x)` if JAX gives the result its argument's type."""
     return Along(GIVEN, part.typed)
 
 
@@ -306,7 +306,7 @@ def stacked(part: Along) -> Along:
 
 
 def differentiated(loss: Along, value: Along) -> Along:
-    """The gradient of a loss with respect to a value, without an automatic sum."""
+    """Returns the gradient of a loss with respect to a value, without an automatic sum."""
     truths = (loss.truth, value.truth)
     if is_same(value.truth) and loss.truth in (SUM, MEAN, RATIO, ROW, PAIRS_MEAN):
         return Along(loss.truth, typed(loss, value))
@@ -315,7 +315,7 @@ def differentiated(loss: Along, value: Along) -> Along:
 
 
 def differentiated_checked(loss: Along, value: Along) -> Along:
-    """The gradient in a checked `shard_map`, which sums it if JAX types the value as invariant."""
+    """Returns the gradient in a checked `shard_map`, which sums it if JAX types the value as invariant."""
     if value.typed != INVARIANT:
         return differentiated(loss, value) if value.typed == VARYING else NOT_KNOWN
     if loss.typed == VARYING:

@@ -27,7 +27,7 @@ def lineage(cls: Class) -> list[Class]:
 
 
 def has_unknown_base(cls: Class) -> bool:
-    """Returns whether some base lies outside the workspace, not counting `object` and a few others."""
+    """Returns whether some base is outside the workspace, not counting `object` and a few others."""
     return any(
         not isinstance(base, Class) and getattr(base, "dotted", "?") not in ("object", "abc.ABC", "typing.Protocol")
         for member in lineage(cls)

@@ -90,7 +90,7 @@ _MOST_AXES = 16
 
 
 class Along(NamedTuple):
-    """What is known about a value over one axis: `truth` and `typed`."""
+    """The facts about a value over one axis: `truth` and `typed`."""
 
     truth: str = UNTOLD
     typed: str = UNTOLD
@@ -101,7 +101,7 @@ ALIKE = Along(GIVEN, INVARIANT)
 
 
 class Variation(NamedTuple):
-    """What is known about a value over some axes, ordered by name, and over the `rest`."""
+    """The facts about a value over some axes, ordered by name, and over the `rest`."""
 
     axes: tuple[tuple[str, Along], ...] = ()
     rest: Along = NOT_KNOWN

@@ -40,7 +40,7 @@ _EXPECTED_TO_RAISE = frozenset(
 _PUTS_IN_PLACE = frozenset({"setattr", "patch", "object"})
 
 REPLACED = "replaced"
-"""What a frame's `exits` hold once a part of JAX was replaced there."""
+"""The value of a frame's `exits` after a part of JAX was replaced there."""
 
 
 def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:

@@ -23,8 +23,6 @@ _TEXT_ENCODINGS = frozenset(
 """Python's own text encodings that are compatible with ASCII in letters, digits and brackets.
 
 Others are not looked up: that would import a module with a name from the file, and some are not text encodings.
-
-Others are not looked up: that would import a module of the name that a file says, and some are no encodings of text.
 """
 
 _COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")

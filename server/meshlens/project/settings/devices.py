@@ -91,7 +91,7 @@ def there_are(devices: Devices) -> str:
 
 
 def local_there_are(devices: Devices) -> str:
-    """The same for one process: "target v5e-16 has 4 devices on each host"."""
+    """Returns the number of devices of one process: "target v5e-16 has 4 devices on each host"."""
     assert devices.target is not None
     each = " on each host" if devices.target.hosts > 1 else ""
     return _counted(devices, devices.target.local_count) + each

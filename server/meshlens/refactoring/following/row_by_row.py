@@ -265,7 +265,7 @@ def _reshape(given: Given) -> str:
 
 
 def _is_own_size(size: Node) -> bool:
-    """Returns whether a size certainly divides that of a row's contents: 1, or a size of the array itself."""
+    """Returns whether a size in a reshape cannot mix rows: 1, or one of the sizes of the array itself."""
     is_shape = isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape"
     return _number(size) == 1 or (is_shape and _number(size.key) != 0)
 

@@ -167,7 +167,7 @@ def _waiting_for(make: Any, name: str, caught: dict[str, Any]) -> Any:
 
 
 def _catcher(file: str, name: str, caught: dict[str, Any]) -> Any:
-    """Catches the call of a function that is not itself jitted."""
+    """Returns a trace function that catches the call of a function that is not itself jitted."""
     last = name.rpartition(".")[2]
 
     def catch(frame: Any, event: str, _: Any) -> None:

@@ -70,7 +70,7 @@ def _become_a_session() -> None:
 
 
 def _reaped(pid: int, running: set[int]) -> int:
-    """Records the end of a request, and ends the processes that it left behind in sessions of their own."""
+    """Records the end of a request, and ends the processes that it left in separate sessions."""
     try:
         status = os.waitpid(pid, 0)[1]
     except ChildProcessError:
