@@ -133,7 +133,7 @@ def test_what_jit_is_called_on_becomes_a_pmap_in_the_style_of_the_file(tmp_path)
     text = (tmp_path / "a.py").read_text()
     assert 'train_step = jax.pmap(step, axis_name="batch", in_axes=(None, 0), out_axes=None)\n' in text
     assert "self.update = jax.pmap(" in text
-    assert "\n  def split(x):\n    if x.shape[0] % count" in text
+    assert "\n  def split(x):\n    traced = " in text
 
 
 SAME_NAMES = """\
@@ -330,3 +330,54 @@ def test_options_that_make_no_sense_are_refused(tmp_path, wrong):
     write(tmp_path, {"a.py": PLAIN})
     ran = meshlens("parallelize", "a.py::outer", *wrong, cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")
+
+
+EVALUATION = """\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def evaluate(params, x):
+    return jnp.mean((x @ params) ** 2)
+
+
+@jax.jit
+def rows(x):
+    return x * 2
+
+
+print(rows(jnp.ones((8, 3))))
+"""
+JITTED_ELSEWHERE = """\
+import jax
+import jax.numpy as jnp
+from a import evaluate
+
+
+@jax.jit
+def step(params, x):
+    return params - 0.1 * evaluate(params, x)
+
+
+print(step(jnp.ones(3), jnp.ones((16, 3))))
+"""
+
+
+def test_what_would_have_a_new_finding_is_refused_with_it(tmp_path):
+    write(tmp_path, {"a.py": EVALUATION, "b.py": JITTED_ELSEWHERE})
+    ran = meshlens("parallelize", "a.py::evaluate", "--to", "pmap", "--write", cwd=tmp_path)
+    why = "the result would have AX602: pmap is called inside step, which is jitted"
+    assert (ran.code, f"a.py:6: refused (new-finding): {why}" in ran.err) == (1, True)
+    assert (tmp_path / "a.py").read_text() == EVALUATION
+    ran = meshlens("parallelize", "a.py::evaluate", "--to", "shard_map", "--write", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Converted 1, refused 0.\n")
+
+
+def test_others_are_converted_beside_what_would_have_a_new_finding(tmp_path):
+    write(tmp_path, {"a.py": EVALUATION, "b.py": JITTED_ELSEWHERE})
+    ran = meshlens("parallelize", "a.py", "--all", "--to", "pmap", "--write", cwd=tmp_path)
+    assert (ran.code, ran.err.split("\n")[-2]) == (1, "Converted 1, refused 1.")
+    text = (tmp_path / "a.py").read_text()
+    assert "@jax.jit\ndef evaluate" in text
+    assert "@jax.jit\ndef rows" not in text

@@ -718,3 +718,26 @@ loss = step(params, batch, 2)
 
 def test_a_map_does_not_trace_what_python_needs(tmp_path):
     assert _refused(tmp_path, HEAD + PYTHON_SIZE) == "python-value"
+
+
+TWO_SIZES = """
+@jax.jit
+def step(params, batch, targets):
+    def loss_fn(params):
+        return jnp.mean((batch @ params) ** 2) + jnp.mean((params.sum() - targets) ** 2)
+
+    loss, grads = jax.value_and_grad(loss_fn)(params)
+    return params - 0.1 * grads, loss
+
+
+params, loss = step(jnp.ones(3), jnp.ones((16, 3)), jnp.sin(jnp.arange(8.0)))
+"""
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_what_is_taken_for_a_batch_and_has_other_rows_raises(tmp_path, target):
+    converted = _converted(tmp_path, HEAD + TWO_SIZES, target)
+    (tmp_path / "converted.py").write_text(converted)
+    found = numbers_of_programs.differences(tmp_path / "converted.py", tmp_path / "converted.py")
+    assert "ValueError: the arrays of one batch have [8, 16] rows" in found[0]

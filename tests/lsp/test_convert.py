@@ -89,6 +89,18 @@ async def test_a_map_and_a_function_become_a_shard_map(tmp_path: Path):
         assert 'Mesh(np.array(jax.devices()[:8]).reshape(2, 4), ("batch", "model"))' in text
 
 
+async def test_what_would_have_a_new_finding_is_refused_with_it(tmp_path: Path):
+    evaluation = "import jax\n\n\n@jax.jit\ndef evaluate(params, x):\n    return (x @ params).mean()\n"
+    caller = "import jax\nfrom a import evaluate\n\n\n@jax.jit\ndef step(params, x):\n    return evaluate(params, x)\n"
+    write(tmp_path, {"b.py": f"{caller}\n\nprint(step(jax.numpy.ones(3), jax.numpy.ones((8, 3))))\n"})
+    async with editor(tmp_path) as ed:
+        ed.open("a.py", evaluation)
+        refused = (await _ask(ed, "evaluate"))["refused"]
+        assert refused["code"] == "new-finding"
+        assert refused["message"].startswith("the result would have AX602: pmap is called inside step")
+        assert (await _ask(ed, "evaluate", to="shard_map"))["refused"] is None
+
+
 @pytest.mark.deep
 async def test_what_a_client_can_suggest(tmp_path: Path):
     write(tmp_path, {"meshlens.toml": 'devices = 8\naxis-name = "replica"\n'})

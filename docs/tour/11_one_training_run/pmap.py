@@ -10,11 +10,16 @@ import numpy as np
 def shard(tree):
     """Gives each device a block of the rows of every array, or all rows where they do not divide."""
     count = jax.local_device_count()
+    rows = {x.shape[0] for x in jax.tree.leaves(tree)}
+    if len(rows) > 1:
+        raise ValueError(f"the arrays of one batch have {sorted(rows)} rows")
 
     def split(x):
+        traced = isinstance(x, jax.core.Tracer)
+        if not traced and getattr(x, "is_fully_replicated", True):
+            x = jax.device_get(x)
         if x.shape[0] % count:
-            whole = x if isinstance(x, jax.core.Tracer) else jax.device_get(x)
-            return jnp.broadcast_to(whole, (count, *x.shape))
+            return jnp.broadcast_to(x, (count, *x.shape))
         return x.reshape(count, -1, *x.shape[1:])
 
     return jax.tree.map(split, tree)

@@ -41,11 +41,16 @@ import jax.numpy as jnp
 def shard(tree):
     \"\"\"Gives each device a block of the rows of every array, or all rows where they do not divide.\"\"\"
     count = jax.local_device_count()
+    rows = {x.shape[0] for x in jax.tree.leaves(tree)}
+    if len(rows) > 1:
+        raise ValueError(f"the arrays of one batch have {sorted(rows)} rows")
 
     def split(x):
+        traced = isinstance(x, jax.core.Tracer)
+        if not traced and getattr(x, "is_fully_replicated", True):
+            x = jax.device_get(x)
         if x.shape[0] % count:
-            whole = x if isinstance(x, jax.core.Tracer) else jax.device_get(x)
-            return jnp.broadcast_to(whole, (count, *x.shape))
+            return jnp.broadcast_to(x, (count, *x.shape))
         return x.reshape(count, -1, *x.shape[1:])
 
     return jax.tree.map(split, tree)
@@ -93,7 +98,7 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.maps.step import Step, averaged, read_step
 from meshlens.refactoring.model import Answer, Proposal, Wishes
 from meshlens.refactoring.offering import offered_as
-from meshlens.refactoring.reading.calls import PlainCall, wrapped
+from meshlens.refactoring.reading.calls import PlainCall, value_start, without_labels
 from meshlens.refactoring.reading.functions import (
     Target,
     dotted_name,
@@ -109,7 +114,7 @@ from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.devices import count_of_devices, pmap_devices
 from meshlens.refactoring.writing.mapped_by_pmap import mapped_by_pmap
 from meshlens.refactoring.writing.on_devices import pmap_helper
-from meshlens.refactoring.writing.sharding import merge_helper, shard_helper, split_helper, split_or_alone_helper
+from meshlens.refactoring.writing.sharding import merge_helper, split_helper
 from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.refactoring.writing.writing import in_order, wrapping
 from meshlens.text import Edit, FileEdit, Span
@@ -165,12 +170,8 @@ def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[s
 
 
 def _shard(view: FileView, spelling: Spelling, wishes: Wishes, step: Step) -> tuple[str, tuple[FileEdit, ...]]:
-    count = count_of_devices(wishes, spelling)
-    if not step.sums:
-        return split_helper(view, spelling, count)
-    # A pmap with a list of devices needs one row per device, and sums count rows once for each device that holds them.
-    helper = shard_helper if wishes.devices else split_or_alone_helper
-    return helper(view, spelling, count)
+    # A pmap with a list of devices needs one row per device.
+    return split_helper(view, spelling, count_of_devices(wishes, spelling), sums=step.sums, alone=not wishes.devices)
 
 
 def _merged(
@@ -243,9 +244,15 @@ def _merged_below(view: FileView, call: PlainCall, out: tuple[int | None, ...], 
 
 
 def _sharded(view: FileView, call: PlainCall, axes: tuple[int | None, ...], shard: str) -> list[FileEdit]:
-    """Returns edits of one call that give the batch a leading axis for the devices."""
-    return [
-        edit
-        for place, axis in enumerate(axes)
-        for edit in wrapped(view, call, place, shard if axis is not None else "")
-    ]
+    """Returns edits of one call that give the batch a leading axis for the devices, all its arguments as one tree.
+
+    Raises:
+        Obstacle: its parts stand apart, so that nothing could tell that one of them has other rows.
+    """
+    split = [place for place, axis in enumerate(axes) if axis is not None]
+    if split != list(range(split[0], split[-1] + 1)):
+        message = f"the arguments of the batch stand apart in line {line_of(view, call.whole)}"
+        raise Obstacle("batch-apart", message)
+    before, after = (f"{shard}(", ")") if len(split) == 1 else (f"*{shard}((", "))")
+    whole = Span(value_start(view, call, split[0]), call.spans[split[-1]].end)
+    return [*without_labels(view, call), *wrapping(view, whole, before, after)]

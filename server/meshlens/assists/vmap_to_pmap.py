@@ -108,7 +108,7 @@ def _around(
         raise obstacle
     span = outer.span if outer is not None else view.span(vmap.binder.site)
     spelling = Spelling(view, span.start)
-    shard, split = split_helper(view, spelling, count_of_devices(wishes, spelling))
+    shard, split = split_helper(view, spelling, count_of_devices(wishes, spelling), sums=False, alone=True)
     merge, joined = merge_helper(view, spelling)
     name, helper = pmap_helper(view, spelling, "jax", shard, merge)
     written = tuple(axes) if is_plain else (axes[0],) * count

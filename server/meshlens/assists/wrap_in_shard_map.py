@@ -56,8 +56,10 @@ def on_all_devices(in_specs, out_specs, **options):
             specs = in_specs[: len(args)]
             pairs = zip(args, specs, strict=True)
             batch = [arg for arg, spec in pairs if spec != P()]
-            sizes = [x.shape[0] for x in jax.tree.leaves(batch)]
-            divides = all(size % device_mesh().shape["batch"] == 0 for size in sizes)
+            rows = {x.shape[0] for x in jax.tree.leaves(batch)}
+            if len(rows) > 1:
+                raise ValueError(f"the arrays of one batch have {sorted(rows)} rows")
+            divides = all(count % device_mesh().shape["batch"] == 0 for count in rows)
             specs, out = (specs, out_specs) if divides else (P(), P())
             mapped = jax.shard_map(
                 function,
@@ -103,7 +105,7 @@ from meshlens.refactoring.maps.prefix import Items, specs_text
 from meshlens.refactoring.maps.step import Step, averaged, read_step
 from meshlens.refactoring.model import Answer, Proposal, Wishes
 from meshlens.refactoring.offering import offered_as
-from meshlens.refactoring.reading.calls import wrapped
+from meshlens.refactoring.reading.calls import without_labels
 from meshlens.refactoring.reading.functions import Target, function_at, maps_around, may_use_jax, uses_libraries
 from meshlens.refactoring.reading.mentions import mentions_of
 from meshlens.refactoring.reading.parameters import without_star
@@ -163,7 +165,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
     below, each = each_device(view, spelling, step.care, step.axis)
     decorator = _decorator(view, target, step, spelling, name, below)
     calls = () if step.form.around else step.form.calls
-    keywords = [edit for call in calls for place in range(len(call.values)) for edit in wrapped(view, call, place, "")]
+    keywords = [edit for call in calls for edit in without_labels(view, call)]
     edits = (*import_edits(view, spelling.needed), *made, *helper, *each, decorator, *averages, *keywords)
     return _title(step), in_order(edits)
 

@@ -9,9 +9,11 @@ from typing import Any
 from meshlens.lsp.session import Session
 from meshlens.lsp.texts.documents import Document
 from meshlens.lsp.to_lsp import in_boxes, workspace_edit
+from meshlens.lsp.wire.refusal import Refusal
 from meshlens.refactoring.model import Proposal, Refused, Wishes
 from meshlens.refactoring.registry import all_assists, assist_named
 from meshlens.refactoring.subject import subject_at
+from meshlens.refactoring.veto import veto_of
 from meshlens.text import Span
 
 REWRITE = "refactor.rewrite"
@@ -65,7 +67,11 @@ def _question(document: Document, subject: Span) -> dict[str, Any]:
 
 
 def resolved_assist(session: Session, document: Document, data: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns the edit of a chosen refactoring; None if it is no longer offered."""
+    """Returns the edit of a chosen refactoring; None if it is no longer offered.
+
+    Raises:
+        Refusal: the result would have a new finding.
+    """
     view = session.view(document.path)
     known = {assist.name for assist in all_assists()}
     if view is None or data.get("assist") not in known:
@@ -73,7 +79,12 @@ def resolved_assist(session: Session, document: Document, data: dict[str, Any]) 
     answer = assist_named(data["assist"]).propose(
         view, Span(*data["span"]), project_wishes(session, document, Wishes())
     )
-    return workspace_edit(session, in_boxes(session, answer.edits())) if isinstance(answer, Proposal) else None
+    if not isinstance(answer, Proposal):
+        return None
+    refused = veto_of(session.folder_of(document.path).workspace, answer)
+    if refused is not None:
+        raise Refusal(f"cannot {refused.title}: {refused.message}")
+    return workspace_edit(session, in_boxes(session, answer.edits()))
 
 
 def _offer(session: Session, document: Document, asked: Span, name: str, proposal: Proposal) -> dict[str, Any] | None:
@@ -81,6 +92,8 @@ def _offer(session: Session, document: Document, asked: Span, name: str, proposa
     if session.client.resolves_edits:
         data = {"uri": document.uri, "version": document.version, "assist": name, "span": list(asked)}
         return {**action, "data": data}
+    if veto_of(session.folder_of(document.path).workspace, proposal) is not None:
+        return None
     edit = workspace_edit(session, in_boxes(session, proposal.edits()))
     return {**action, "edit": edit} if edit is not None else None
 

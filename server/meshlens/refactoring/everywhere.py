@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from meshlens.project.view import FileView
@@ -16,9 +16,11 @@ from meshlens.project.workspace import Workspace
 from meshlens.refactoring.model import Proposal, Refused, Wishes
 from meshlens.refactoring.registry import Assist
 from meshlens.refactoring.together import Round, moved
-from meshlens.text import Edit, Span, applied, with_line_ends
+from meshlens.refactoring.veto import veto, written
+from meshlens.text import Edit, Span, with_line_ends
 
 Places = Callable[[FileView], tuple[Span, ...]]
+_MOST_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,30 @@ class _Progress:
     outcomes: list[Outcome] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A place whose offer was taken.
+
+    Attributes:
+        job: its job.
+        span: where it is.
+        title: what the offer does.
+        outcome: what becomes of it if the offer stays.
+    """
+
+    job: _Progress
+    span: Span
+    title: str
+    outcome: Outcome
+
+    def stays(self, refused: Refused | None = None) -> None:
+        """Notes what became of the place."""
+        self.job.judged[self.span] = refused is not None
+        self.job.outcomes.append(replace(self.outcome, refused=refused))
+
+
 def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist, wishes: Wishes) -> Converted:
-    """Applies an assist at every place where it is offered.
+    """Applies an assist at every place where it is offered, unless the result would have a new finding.
 
     Args:
         workspace: the workspace with the files.
@@ -98,45 +122,54 @@ def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist
         one.first = {span: view.lines.line_of(span.start) + 1 for span in one.job.places(view)}
     sources: dict[Path, bytes] = {}
     limits = [len(one.first) for one in every]
-    waiting = every
+    waiting, most = every, _MOST_AT_ONCE
     while waiting:
-        taken = Round(workspace)
-        waiting = [one for one in waiting if not _offer(taken, one, assist, wishes)]
-        if taken.is_empty:
+        offers = Round(workspace, most)
+        places: list[_Taken] = []
+        left = [one for one in waiting if not _offer(offers, places, one, assist, wishes)]
+        if not places:
             break
-        for path, edits in taken.edits().items():
-            file = workspace.files[str(path)]
-            for one in every:
-                if one.job.path == path:
-                    _follow(one, file.source, with_line_ends(file.source, edits))
-            sources[path] = file.notebook.with_edits(edits) if file.notebook else applied(file.source, edits)
-            workspace = workspace.with_file(path, sources[path])
+        edits = offers.edits()
+        texts = written(workspace, edits)
+        after = workspace.with_files(texts)
+        refused = veto(places[0].title, workspace, after, texts)
+        if refused is not None and len(places) > 1:
+            # Some of these must not be done: fewer are tried, until it is known which.
+            most = len(places) // 2
+            continue
+        for place in places:
+            place.stays(refused)
+        if refused is None:
+            _follow_all(workspace, every, edits)
+            sources.update(texts)
+            workspace, most = after, min(2 * most, _MOST_AT_ONCE)
         # Do not try a place again whose conversion is itself convertible, or this would never end.
         open_ones = zip(every, limits, strict=True)
-        waiting = [one for one, limit in open_ones if one in waiting and len(one.outcomes) < limit]
+        waiting = [one for one, limit in open_ones if one in left and len(one.outcomes) < limit]
     outcomes = (tuple(sorted(one.outcomes, key=_line)) for one in every)
     return Converted(workspace, sources, tuple(outcomes))
 
 
-def _offer(taken: Round, one: _Progress, assist: Assist, wishes: Wishes) -> bool:
+def _offer(offers: Round, places: list[_Taken], one: _Progress, assist: Assist, wishes: Wishes) -> bool:
     """Takes the assist's offers at the places of a job; returns whether the job is complete."""
     is_done = True
-    places = one.job.places(taken.view(one.job.path))
-    for span in places:
-        if taken.is_full:
+    for span in one.job.places(offers.view(one.job.path)):
+        if offers.is_full:
             return False
-        view = taken.view(one.job.path)
+        view = offers.view(one.job.path)
         if span in one.judged or _was_judged(view, one, span):
             continue
         answer = assist.propose(view, span, wishes)
-        if isinstance(answer, Proposal) and not taken.take(view.path, answer):
-            is_done = False
+        if answer is None or (isinstance(answer, Proposal) and not offers.take(view.path, answer)):
+            is_done = is_done and answer is None
             continue
-        one.judged[span] = isinstance(answer, Refused)
-        if answer is not None:
-            text = view.source[span.start : span.end].decode("utf-8", "replace").split("\n")[0]
-            line = one.first.get(span, view.lines.line_of(span.start) + 1)
-            one.outcomes.append(Outcome(line, text, answer if isinstance(answer, Refused) else None))
+        text = view.source[span.start : span.end].decode("utf-8", "replace").split("\n")[0]
+        outcome = Outcome(one.first.get(span, view.lines.line_of(span.start) + 1), text, None)
+        place = _Taken(one, span, answer.title, outcome)
+        if isinstance(answer, Proposal):
+            places.append(place)
+        else:
+            place.stays(answer)
     return is_done
 
 
@@ -147,6 +180,15 @@ def _was_judged(view: FileView, one: _Progress, span: Span) -> bool:
     one.gone[text] -= 1
     one.judged[span] = True
     return True
+
+
+def _follow_all(workspace: Workspace, every: Sequence[_Progress], edits: Mapping[Path, Sequence[Edit]]) -> None:
+    """Shifts the places of all jobs by edits of their files."""
+    for path, made in edits.items():
+        source = workspace.files[str(path)].source
+        for one in every:
+            if one.job.path == path:
+                _follow(one, source, with_line_ends(source, made))
 
 
 def _follow(one: _Progress, source: bytes, edits: Sequence[Edit]) -> None:

@@ -20,21 +20,17 @@ from meshlens.text import Edit, FileEdit, Span
 class Round:
     """The offers taken for one state of a workspace."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, most: int) -> None:
         self._workspace = workspace
+        self._left = most
         self._imports: dict[Path, list[Import]] = defaultdict(list)
         self._edits: dict[Path, list[Edit]] = defaultdict(list)
         self._whole: tuple[FileEdit, ...] = ()
 
     @property
-    def is_empty(self) -> bool:
-        """Returns whether no offer was taken."""
-        return not self._edits and not self._whole
-
-    @property
     def is_full(self) -> bool:
-        """Returns whether an offer was taken that cannot be combined with others."""
-        return bool(self._whole)
+        """Returns whether no more offers can be taken: there are enough, or one that cannot be combined with others."""
+        return self._left <= 0 or bool(self._whole)
 
     def view(self, path: Path) -> FileView:
         """Returns a file with the imports that taken offers will add."""
@@ -54,11 +50,12 @@ class Round:
             Whether it was taken.
         """
         if proposal.parts is None:
-            if self.is_empty:
+            if not self._edits:
                 self._whole = proposal.edits()
             return bool(self._whole)
         if any(_touch(one.edit, other) for one in proposal.parts.edits for other in self._edits.get(one.path, ())):
             return False
+        self._left -= 1
         self._imports[path] += proposal.parts.imports
         for file, edit in proposal.parts.edits:
             self._edits[file].append(edit)

@@ -23,6 +23,7 @@ from meshlens.refactoring.model import Proposal, Refused, Strategy, Wishes
 from meshlens.refactoring.reading.functions import function_at
 from meshlens.refactoring.subject import subject_at
 from meshlens.refactoring.targets import TARGETS, assist_for
+from meshlens.refactoring.veto import veto_of
 from meshlens.settings import BadSetting, parse_device_sizes
 from meshlens.text import Span
 
@@ -48,6 +49,8 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
     at = offset_of(document, params["position"], session.client.encoding)
     subject = subject_at(view, Span(at, at)) if target in (None, "jit", "pmap") else None
     answer = assist_for(target).propose(view, subject or Span(at, at), wishes)
+    if isinstance(answer, Proposal):
+        answer = veto_of(session.folder_of(document.path).workspace, answer) or answer
     made: dict[str, Any] = {"edit": None, "refused": None, "places": 0}
     if isinstance(answer, Proposal):
         edits = in_boxes(session, answer.edits())

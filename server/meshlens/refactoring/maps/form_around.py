@@ -20,7 +20,7 @@ from meshlens.refactoring.reading.uses import is_compiled_first
 
 UNSEEN = frozenset(
     "used-elsewhere unknown-object several-definitions traced-call used-as-value keyword-arguments several-counts "
-    "compiled-for-others several-maps nameless-batch rows-among-results object-argument method".split()
+    "compiled-for-others several-maps nameless-batch rows-among-results batch-apart object-argument method".split()
 )
 """The reasons that prevent changing the calls but not the function."""
 _TRACES = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "diffrax.", "numpyro.", "blackjax.")

@@ -56,24 +56,17 @@ def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
     return PlainCall(use, tuple(value for _, _, value in given), spans)
 
 
-def wrapped(view: FileView, call: PlainCall, place: int, function: str) -> tuple[FileEdit, ...]:
-    """Returns the edits that wrap an argument of a call in a function, and pass it by position.
+def without_labels(view: FileView, call: PlainCall) -> tuple[FileEdit, ...]:
+    """Returns the edits that pass every argument of a call by position."""
+    pairs = ((span.start, value_start(view, call, place)) for place, span in enumerate(call.spans))
+    return tuple(FileEdit(view.path, Edit(Span(start, end), "")) for start, end in pairs if end > start)
 
-    Args:
-        view: the file.
-        call: the call.
-        place: the position of the argument.
-        function: the name of the function; "" for no wrapper.
-    """
+
+def value_start(view: FileView, call: PlainCall, place: int) -> int:
+    """Returns where an argument begins, after its keyword."""
     span = call.spans[place]
     found = _KEYWORD.match(view.source, span.start, span.end) if _label(call, place) is not None else None
-    start = found.end() if found is not None else span.start
-    if not function:
-        return (FileEdit(view.path, Edit(Span(span.start, start), "")),) if start > span.start else ()
-    return (
-        FileEdit(view.path, Edit(Span(span.start, start), f"{function}(")),
-        FileEdit(view.path, Edit(Span(span.end, span.end), ")")),
-    )
+    return found.end() if found is not None else span.start
 
 
 def _label(call: PlainCall, place: int) -> str | None:

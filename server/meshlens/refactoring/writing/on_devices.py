@@ -49,7 +49,8 @@ def {name}(in_axes, out_axes, **options):
             args = bound.args
             pairs = list(zip(args, in_axes[: len(args)], strict=True))
             batch = [arg for arg, axis in pairs if axis == 0]
-            args = [{shard}(arg) if axis == 0 else arg for arg, axis in pairs]
+            blocks = iter({shard}(batch))
+            args = [next(blocks) if axis == 0 else arg for arg, axis in pairs]
             result = mapped(len(args))(*args)
             if isinstance(out_axes, tuple):
                 pairs = zip(result, out_axes, strict=True)
@@ -215,8 +216,10 @@ def _by_shard_map(wanted: Wanted) -> str:
         *_read(wanted),
         "            pairs = zip(args, specs, strict=True)",
         "            batch = [arg for arg, spec in pairs if spec != {spec}()]",
-        "            sizes = [x.shape[0] for x in {leaves}(batch)]",
-        "            divides = all(size % {mesh}().shape[{axis}] == 0 for size in sizes)",
+        "            rows = {{x.shape[0] for x in {leaves}(batch)}}",
+        "            if len(rows) > 1:",
+        '                raise ValueError(f"the arrays of one batch have {{sorted(rows)}} rows")',
+        "            divides = all(count % {mesh}().shape[{axis}] == 0 for count in rows)",
         *_called(wanted),
         "",
         "        return {jit}(run, **options)",

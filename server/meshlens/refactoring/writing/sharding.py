@@ -41,28 +41,22 @@ def {name}(tree):
 
 _SPLIT = '''\
 def {name}(tree):
-    """Gives each device a block of the rows of every array, or all rows where they do not divide."""
+    """Gives each device a block of the rows of every array{otherwise}."""
     count = {count}
+    rows = {{x.shape[0] for x in {leaves}(tree)}}
+    if len(rows) > 1:
+        raise ValueError(f"the arrays of one batch have {{sorted(rows)}} rows")
 
     def split(x):
+        traced = isinstance(x, {tracer})
+        if not traced and getattr(x, "is_fully_replicated", True):
+            x = {device_get}(x)
         if x.shape[0] % count:
-            whole = x if isinstance(x, {tracer}) else {device_get}(x)
-            return {broadcast_to}(whole, (count, *x.shape))
+            {undivided}
         return x.reshape(count, -1, *x.shape[1:])
 
     return {tree_map}(split, tree)'''
-
-_SPLIT_OR_ALONE = '''\
-def {name}(tree):
-    """Gives each device a block of the rows of every array, or one device all rows where they do not divide."""
-    count = {count}
-
-    def split(x):
-        if x.shape[0] % count:
-            return (x if isinstance(x, {tracer}) else {device_get}(x))[None]
-        return x.reshape(count, -1, *x.shape[1:])
-
-    return {tree_map}(split, tree)'''
+_TOO_MANY = 'raise ValueError(f"{x.shape[0]} rows do not split over {count} devices: take a multiple of {count}")'
 
 _MERGE = '''\
 def {name}(tree, batch):
@@ -71,36 +65,30 @@ def {name}(tree, batch):
     return {tree_map}(lambda x: x[0] if rows % x.shape[0] else x.reshape(-1, *x.shape[2:]), tree)'''
 
 
-def split_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
-    """Returns the helper that splits a batch, or copies it to each device if its rows do not divide evenly.
+def split_helper(view: FileView, spelling: Spelling, count: str, *, sums: bool, alone: bool) -> Helper:
+    """Returns the helper that splits a batch, all of whose arrays must have the same number of rows.
+
+    If the rows do not divide, each device gets a copy of the batch. A sum over the devices would count copied rows
+    once for each device: then one device gets them, or they raise an error.
 
     Args:
         view: the file.
         spelling: spells the names.
         count: the number of devices as code.
+        sums: whether the function sums over the devices.
+        alone: whether the map may run on one device.
     """
-    tree_map, broadcast_to = spelling.tree_map(), spelling.jax_numpy("broadcast_to")
-    names = {"broadcast_to": broadcast_to, "tree_map": tree_map, **_from_devices(spelling)}
+    otherwise, undivided = "", _TOO_MANY
+    if not sums:
+        broadcast_to = spelling.jax_numpy("broadcast_to")
+        otherwise, undivided = ", or all rows where they do not divide", f"return {broadcast_to}(x, (count, *x.shape))"
+    elif alone:
+        otherwise, undivided = ", or one device all rows where they do not divide", "return x[None]"
+    # pmap refuses arrays that lie whole on one device or on all.
+    device_get, tracer = spelling.of("jax", "device_get"), spelling.of("jax", "core.Tracer")
+    names = {"leaves": tree_leaves(spelling), "tree_map": spelling.tree_map(), "tracer": tracer}
+    names |= {"device_get": device_get, "otherwise": otherwise, "undivided": undivided}
     return with_helper(view, "shard", _SPLIT, spelling.at, count=count, **names)
-
-
-def split_or_alone_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
-    """Returns the helper that splits a batch, or places it on one device if its rows do not divide evenly.
-
-    A sum over devices would count copied rows once for each device.
-
-    Args:
-        view: the file.
-        spelling: spells the names.
-        count: the number of devices as code.
-    """
-    names = {"tree_map": spelling.tree_map(), **_from_devices(spelling)}
-    return with_helper(view, "shard", _SPLIT_OR_ALONE, spelling.at, count=count, **names)
-
-
-def _from_devices(spelling: Spelling) -> dict[str, str]:
-    """Returns the names that take an array off its devices, because pmap refuses arrays with another layout."""
-    return {"device_get": spelling.of("jax", "device_get"), "tracer": spelling.of("jax", "core.Tracer")}
 
 
 def merge_helper(view: FileView, spelling: Spelling) -> Helper:

@@ -1,0 +1,66 @@
+"""Refuses a refactoring whose result would have a finding that the code does not have now."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from meshlens.checking.check import Diagnosed, check
+from meshlens.checking.model import Severity
+from meshlens.project.workspace import Workspace
+from meshlens.refactoring.model import Proposal, Refused
+from meshlens.settings import Settings
+from meshlens.text import Edit, applied
+
+_SPEAKS_AGAINST = re.compile("AX4..|AX602")
+"""What varies over an axis where it must not, and a pmap inside a jit."""
+CODE = "new-finding"
+
+
+def written(workspace: Workspace, edits: Mapping[Path, Iterable[Edit]]) -> dict[Path, bytes]:
+    """Returns the texts of files after edits, which do not overlap."""
+    found = {}
+    for path, made in edits.items():
+        file = workspace.files[str(path)]
+        found[path] = file.notebook.with_edits(list(made)) if file.notebook else applied(file.source, made)
+    return found
+
+
+def veto_of(workspace: Workspace, proposal: Proposal) -> Refused | None:
+    """Returns the refusal of an offer whose result would have a new finding; None if it would not.
+
+    Args:
+        workspace: holds the files.
+        proposal: the offer.
+    """
+    edits: dict[Path, list[Edit]] = defaultdict(list)
+    for path, edit in proposal.edits():
+        if str(path) in workspace.files:
+            edits[path].append(edit)
+    texts = written(workspace, edits)
+    return veto(proposal.title, workspace, workspace.with_files(texts), texts)
+
+
+def veto(title: str, before: Workspace, after: Workspace, paths: Iterable[Path]) -> Refused | None:
+    """Returns the refusal of a refactoring that brings in an error or its like; None if it brings in none.
+
+    Args:
+        title: what the refactoring does.
+        before: the files as they are.
+        after: the same files, rewritten.
+        paths: those that it rewrites.
+    """
+    for path in paths:
+        known = Counter(one.code for one in _against(before, path))
+        for one in _against(after, path):
+            known[one.code] -= 1
+            if known[one.code] < 0:
+                return Refused(title, CODE, f"the result would have {one.code}: {one.finding.message}")
+    return None
+
+
+def _against(workspace: Workspace, path: Path) -> list[Diagnosed]:
+    found = check(workspace.view(path), Settings())
+    return [one for one in found if one.severity is Severity.ERROR or _SPEAKS_AGAINST.fullmatch(one.code)]
