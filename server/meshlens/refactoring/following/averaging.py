@@ -19,6 +19,7 @@ from meshlens.refactoring.following.random import bundles_of, is_key, stream_of,
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
 from meshlens.refactoring.reading.made import used_as_arrays
+from meshlens.refactoring.reading.own_methods import owner_of
 from meshlens.refactoring.reading.scopes import home_of
 from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.refactoring.writing.writing import lines_before
@@ -161,6 +162,7 @@ def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, 
 def _place(follow: Follow, target: Target) -> None:
     """Records which function a scope belongs to."""
     follow.home = home_of(follow.view, target.at(target.node.site))
+    follow.own = owner_of(follow.view, follow.home or target.site.block)
     follow.arrays = used_as_arrays(target.node)
     follow.bound = frozenset(names_bound(target.body))
     follow.together = frozenset(_put_together(follow.view, target))

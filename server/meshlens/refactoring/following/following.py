@@ -6,7 +6,7 @@ Shapes are unknown: the rows of an array are its first axis, and an unknown func
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from meshlens.facts.nodes import (
@@ -43,6 +43,7 @@ from meshlens.refactoring.following.kinds import (
 from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
+from meshlens.refactoring.reading.own_methods import Own, OwnMethod, Unread, class_named, own_method
 from meshlens.refactoring.reading.scopes import home_of
 from meshlens.refactoring.reading.siblings import imported_function
 
@@ -96,6 +97,7 @@ class Follow:
         bound: in the step itself, the names that its statements assign.
         together: the names assigned once, to a model assembled from its parts.
         home: the outermost function around the step; None for the top level.
+        own: the object of the method that is followed; None outside of methods.
         arrays: the names of arrays that are not trees of arrays.
         returned: the kinds that it returns.
     """
@@ -115,6 +117,7 @@ class Follow:
     bound: frozenset[str] = frozenset()
     together: frozenset[str] = frozenset()
     home: str | None = None
+    own: Own | None = None
     arrays: frozenset[str] = frozenset()
     returned: list[Kind] = field(default_factory=list)
 
@@ -189,7 +192,7 @@ class Follow:
     def outside(self) -> Follow:
         """Returns the scope around a function of the file that is called from here."""
         made: Functions = {**made_outside(self.view, self.home)}
-        return Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home)
+        return Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
 
     def frozen(self) -> Follow:
         """Returns a snapshot of the scope, for a function that captures values when it is created."""
@@ -202,7 +205,7 @@ class Follow:
             dict(self.made),
             dict(self.imports),
         )
-        inner.home, inner.arrays = self.home, self.arrays
+        inner.home, inner.own, inner.arrays = self.home, self.own, self.arrays
         return inner
 
 
@@ -214,7 +217,7 @@ def made_by(follow: Follow, value: Node) -> tuple[Node, Follow] | None:
     if isinstance(callee, Name) and function_defined(home, callee) is not None:
         return callee, home.frozen()
     if isinstance(callee, (Name, Attribute)):
-        return (callee, home) if home.dotted(callee) else None
+        return (callee, home) if home.dotted(callee) or method_called(home, callee) is not None else None
     is_made = isinstance(callee, Lambda) or (
         isinstance(callee, Call)
         and (home.dotted(callee.callee) in {*MAKES, "functools.partial"} or returns_function(home, callee.callee))
@@ -261,7 +264,9 @@ def called(
     parameters = function.function.parameters if isinstance(function, FunctionDef) else function.parameters
     scope = around.frozen() if around is not None else follow.outside()
     inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
-    inner.home = scope.home
+    inner.home, inner.own = scope.home, scope.own
+    if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
+        inner.own = None
     inner.arrays = used_as_arrays(function)
     positional = [kind for label, kind in arguments if label is None]
     by_name = {label: kind for label, kind in arguments if label is not None}
@@ -308,6 +313,9 @@ def function_defined(follow: Follow, callee: Node) -> tuple[Node, Follow | None]
     if isinstance(callee, Lambda):
         return callee, follow
     if isinstance(callee, Attribute):
+        method = method_called(follow, callee)
+        if method is not None:
+            return _bound_method(follow, _root_of(callee), method) if isinstance(method, OwnMethod) else None
         return _of_another_file(follow, callee) if not follow.binds(_root_of(callee)) else None
     if not isinstance(callee, Name):
         return None
@@ -322,6 +330,39 @@ def function_defined(follow: Follow, callee: Node) -> tuple[Node, Follow | None]
     if not found and not follow.binds(callee.name):
         return _of_another_file(follow, callee)
     return (found[0].node, None) if is_one else None
+
+
+def method_called(follow: Follow, callee: Node) -> OwnMethod | Unread | None:
+    """Returns the method of the project that an attribute of a method's own object, or of a class, means."""
+    if not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
+        return None
+    name = callee.object.name
+    own = follow.own
+    if own is not None and name == own.receiver:
+        is_own = name not in follow.local and flat(follow.env.get(name, "same")) == "same"
+        return own_method(own.view, own.owner, callee.name, through_class=False) if is_own else "unread"
+    owner = class_named(follow.view, name) if not follow.binds(name) else None
+    return own_method(follow.view, owner, callee.name, through_class=True) if owner is not None else None
+
+
+def _bound_method(follow: Follow, given: str, method: OwnMethod) -> tuple[Node, Follow]:
+    """Returns a method as a function of its other parameters, with the scope in which its object has a name."""
+    node = method.target.node
+    scope = Follow(follow.constructs, method.view, {}, depth=follow.depth, made={**made_outside(method.view, None)})
+    kinds = ("staticmethod", "classmethod")
+    decorators = tuple(one for one in node.function.decorators if not (isinstance(one, Name) and one.name in kinds))
+    parameters = node.function.parameters
+    if method.is_bound:
+        receiver = parameters[0].name
+        scope.env[receiver] = "same"
+        own = follow.own if follow.own is not None and given == follow.own.receiver else None
+        owner = class_named(follow.view, given)
+        if own is not None:
+            scope.own = replace(own, receiver=receiver)
+        elif owner is not None:
+            scope.own = Own(follow.view, owner, receiver)
+        parameters = parameters[1:]
+    return node._replace(function=node.function._replace(parameters=parameters, decorators=decorators)), scope
 
 
 def _root_of(node: Node) -> str:

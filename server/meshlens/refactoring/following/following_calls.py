@@ -19,7 +19,14 @@ from meshlens.facts.nodes import (
     last_name,
 )
 from meshlens.project.trees import Node
-from meshlens.refactoring.following.following import Follow, called, function_defined, function_of, returns_function
+from meshlens.refactoring.following.following import (
+    Follow,
+    called,
+    function_defined,
+    function_of,
+    method_called,
+    returns_function,
+)
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.gradients import gradient_kind, maker_above
 from meshlens.refactoring.following.kinds import (
@@ -54,6 +61,7 @@ _NETWORKS = ("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "
 _ROW_BY_ROW = re.compile(
     r"(?:.*_)?(?:apply|forward|predict|model|net|network|encode|decode|embed|normalize|preprocess)"
 )
+_OF_LOSSES = re.compile(r"(?:.*_)?(?:loss|losses|metrics?|accuracy|elbo|objective|nll)(?:_(?:fn|fun|func|function))?")
 _PLAIN = ("axis", "keepdims", "dtype")
 _WITH_ROWS = frozenset({"rows", "turned"})
 
@@ -127,7 +135,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
             follow.env[name] = "mixed"
     if not has_rows:
         return applied(kinds)
-    if any(_closes_over_rows(follow, value) for value in values):
+    if any(_closes_over_rows(follow, value) for value in values) or method_called(home, callee) == "unread":
         return "mixed"
     if is_method and _is_update(callee):
         return applied(kinds, elementwise=True) if _updates_rows(follow, callee.object) else "mixed"
@@ -172,7 +180,7 @@ def _of_anything(follow: Follow, home: Follow, callee: Node, name: str, kinds: l
     rebound = isinstance(callee, Name) and (
         name in follow.bound - follow.together if name in follow.env else bound_at_top(follow.view, name) > 1
     )
-    if rebound or may_couple(name) or may_couple(maker):
+    if rebound or may_couple(name) or may_couple(maker) or _OF_LOSSES.fullmatch(name.lower()) is not None:
         return "mixed"
     found = applied(kinds, coupled=is_product(name))
     return "tree" if found == "rows" else found

@@ -97,7 +97,7 @@ def gradient_kind(
         loss, aux = loss
     kind = flat(loss)
     if kind not in ("mean", "total", *SAME):
-        unread = ": attributes are not followed" if operand is not None and isinstance(operand, Attribute) else ""
+        unread = ": attributes are not followed" if known is None and isinstance(operand, Attribute) else ""
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
     for place, (_, one) in enumerate(given):
         if place in _places(maker) and flat(one) not in SAME:

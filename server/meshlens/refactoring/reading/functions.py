@@ -37,10 +37,16 @@ class Target:
         return str(self.node.function.name)
 
     @property
+    def is_static(self) -> bool:
+        """Returns whether it is a static method, which gets no object."""
+        decorators = self.node.function.decorators
+        return self.is_method and any(isinstance(one, Name) and one.name == "staticmethod" for one in decorators)
+
+    @property
     def parameters(self) -> tuple[Node, ...]:
         """Returns its parameters as in the facts, without the `self` of a method."""
         every = tuple(parameter for parameter in self.node.function.parameters if parameter.name)
-        return every[1:] if self.is_method else every
+        return every[1:] if self.is_method and not self.is_static else every
 
     @property
     def body(self) -> tuple[Node, ...]:

@@ -1,0 +1,192 @@
+"""The method of the project that runs where code calls one of its own object or of a class by its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    AugAssign,
+    ClassDef,
+    Constant,
+    ExpressionStatement,
+    ImportFrom,
+    Name,
+    Pass,
+    Raise,
+)
+from meshlens.project.trees import Node, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.reading.functions import Target, functions_called
+from meshlens.refactoring.reading.scopes import class_around
+from meshlens.refactoring.reading.siblings import view_of
+
+_PROPERTIES = frozenset({"property", "cached_property"})
+_DEEPEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMethod:
+    """A method that a call certainly runs.
+
+    Attributes:
+        view: its file.
+        target: the method.
+        is_bound: whether the call leaves its first parameter out.
+    """
+
+    view: FileView
+    target: Target
+    is_bound: bool
+
+
+Unread = Literal["unread"]
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What a method's object is.
+
+    Attributes:
+        view: the file of its class.
+        owner: the key of its class.
+        receiver: its name in the method.
+    """
+
+    view: FileView
+    owner: str
+    receiver: str
+
+
+def owner_of(view: FileView, block: str) -> Own | None:
+    """Returns the object of the method that is a block; None for other blocks."""
+    above = view.facts.blocks.get(block.rpartition(".")[0])
+    root = view.facts.blocks.get(block)
+    if above is None or root is None or not isinstance(above.shape, ClassDef):
+        return None
+    found = [one for one in functions_called(view, block_name(block)) if one.site.block == block and one.is_method]
+    if len(found) != 1 or found[0].is_static or not found[0].node.function.parameters:
+        return None
+    return Own(view, above.key, str(found[0].node.function.parameters[0].name))
+
+
+def block_name(block: str) -> str:
+    """Returns the name of the function that a block holds."""
+    return block.rpartition(".")[2].split("~", 1)[0]
+
+
+def own_method(view: FileView, owner: str, name: str, *, through_class: bool) -> OwnMethod | Unread | None:
+    """Returns the method that a class runs under a name.
+
+    "unread" is for one that cannot be followed: a subclass may run another one, or it changes its object, or it is
+    abstract. None is for a name that is no method of the project's classes.
+
+    Args:
+        view: the file of the class.
+        owner: the key of the class.
+        name: the name of the method.
+        through_class: whether it is taken from the class and not from an object.
+    """
+    found = next(_defined(view, owner, name, 0), None)
+    if found is None:
+        return None
+    other, target = found
+    decorators = {one.name for one in target.node.function.decorators if isinstance(one, (Name, Attribute))}
+    if decorators & _PROPERTIES:
+        return None
+    is_class_method = "classmethod" in decorators
+    is_open = "abstractmethod" in decorators or _is_abstract(target) or _changes_its_object(target)
+    if is_open or (not through_class and _may_be_another(view, owner, name)):
+        return "unread"
+    return OwnMethod(other, target, not target.is_static and (is_class_method or not through_class))
+
+
+def class_named(view: FileView, name: str) -> str | None:
+    """Returns the key of the class of the top level that a name means."""
+    found = [
+        key
+        for key in view.facts.top
+        if isinstance(view.facts.blocks[key].shape, ClassDef) and view.facts.blocks[key].shape.name == name
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _defined(view: FileView, owner: str, name: str, depth: int) -> Iterator[tuple[FileView, Target]]:
+    """Yields the method of a class, and those of the classes that it is derived from."""
+    block = view.facts.blocks.get(owner)
+    if block is None or not isinstance(block.shape, ClassDef) or depth > _DEEPEST:
+        return
+    own = [one for one in functions_called(view, name) if class_around(view, one.at(one.node.site)) == owner]
+    if own:
+        yield view, own[-1]
+        return
+    for base in block.shape.bases:
+        found = _class_of(view, base.value) if base.label is None else None
+        if found is not None:
+            yield from _defined(*found, name, depth + 1)
+
+
+def _class_of(view: FileView, base: Node) -> tuple[FileView, str] | None:
+    if not isinstance(base, Name):
+        return None
+    key = class_named(view, base.name)
+    if key is not None:
+        return view, key
+    for top in view.facts.top:
+        shape = view.facts.blocks[top].shape
+        for text, alias, _ in shape.names if isinstance(shape, ImportFrom) else ():
+            if (alias or text) != base.name or not isinstance(shape, ImportFrom):
+                continue
+            module = view.solution.index.locate(str(view.path), shape.level, shape.module)
+            if module is not None and module.path is not None and module.path in view.solution.facts:
+                other = view_of(view, module.path)
+                key = class_named(other, text)
+                return (other, key) if key is not None else None
+    return None
+
+
+def _is_abstract(target: Target) -> bool:
+    """Returns whether a method does nothing, or only raises, as one that subclasses are to define."""
+    return all(
+        isinstance(one, (Pass, Raise)) or (isinstance(one, ExpressionStatement) and isinstance(one.value, Constant))
+        for one in target.body
+    )
+
+
+def _changes_its_object(target: Target) -> bool:
+    parameters = target.node.function.parameters
+    receiver = parameters[0].name if parameters and not target.is_static else ""
+    return any(
+        _root(one) == receiver
+        for node in walk(target.node)
+        if isinstance(node, (Assign, AugAssign, AnnAssign))
+        for one in (node.targets if isinstance(node, Assign) else (node.target,))
+        if not isinstance(one, Name)
+    )
+
+
+def _root(node: Node) -> str:
+    """Returns the variable that a target is a part of."""
+    names = [one.name for one in walk(node) if isinstance(one, Name)]
+    return str(names[0]) if names else ""
+
+
+def _may_be_another(view: FileView, owner: str, name: str) -> bool:
+    """Returns whether some class of the workspace that is derived from this one may define the method anew."""
+    own = view.facts.blocks[owner].shape.name
+    key = f"assists: classes that define {name} and derive from {own} of {view.path}"
+    found: bool = view.solution.once(key, lambda _: any(_defines(text, own, name) for text in view.texts.values()))
+    return found
+
+
+def _defines(text: bytes, own: str, name: str) -> bool:
+    method = re.compile(rb"def\s+" + name.encode() + rb"\b")
+    if own.encode() not in text or method.search(text) is None:
+        return False
+    derived = re.compile(rb"class\s+\w+\s*\([^)]*\b" + own.encode() + rb"\b[^)]*\)\s*:")
+    return any(method.search(text, one.end()) is not None for one in derived.finditer(text))
