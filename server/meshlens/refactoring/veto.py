@@ -15,7 +15,7 @@ from meshlens.settings import Settings
 from meshlens.text import Edit, applied
 
 _SPEAKS_AGAINST = re.compile("AX4..|AX602")
-"""What varies over an axis where it must not, and a pmap inside a jit."""
+"""The rules about what varies over an axis where it must not, and about a pmap inside a jit."""
 CODE = "new-finding"
 
 

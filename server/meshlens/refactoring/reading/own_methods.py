@@ -50,7 +50,7 @@ Unread = Literal["unread"]
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What a method's object is.
+    """The object of a method.
 
     Attributes:
         view: the file of its class.
