@@ -62,6 +62,7 @@ MAY_READ = {
     "devices/processes.py": "files that we make for a child, and the kernel's list of variables",
     "devices/probe.py": "runs in the user's Python, which has no MeshLens to import; a child that is ended in time",
     "tracing/worker/start.py": "runs in the user's Python, which has no MeshLens to import",
+    "tracing/worker/entries.py": "the same",
     "tracing/worker/performing.py": "the same",
     "tracing/worker/plugin.py": "a file of our own package",
     "project/snippets.py": "a file of our own package",

@@ -41,6 +41,7 @@ def _topologies(value: object) -> tuple[Topology, ...]:
 
 _OPTIONS = (
     click.argument("entry", metavar="FILE::NAME"),
+    click.argument("argv", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS OF THE PROGRAM]"),
     click.option(
         "--devices",
         "targets",
@@ -103,6 +104,7 @@ def traces_for(options: dict[str, Any]) -> tuple[Trace, ...]:
             machine=_machine(options["machine"], settings) or machine_of(target),
             limits=limits,
             runs_main=options["run_main"],
+            argv=options["argv"],
             untrusted=enclosing((root,)) if options["untrusted"] else (),
         )
         for target in targets

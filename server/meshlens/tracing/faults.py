@@ -6,9 +6,11 @@ import re
 import signal
 from collections.abc import Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from meshlens.devices import failures
+from meshlens.foreign_files import read_bytes
 from meshlens.tracing.model import Fault, Place
 from meshlens.tracing.request import Limits, TraceRequest
 
@@ -21,9 +23,12 @@ OF_OURS = frozenset(
 _LONGEST = 2000
 _FEW = 8
 _INDIVISIBLE = re.compile(r"array axis (\d+) is partitioned (\d+) times, but the dimension size is (\d+)")
+_UNKNOWN_FLAGS = re.compile(rb"Unknown flags? in XLA_FLAGS: ([^\n]{1,200})")
+_MOST_OUTPUT = 1 << 20
 _STAGES = {
     "importing": "while it was imported",
     "building the arguments": "while its entry built the arguments",
+    "working out the arguments": "while the arguments of a visible call were made",
     "running the program": "before it called the function",
     "tracing": "while it was traced",
     "lowering": "while it was lowered",
@@ -65,6 +70,8 @@ def stopped(why: str, stage: str, limits: Limits) -> Fault:
         remedy = 'put slow code under if __name__ == "__main__", or pass --timeout'
         if stage in ("lowering", "partitioning", "tracing"):
             remedy = "pass --timeout to wait longer"
+        if stage == "working out the arguments":
+            remedy = "write an entry, or pass --timeout to wait longer"
         return Fault(f"{text}; {remedy}", "Timeout")
     if why == "memory":
         amount = f"{limits.memory / 2**30:g} GiB"
@@ -82,9 +89,14 @@ def unreadable(error: Exception) -> Fault:
     return Fault(f"the program's trace cannot be read ({what}); trace again", "BadAnswer")
 
 
-def ended(status: int, stage: str) -> Fault:
-    """Returns the fault for a process that ended without an answer."""
+def ended(status: int, stage: str, room: Path) -> Fault:
+    """Returns the fault for a process that ended without an answer in its room."""
     where = _STAGES.get(stage, "before it began")
+    printed = read_bytes(room / "output", _MOST_OUTPUT)
+    unknown = _UNKNOWN_FLAGS.search(printed) if isinstance(printed, bytes) else None
+    if unknown:
+        flags = unknown[1].decode("utf-8", "replace")
+        return Fault(f"this XLA does not know {flags} in XLA_FLAGS; remove it from the environment", "Killed")
     number = status & 0x7F
     if number:
         try:
@@ -102,12 +114,10 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
     if stage == "jax":
         return without_jax(request.interpreter, answer)
     if kind != "raised":
-        return Fault(
-            message + _nearest(answer.get("more")),
-            {"no-arguments": "NoArguments", "no-entry": "NoEntry", "no-call": "NoCall", "no-plugin": "NoPlugin"}.get(
-                kind, "BadEntry"
-            ),
-        )
+        more = answer.get("more")
+        of_ours = {"no-arguments": "NoArguments", "no-entry": "NoEntry", "no-call": "NoCall", "no-plugin": "NoPlugin"}
+        place = place_of(more.get("place")) if isinstance(more, dict) else None
+        return Fault(message + _nearest(more), of_ours.get(kind, "BadEntry"), place)
     name = str(answer.get("type", "Exception"))[:200]
     place = place_of(answer.get("place"))
     route = tuple(found for one in _list(answer.get("route")) if (found := place_of(one)) is not None)

@@ -38,6 +38,7 @@ class TraceRequest:
         machine: the kind of device; None if not set.
         limits: the limits.
         runs_main: whether to run the file as a program until it calls the function.
+        argv: the command-line arguments of the program.
         with_plugin: whether to partition with the compiler of NVIDIA's plugin; `trace` tries that automatically for
             GPUs.
         untrusted: untrusted folders; if there are any, nothing is run.
@@ -52,6 +53,7 @@ class TraceRequest:
     machine: Machine | None = None
     limits: Limits = Limits()
     runs_main: bool = False
+    argv: tuple[str, ...] = ()
     with_plugin: bool = False
     untrusted: tuple[Path, ...] = ()
 

@@ -20,6 +20,7 @@ from meshlens.foreign_files import read_bytes
 from meshlens.tracing import faults
 from meshlens.tracing.answers import trace_from
 from meshlens.tracing.costs import with_times
+from meshlens.tracing.environment import environment_of_worker
 from meshlens.tracing.model import REMATERIALIZATION, Fault, Trace
 from meshlens.tracing.request import PARTITIONED, TraceRequest
 from meshlens.tracing.room import MOST_ANSWER, newest_dump, size_of
@@ -30,7 +31,6 @@ from meshlens.tracing.warm import (
     WarmWorkers,
     WorkerLost,
     can_fork,
-    environment_of_worker,
 )
 
 _FINAL = (REMATERIALIZATION, "Timeout", "OutOfMemory", "Flood")
@@ -127,7 +127,7 @@ def _fault_of(watch: _Watch, status: int, found: Trace, request: TraceRequest) -
     if watch.why in ("timeout", "memory", "flood"):
         return faults.stopped(watch.why, watch.stage, request.limits)
     if watch.why == "ended" and not found.errors:
-        return faults.ended(status, watch.stage)
+        return faults.ended(status, watch.stage, watch.room)
     return None
 
 
@@ -175,6 +175,7 @@ def _question(request: TraceRequest, room: Path) -> dict[str, Any]:
         "devices": request.target.count,
         "level": request.level,
         "run_main": request.runs_main,
+        "argv": list(request.argv),
         "plugin": request.target.local_count if request.with_plugin else None,
     }
 

@@ -16,14 +16,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from meshlens.devices.child_environment import child_environment
 from meshlens.devices.processes import Kept, end_group, kept_running
+from meshlens.tracing.environment import environment_of_worker
 
 START = Path(__file__).with_name("worker") / "start.py"
 
 _STARTING = 60.0
 _ANSWERING = 10.0
-_NOT_KEPT = frozenset({"XLA_FLAGS", "JAX_NUM_CPU_DEVICES", "JAX_COMPILATION_CACHE_DIR", "JAX_TRACEBACK_FILTERING"})
 
 
 class WorkerLost(Exception):
@@ -40,12 +39,6 @@ class NoJax(Exception):
     def __init__(self, failure: Mapping[str, Any]) -> None:
         super().__init__(str(failure.get("message", "")))
         self.failure = failure
-
-
-def environment_of_worker(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables of the user's Python while it traces: the CPU is its only device."""
-    kept = {name: value for name, value in child_environment(environ).items() if name not in _NOT_KEPT}
-    return {**kept, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class WarmWorker:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
 import re
@@ -10,7 +11,7 @@ import sys
 import typing
 from typing import Any
 
-from .entries import NoProgram
+from .entries import NoProgram, text_of
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47)
 _MODULES = re.compile(r"\b(?:\w+\.)+(?=\w)")
@@ -133,14 +134,18 @@ class _Waiting:
         return getattr(self._jitted, name)
 
 
-def by_running(file: str, name: str, root: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+def by_running(file: str, name: str, root: str, argv: list[str]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """Runs a file as a program until it first calls a function; returns the function and its arguments."""
     import jax
 
     caught: dict[str, Any] = {}
     for maker in ("jit", "pmap"):
         setattr(jax, maker, _waiting_for(getattr(jax, maker), name, caught))
-    sys.argv = [file]
+    if "nnx" in text_of(file) and importlib.util.find_spec("flax") is not None:
+        from flax import nnx
+
+        nnx.jit = _waiting_for(nnx.jit, name, caught)
+    sys.argv = argv
     sys.path[:0] = [os.path.dirname(file), root]
     sys.setprofile(_catcher(file, name, caught))
     try:
@@ -159,6 +164,8 @@ def _waiting_for(make: Any, name: str, caught: dict[str, Any]) -> Any:
         if function is None:
             return lambda function: made(function, *args, **kwargs)
         jitted = make(function, *args, **kwargs)
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("flax."):
+            return jitted
         inner = inspect.unwrap(getattr(function, "func", function))
         names = (getattr(inner, "__name__", ""), getattr(inner, "__qualname__", "").replace("<locals>.", ""))
         return _Waiting(function, jitted, caught) if name in names else jitted

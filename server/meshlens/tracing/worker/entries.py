@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import types
 from typing import Any
 
 
@@ -26,6 +27,24 @@ class NoProgram(Exception):
 
 def import_file(file: str, root: str) -> Any:
     """Returns the module of a file, imported as the user's programs would import it."""
+    dotted = find_imports(file, root)
+    name = dotted[-1] if dotted else "__init__"
+    if len(dotted) > 1:
+        return importlib.import_module(".".join(dotted))
+    return _loaded(file, name if name not in sys.modules else f"{name}__traced")
+
+
+def new_module(file: str) -> Any:
+    """Returns an empty module for the code of a script, part of which runs in it; `find_imports` comes before."""
+    name = os.path.splitext(os.path.basename(file))[0]
+    module = types.ModuleType(name if name not in sys.modules else f"{name}__traced")
+    module.__file__ = file
+    sys.modules[module.__name__] = module
+    return module
+
+
+def find_imports(file: str, root: str) -> list[str]:
+    """Lets a file import what its program would, and returns the parts of its own name as a module."""
     folder, name = os.path.dirname(file), os.path.splitext(os.path.basename(file))[0]
     top, dotted = folder, [] if name == "__init__" else [name]
     while os.path.isfile(os.path.join(top, "__init__.py")) and os.path.dirname(top) != top:
@@ -34,9 +53,7 @@ def import_file(file: str, root: str) -> Any:
     paths = [top] if len(dotted) > 1 else [folder]
     paths += [path for path in (root, os.path.join(root, "src")) if os.path.isdir(path)]
     sys.path[:0] = [path for path in dict.fromkeys(paths) if path not in sys.path]
-    if len(dotted) > 1:
-        return importlib.import_module(".".join(dotted))
-    return _loaded(file, name if name not in sys.modules else f"{name}__traced")
+    return dotted
 
 
 def _loaded(file: str, name: str) -> Any:
@@ -47,6 +64,12 @@ def _loaded(file: str, name: str) -> Any:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def text_of(file: str) -> str:
+    """Returns the text of the user's file, which its own Python is about to run."""
+    with open(file, encoding="utf-8", errors="replace") as opened:
+        return opened.read()
 
 
 def find(module: Any, dotted: str) -> Any:

@@ -9,6 +9,7 @@ The request is an object with these keys:
     level       1: trace; 2: also partition
     plugin      the number of GPUs per host, to partition with the plugin's compiler; else null
     run_main    whether to run the file as a program until it calls the function
+    argv        the command-line arguments of the program
 
 It writes these files into the room, each atomically:
 
@@ -31,7 +32,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from . import arguments, entries, jaxprs, plugin, tracing
+from . import arguments, calls, entries, jaxprs, plugin, tracing
 from .places import LIBRARIES, Inside, rows_of_error
 
 _LONGEST = 4000
@@ -108,9 +109,18 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
     import jax
 
     os.chdir(request["root"])
-    function, args, kwargs = _program(request, begin, notes)
+    function, args, kwargs, real = _program(request, inside, begin, notes)
     begin("tracing")
-    traced = tracing.trace(function, args, kwargs)
+    try:
+        traced = tracing.trace(function, args, kwargs)
+    except Exception as error:
+        if real is None or not _holds_abstract(error):
+            raise
+        # The function itself holds arrays that were made for their shapes alone.
+        begin("working out the arguments")
+        function, args, kwargs = real()
+        begin("tracing")
+        traced = tracing.trace(function, args, kwargs)
     reading = jaxprs.read(traced.jaxpr, inside)
     for leaf in jax.tree_util.tree_leaves((args, kwargs)):
         jaxprs.keep_mesh(getattr(getattr(leaf, "sharding", None), "mesh", None), reading.meshes)
@@ -133,28 +143,67 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
     room.write("compiled.txt", text if isinstance(text, str) else "")
 
 
-def _program(request: dict[str, Any], begin: Any, notes: list[str]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Returns the function to trace and its arguments."""
-    name = request["name"]
+def _program(
+    request: dict[str, Any], inside: Inside, begin: Any, notes: list[str]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any]:
+    """Returns the function to trace, its arguments, and a function that makes both with real arrays, or None."""
+    name, file, root = request["name"], request["file"], request["root"]
+    argv = [file, *request.get("argv", ())]
     if request.get("run_main"):
         begin("running the program")
-        return arguments.by_running(request["file"], name, request["root"])
-    module = entries.import_file(request["file"], request["root"])
+        return (*arguments.by_running(file, name, root, argv), None)
+    visible = calls.read(file, name, inside)
+    if visible is not None and visible.run_on_import:
+        entries.find_imports(file, root)
+        return _visible(visible, None, argv, begin, notes)
+    module = entries.import_file(file, root)
+    if visible is not None and visible.is_local(module):
+        return _visible(visible, module, argv, begin, notes)
     found = entries.find(module, name)
     begin("building the arguments")
     lacking = entries.missing_parameters(found)
     if not lacking:
-        return entries.program_of(found, name)
+        return (*entries.program_of(found, name), None)
+    failure = None
+    if visible is not None and visible.sites:
+        try:
+            return _visible(visible, module, argv, begin, notes)
+        except entries.NoProgram as error:
+            failure = error
     annotated = arguments.by_annotations(found, request["devices"])
     if annotated is not None:
         notes.append("shapes come from the annotations; MeshLens chose sizes for the names")
-        return (found, *annotated)
+        return (found, *annotated, None)
+    parameters = arguments.described(found, request["devices"])
+    if failure is not None:
+        raise entries.NoProgram(failure.kind, str(failure), {**failure.more, "parameters": parameters})
     raise entries.NoProgram(
         "no-arguments",
         f'"{name}" needs {_counted(len(lacking), "argument")} ({", ".join(one.name for one in lacking)}); '
         "name an entry that returns (function, args), or pass --run-main to run the program until it calls it",
-        {"parameters": arguments.described(found, request["devices"])},
+        {"parameters": parameters},
     )
+
+
+def _visible(
+    visible: calls.Calls, module: Any, argv: list[str], begin: Any, notes: list[str]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any]:
+    """The arguments of a call that the file shows."""
+    begin("working out the arguments")
+    found, again, row = visible.first(module, argv)
+    notes.append(f"the arguments are those of the call on line {row}")
+    notes += found.notes
+
+    def real() -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        one = again()
+        return one.function, one.args, one.kwargs
+
+    return found.function, found.args, found.kwargs, real
+
+
+def _holds_abstract(error: BaseException) -> bool:
+    """Tells whether an error says that an array of an earlier trace is used in this one."""
+    return any(one.__name__ in ("UnexpectedTracerError", "TraceContextError") for one in type(error).__mro__)
 
 
 def _hold(request: dict[str, Any]) -> list[str]:
@@ -162,7 +211,7 @@ def _hold(request: dict[str, Any]) -> list[str]:
     import jax
 
     count = int(request["devices"])
-    flags = [f"--xla_force_host_platform_device_count={count}"]
+    flags = [*os.environ.get("XLA_FLAGS", "").split(), f"--xla_force_host_platform_device_count={count}"]
     if request["level"] > 1:
         flags += [
             f"--xla_dump_to={_dump_folder(request)}",

@@ -27,6 +27,7 @@ def main(how: str, room: str = "") -> None:
     """Serves requests until stdin ends, or performs one."""
     _see_user_packages()
     performing = _load()
+    _see_user_path()
     if how == "once":
         with open(os.path.join(room, "request.json"), encoding="utf-8") as file:
             request = json.load(file)
@@ -116,6 +117,14 @@ def _see_user_packages() -> None:
     folder = site.getusersitepackages()
     if os.path.isdir(folder) and folder not in sys.path:
         sys.path.append(folder)
+
+
+def _see_user_path() -> None:
+    """Adds the folders of `PYTHONPATH`, which `-I` leaves out, where no module of theirs can hide one of Python's."""
+    folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(folder)]
+    found = (index for index, path in enumerate(sys.path) if "site-packages" in path or "dist-packages" in path)
+    place = next(found, len(sys.path))
+    sys.path[place:place] = [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
 
 
 def _load() -> ModuleType:

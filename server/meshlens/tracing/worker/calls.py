@@ -1,0 +1,180 @@
+"""Finds a call of a function that its file shows, for its arguments; says what to write where they cannot be had."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from . import refusing
+from .entries import NoProgram, new_module, text_of
+from .places import Inside, rows_of_error
+from .reading import Site, Source, reads, runs_on_import, sliced
+from .visible import Program, Shown, Unseen, shown
+
+_MOST_SITES = 5
+
+
+def read(file: str, name: str, inside: Inside) -> Calls | None:
+    """Returns the calls of a function that its file shows; None where the file cannot be read as Python."""
+    try:
+        return Calls(file, name, inside)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None
+
+
+class Calls:
+    """The calls of a function that its file shows.
+
+    Attributes:
+        name: the function, as it was named.
+        definition: its definition; None where a call made it.
+    """
+
+    def __init__(self, file: str, name: str, inside: Inside) -> None:
+        """Reads the file; it runs nothing."""
+        self.source = Source(file, text_of(file))
+        self.name = name
+        self._inside = inside
+        self.definition = self.source.definition(name)
+        found = self.source.sites(name.rpartition(".")[2])
+        self.sites = [one for one in found if not one.hands_on and self.definition not in one.owners][:_MOST_SITES]
+
+    @property
+    def run_on_import(self) -> bool:
+        """Whether importing the file would run them: it is a script without `if __name__ == "__main__"`."""
+        return any(self._begins_on_import(one, 0) for one in self.sites)
+
+    def is_local(self, module: Any) -> bool:
+        """Tells whether the function exists in a frame alone: another function defines it, and something calls it."""
+        found = module
+        for part in self.name.split("."):
+            found = getattr(found, part, None)
+        return found is None and bool(self.sites)
+
+    def _begins_on_import(self, site: Site, depth: int) -> bool:
+        if site.owner is None:
+            return runs_on_import(site)
+        callers = self.source.sites(site.owner.name, aliases=False) if depth < len(self.sites) + _MOST_SITES else []
+        return any(self._begins_on_import(one, depth + 1) for one in callers if site.owner not in one.owners)
+
+    def first(self, module: Any, argv: list[str]) -> tuple[Shown, Callable[[], Shown], int]:
+        """Returns the first call whose arguments can be had, the same made for real, and its row.
+
+        Args:
+            module: what the file was imported as; None where importing would run the calls.
+            argv: the command line of the program.
+
+        Raises:
+            NoProgram: there is none.
+        """
+        sys.argv = argv
+        _parse_absl(argv)
+        failures: list[NoProgram] = []
+        for site in self.sites:
+            program = Program(self.source, module or new_module(self.source.file), argv)
+            try:
+                return self._shown(program, site), lambda: self._real(program, site), site.call.lineno  # noqa: B023
+            except NoProgram as error:
+                failures.append(error)
+        raise failures[0]
+
+    def _shown(self, program: Program, site: Site) -> Shown:
+        try:
+            found = shown(program, site, for_shapes=True)
+        except (refusing.NotRun, Unseen) as error:
+            raise self._unknown(site, error) from None
+        except (Exception, SystemExit):  # what a trace cannot do, such as a condition on values; real arrays may
+            return self._real(program, site)
+        self._check(found.function, site)
+        return found
+
+    def _real(self, program: Program, site: Site) -> Shown:
+        try:
+            found = shown(program, site, for_shapes=False)
+        except (Exception, SystemExit) as error:
+            raise self._unknown(site, error) from None
+        self._check(found.function, site)
+        return found
+
+    def _check(self, function: Any, site: Site) -> None:
+        """Refuses the call of another function of the same name."""
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        of_file = code is not None and os.path.realpath(code.co_filename) == os.path.realpath(self.source.file)
+        if code is not None and self.definition is not None and of_file and code.co_name != self.definition.name:
+            raise NoProgram("no-arguments", f'line {site.call.lineno} calls another "{self.name}"')
+
+    def _unknown(self, site: Site, error: BaseException) -> NoProgram:
+        """Says which value the file does not show, and the comment that would tell it."""
+        rows = [row for path, row in rows_of_error(error, self._inside) if path == self._inside.file]
+        row = rows[0] if rows else site.call.lineno
+        refused = refusing.first_refused()
+        if isinstance(error, Unseen):
+            why = str(error)
+        elif refused:
+            why = f"line {row}: this {refused}"
+        elif isinstance(error, SystemExit):
+            why = f"line {row}: the program ends here; hand over its command line after --"
+        else:
+            why = f"line {row}: {type(error).__name__}: {' '.join(str(error).split())[:300]}".rstrip(": ")
+        comment = self._comment(site, rows)
+        remedy = f"; write on line {comment[0]}: {comment[1]}" if comment else ""
+        return NoProgram("no-arguments", f"{self._begin(site)}: {why}{remedy}", {"place": [self._inside.file, row]})
+
+    def _begin(self, site: Site) -> str:
+        return f'the arguments of "{self.name}" in its call on line {site.call.lineno} cannot be worked out'
+
+    def _comment(self, site: Site, rows: list[int]) -> tuple[int, str] | None:
+        """The line and the comment that would tell the argument that could not be made."""
+        steps = self.source.steps(site)
+        wanted = {name for one in (*site.call.args, *site.call.keywords) for name in reads(one)}
+        for index in range(len(steps) - 1, -1, -1):
+            names = sorted(steps[index].binds & wanted)
+            before = sliced(steps[: index + 1], set(names), self.source.modules) if names else []
+            if any(_holds(one.node, row) for one in before for row in rows):
+                values = ", ".join(self._shape(name, site) for name in names)
+                return steps[index].node.lineno, f"# meshlens: assume {', '.join(names)} = {values}"
+        return None
+
+    def _shape(self, name: str, site: Site) -> str:
+        """What an argument looks like, by what the function does with it: `{"image": f32[...]}`."""
+        parameter = next(
+            (
+                one.arg
+                for one, given in zip(getattr(getattr(self.definition, "args", None), "args", ()), site.call.args)  # noqa: B905
+                if isinstance(given, ast.Name) and given.id == name
+            ),
+            None,
+        )
+        keys = {}
+        for node in ast.walk(self.definition) if self.definition is not None and parameter else ():
+            if (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == parameter
+                and isinstance(node.slice, ast.Constant)
+                and isinstance(node.slice.value, str)
+            ):
+                keys[node.slice.value] = "f32[...]"
+            if isinstance(node, ast.Assign) and getattr(node.value, "id", None) == parameter:
+                target = node.targets[0]
+                if isinstance(target, ast.Tuple):
+                    return f"({', '.join('f32[...]' for _ in target.elts)})"
+        return "{" + ", ".join(f'"{key}": {value}' for key, value in keys.items()) + "}" if keys else "f32[...]"
+
+
+def _holds(node: ast.AST, row: int) -> bool:
+    return int(getattr(node, "lineno", 0)) <= row <= int(getattr(node, "end_lineno", None) or 0)
+
+
+def _parse_absl(argv: list[str]) -> None:
+    """Gives absl's flags their values, as `app.run` does before it calls the program."""
+    flags = sys.modules.get("absl.flags")
+    if flags is not None and not flags.FLAGS.is_parsed():
+        try:
+            flags.FLAGS(argv)
+        except Exception:  # a flag that must be given; the program's own error says so where it is read
+            flags.FLAGS.mark_as_parsed()

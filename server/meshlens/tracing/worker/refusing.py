@@ -1,0 +1,94 @@
+"""Refuses what code that only makes arguments has no business with: to write files, to connect, to start processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_REFUSED = {
+    "socket.connect": "opens a connection",
+    "socket.getaddrinfo": "opens a connection",
+    "socket.gethostbyname": "opens a connection",
+    "socket.bind": "opens a connection",
+    "subprocess.Popen": "starts a process",
+    "os.system": "starts a process",
+    "os.exec": "starts a process",
+    "os.posix_spawn": "starts a process",
+    "os.spawn": "starts a process",
+    "os.fork": "starts a process",
+    "os.forkpty": "starts a process",
+    "pty.spawn": "starts a process",
+    "os.mkdir": "makes a folder",
+    "os.remove": "removes a file",
+    "os.rmdir": "removes a folder",
+    "os.rename": "moves a file",
+    "os.link": "makes a link",
+    "os.symlink": "makes a link",
+    "os.truncate": "writes a file",
+    "shutil.rmtree": "removes a folder",
+    "shutil.move": "moves a file",
+    "shutil.copyfile": "writes a file",
+}
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_HARMLESS = frozenset({os.devnull, "/dev/shm"})
+
+
+class NotRun(PermissionError):
+    """Something was refused; libraries treat it as any missing permission."""
+
+
+class _State:
+    """Whether anything is refused now, and the first that was.
+
+    An audit hook stays for good, so it asks here.
+    """
+
+    def __init__(self) -> None:
+        self.on = False
+        self.installed = False
+        self.first = ""
+
+
+_STATE = _State()
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Refuses until the block ends."""
+    if not _STATE.installed:
+        sys.addaudithook(_hook)
+        _STATE.installed = True
+    _STATE.on, _STATE.first = True, ""
+    try:
+        yield
+    finally:
+        _STATE.on = False
+
+
+def first_refused() -> str:
+    """Returns what was refused first, as a verb phrase; empty where nothing was."""
+    return _STATE.first
+
+
+def _hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if not _STATE.on:
+        return
+    what = _REFUSED.get(event)
+    if what is None and event == "open" and _writes(arguments):
+        what = "writes a file"
+    if what is None:
+        return
+    _STATE.first = _STATE.first or what
+    raise NotRun(f"code that makes arguments {what}, which a trace does not do")
+
+
+def _writes(arguments: tuple[Any, ...]) -> bool:
+    path, _, flags = (*arguments, None, None, None)[:3]
+    if isinstance(path, bytes):
+        path = os.fsdecode(path)
+    if not isinstance(path, (str, os.PathLike)) or os.fspath(path) in _HARMLESS:
+        return False
+    return isinstance(flags, int) and bool(flags & _WRITING)
