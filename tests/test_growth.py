@@ -68,6 +68,7 @@ def _work(name: str, count: int) -> int:
             ("arguments of a mapped call", 1_000),
             ("cells", 1_000),
             ("psum at the top", 300),
+            ("classes in diamonds", 300),
             ("decorators", 200),
             ("imports to repair", 300),
             ("uses to repair", 300),

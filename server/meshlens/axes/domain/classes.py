@@ -4,51 +4,43 @@ from __future__ import annotations
 
 from meshlens.axes.domain.values import Class, Value
 
-_MOST_IN_LINE = 30
-"""Number of single bases to follow before computing the whole lineage."""
+_MOST_ABOVE = 100
+"""Number of workspace classes that a class is known to inherit from, the nearest first."""
+
+_PLAIN = frozenset({"object", "abc.ABC", "typing.Protocol"})
 
 
-def lineage(cls: Class) -> list[Class]:
-    """Returns a class and its workspace bases in approximate method resolution order."""
-    chain, bases = [cls], [base for base in cls.bases if isinstance(base, Class)]
-    while len(bases) == 1 and bases[0] not in chain:
-        chain.append(bases[0])
-        bases = [base for base in bases[0].bases if isinstance(base, Class)]
-    if not bases:
-        return chain
-    found: dict[Class, None] = {}
-    waiting: list[Value] = [cls]
-    while waiting:
-        current = waiting.pop()
-        if isinstance(current, Class) and current not in found and len(found) < 30:
-            found[current] = None
-            waiting.extend(reversed(current.bases))
-    return list(found)
+def above(bases: tuple[Value, ...]) -> tuple[Class, ...]:
+    """Returns the workspace classes that a class with these bases inherits from.
+
+    They come in the order in which Python looks attributes up, as long as no two bases disagree about it:
+    a class that several of them inherit from comes after all of those.
+    """
+    found = [member for base in bases if isinstance(base, Class) for member in lineage(base)]
+    return tuple(reversed(dict.fromkeys(reversed(found))))[:_MOST_ABOVE]
+
+
+def lineage(cls: Class) -> tuple[Class, ...]:
+    """Returns a class and the workspace classes that it inherits from, in approximate method resolution order."""
+    return (cls, *cls.above)
 
 
 def has_unknown_base(cls: Class) -> bool:
-    """Returns whether some base is outside the workspace, not counting `object` and a few others."""
+    """Returns whether some base is outside the workspace, not counting `object` and a few others, or too far up."""
+    line = lineage(cls)
     return any(
-        not isinstance(base, Class) and getattr(base, "dotted", "?") not in ("object", "abc.ABC", "typing.Protocol")
-        for member in lineage(cls)
+        base not in line if isinstance(base, Class) else getattr(base, "dotted", "?") not in _PLAIN
+        for member in line
         for base in member.bases
     )
 
 
 def class_attribute(cls: Class, name: str) -> Value | None:
     """Returns an attribute found on a class or its bases."""
-    member = cls
-    for _ in range(_MOST_IN_LINE):
-        value = member.frame.vars.get(name)
-        if value is not None:
-            return value
-        bases = [base for base in member.bases if type(base) is Class]
-        if not bases:
-            return None
-        if len(bases) > 1:
-            break
-        member = bases[0]
-    for member in lineage(cls):
+    value = cls.frame.vars.get(name)
+    if value is not None:
+        return value
+    for member in cls.above:
         value = member.frame.vars.get(name)
         if value is not None:
             return value

@@ -155,6 +155,7 @@ class Class:
         fields: names of annotated attributes in order, for a dataclass's constructor.
         dataclass: whether the constructor takes the fields (dataclasses, flax modules, pytree structs).
         plain: whether it has neither a decorator nor a metaclass.
+        above: the workspace classes that it inherits from, in the order of `classes.py`.
     """
 
     name: str
@@ -165,6 +166,7 @@ class Class:
     fields: tuple[str, ...] = ()
     dataclass: bool = False
     plain: bool = False
+    above: tuple[Class, ...] = ()
 
 
 @immutable

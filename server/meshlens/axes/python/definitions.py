@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.domain.classes import above
 from meshlens.axes.domain.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
 from meshlens.axes.python.enums import number_members
 from meshlens.axes.python.expressions import evaluate, evaluate_decorator
@@ -140,7 +141,7 @@ def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
     )
     is_dataclass = any(_makes_dataclass(callee) for callee, _ in callees) or any(_has_fields(base) for base in values)
     plain = not decorators and all(base.label is None for base in bases)
-    cls = Class(text, frame.path, numbered(frame, name_site), values, inner, fields, is_dataclass, plain)
+    cls = Class(text, frame.path, numbered(frame, name_site), values, inner, fields, is_dataclass, plain, above(values))
     inner.owner = cls
     run.execute(body, inner, ctx)
     number_members(cls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from meshlens.axes.domain.classes import lineage
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Ext, Function, Made, Mapped, Seq, Value, Wrapped
 
 _STRINGS = frozenset({"enum.StrEnum", "strenum.StrEnum"})
@@ -11,13 +12,13 @@ _NO_MEMBERS = (Function, Class, Mapped, Wrapped)
 
 def is_enum(cls: Class) -> str | None:
     """Returns "str" for an enum whose members are strings, "plain" for another enum, None for any other class."""
-    kinds = [base.dotted for base in cls.bases if isinstance(base, Ext)]
-    if not _STRINGS.isdisjoint(kinds) or (any(kind.startswith("enum.") for kind in kinds) and "str" in kinds):
-        return "str"
-    if not _PLAIN.isdisjoint(kinds):
-        return "plain"
-    inherited = [is_enum(base) for base in cls.bases if isinstance(base, Class) and base is not cls]
-    return inherited[0] if inherited else None
+    for one in lineage(cls):
+        kinds = [base.dotted for base in one.bases if isinstance(base, Ext)]
+        if not _STRINGS.isdisjoint(kinds) or (any(kind.startswith("enum.") for kind in kinds) and "str" in kinds):
+            return "str"
+        if not _PLAIN.isdisjoint(kinds):
+            return "plain"
+    return None
 
 
 def number_members(cls: Class) -> None:
