@@ -34,13 +34,15 @@ ONE = {
     name: getattr(transfer, name)
     for name in (
         "linear bounded summed averaged within_rows picked transposed gathered totalled averaged_over same_over "
-        "different_over indexed cast_to_varying as_zeros as_constant entered_by_row left_by_row stacked "
+        "different_over divided_anew indexed cast_to_varying as_zeros as_constant entered_by_row left_by_row stacked "
         "gathered_invariant"
     ).split()
 }
 TWO = {
     name: getattr(transfer, name)
-    for name in "added multiplied divided product rowwise judged mixed chosen differentiated".split()
+    for name in (
+        "added added_arrays multiplied divided product looked_up rowwise judged mixed chosen differentiated"
+    ).split()
 }
 TWO |= {"differentiated_checked": transfer.differentiated_checked, "after_step": after_step}
 
@@ -89,7 +91,16 @@ def test_what_is_not_known_gives_nothing_sure(name: str) -> None:
     """Collectives apart, which make something known of anything."""
     given = (Along(),) if name in ONE else (Along(), Along())
     made = (ONE | TWO)[name](*given)
-    certain = {"gathered", "totalled", "averaged_over", "same_over", "different_over", "indexed", "cast_to_varying"}
+    certain = {
+        "gathered",
+        "totalled",
+        "averaged_over",
+        "same_over",
+        "different_over",
+        "divided_anew",
+        "indexed",
+        "cast_to_varying",
+    }
     known = {"as_zeros", "as_constant", "gathered_invariant"}
     assert made == Along() or name in certain | known
 

@@ -184,7 +184,14 @@ OPERATIONS: dict[str, Kind] = {
 }
 """Canonical names of functions and their effect on rows."""
 
+AT = "jax.Array.at"
+"""The `made_by` of `x.at`, of which parts are picked and replaced."""
+
+UPDATES = frozenset("set add subtract multiply divide power min max apply".split())
+"""Methods of `x.at[i]` that give an array of the shape of `x`."""
+
 METHODS: dict[str, Kind] = {
+    "at_set": "mixed",
     "sum": "sum",
     "mean": "mean",
     **dict.fromkeys("max min prod std var".split(), "reduction"),

@@ -42,6 +42,7 @@ def step(w, x):
 step = jax.pmap(step, axis_name="batch")
 ```
 
+Differentiating through an `all_gather` sums, too: its transpose is a `psum_scatter`.
 Differentiating *through* a `psum` does the same: under `pmap` and unchecked `shard_map` the transpose of a `psum` is a
 `psum`, so the gradient comes out multiplied by the number of devices.
 """
@@ -75,7 +76,18 @@ def summed_gradient(view: FileView) -> Iterator[Finding]:
             span = callee_span(view, use.call, use.kind)
             if span not in seen:
                 seen.add(span)
-                yield _summed(view, use, span)
+                yield _summed(view, use.call, use.kind, str(literal_name(use.name)))
+    for again in view.records.gradient_uses:
+        context = again.context
+        if again.kind not in ("mean-summed", "scattered") or again.site in divided or not view.is_here(again.site):
+            continue
+        if not context.sure or context.guarded or context.expected or _counts_devices(view, again.site):
+            continue
+        is_gather = again.kind == "scattered"
+        span = view.span(again.site) if is_gather else callee_span(view, again.site, "psum")
+        if span not in seen:
+            seen.add(span)
+            yield _gathered(span, again.axis) if is_gather else _summed(view, again.site, "psum", again.axis)
     yield from _differentiated(view)
 
 
@@ -96,8 +108,8 @@ def _counts_devices(view: FileView, call: Site) -> bool:
     )
 
 
-def _summed(view: FileView, use: AxisUse, span: Span) -> Finding:
-    name = literal_name(use.name)
+def _summed(view: FileView, call: Site, kind: str, name: str) -> Finding:
+    span = callee_span(view, call, kind)
     message = f'this gradient of a mean is summed over "{name}" but never divided'
     text = view.source[span.start : span.end].decode()
     fixes: tuple[Fix, ...] = ()
@@ -105,6 +117,11 @@ def _summed(view: FileView, use: AxisUse, span: Span) -> Finding:
         edit = FileEdit(view.path, Edit(span, f"{text[:-4]}pmean"))
         fixes = (Fix("change to pmean", (edit,), "unsafe", "the learning rate may be tuned for the sum"),)
     return Finding(span, message, fixes)
+
+
+def _gathered(span: Span, axis: str) -> Finding:
+    message = f'differentiating this all_gather sums the gradient of a mean over "{axis}", and nothing divides it'
+    return Finding(span, message)
 
 
 def _differentiated(view: FileView) -> Iterator[Finding]:

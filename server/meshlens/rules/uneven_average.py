@@ -2,6 +2,7 @@
 
 A total over all devices divided by the count of one device is too large by a factor of the number of devices, and a
 mean of sums divided by the number of all rows is too small by the same factor.
+A sum over the devices that is taken after a bias was added counts the bias once for each device; that is a hint, too.
 Sum the count as well: `count = jax.lax.psum(jnp.sum(mask), "data")`.
 A mean of quotients, such as masked means, gives more weight to rows on devices with few of them; so does a
 mean of a loss that compares the rows of a device with each other: these are hints.
@@ -38,10 +39,12 @@ from meshlens.text import Span
 _HINTS = {
     "ratio-averaged": "a mean over {axis} of quotients weighs all devices equally, whatever their counts",
     "pairs-averaged": "a mean over {axis} of a loss that compares rows within one device",
+    "shifted-summed": "what is the same on all devices is added before this sum over {axis}, which counts it for each",
 }
 _WARNINGS = {
     "of-one-device": "the total over {axis} is divided by this count of one device",
     "divided-twice": "this mean over {axis} is divided by the number of devices again",
+    "share-averaged": "what is averaged over {axis} is divided by a total of all devices; sum it instead",
 }
 
 

@@ -54,7 +54,7 @@ from collections.abc import Iterator
 
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.values import Binder, Site
-from meshlens.axes.runs.records import AxisUse, MappedCall
+from meshlens.axes.runs.records import AxisUse, MappedCall, literal_name
 from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.places import quoted
@@ -108,11 +108,28 @@ def _drifted(solution: Solution) -> list[tuple[Site, str, Binder]]:
         for call in records.mapped_calls:
             if not call.context.sure or call.context.guarded or call.context.expected:
                 continue
-            axes = {str(name.value) for name in call.binder.names}
+            maps = (*call.context.env.maps, call.binder)
+            binders = {str(name.value): binder for binder in maps for name in binder.names}
             for label in labels_of(call.returned):
-                if isinstance(label, tuple) and label[0] == "drifted" and label[2] in axes:
-                    found.append((label[1], label[2], call.binder))
+                if not isinstance(label, tuple) or label[0] not in ("drifted", "parted"):
+                    continue
+                binder = binders.get(label[2])
+                if binder is not None and (label[0] == "drifted" or _reduces_another(solution, binder, label[2])):
+                    found.append((label[1], label[2], binder))
     return found
+
+
+def _reduces_another(solution: Solution, binder: Binder, axis: str) -> bool:
+    """Returns whether a map averages something else over an axis, such as the loss; its members then train as one."""
+    return any(
+        use.kind == "pmean"
+        and literal_name(use.name) == axis
+        and use.context.sure
+        and not use.labels & {"of-gradient", "entered"}
+        and any(outer.site == binder.site for outer in use.context.env.maps)
+        for records in solution.by_file.values()
+        for use in records.uses
+    )
 
 
 def _drifts(view: FileView, site: Site, binder: Binder, reductions: list[AxisUse]) -> bool:

@@ -7,7 +7,17 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.values import Const, Data, Dict, Ext, Made, Seq, Site, Value
-from meshlens.axes.domain.variation import SUM, SUMS_AVERAGED, TOTAL, is_different, is_same
+from meshlens.axes.domain.variation import (
+    APART,
+    AVERAGE,
+    SUM,
+    SUMS_AVERAGED,
+    TOTAL,
+    VARYING,
+    Variation,
+    is_different,
+    is_same,
+)
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, site_of
 from meshlens.axes.runs.records import GradientUse
@@ -59,13 +69,28 @@ def drift(parts: Iterable[Value]) -> frozenset[Any]:
     found: set[Any] = set()
     for gradient in gradients:
         over = variation_of(gradient)
-        places = [label[2] for label in labels_of(gradient) if isinstance(label, tuple) and label[0] == "reduced-at"]
+        reduced = [label for label in labels_of(gradient) if isinstance(label, tuple) and label[0] == "reduced-at"]
+        places, done = [label[2] for label in reduced], {label[1] for label in reduced}
         differing = [axis for axis, along in over.axes if is_different(along.truth)]
         for other in values:
             if other not in gradients and places:
                 same = variation_of(other)
                 found.update(("drifted", min(places), axis) for axis in differing if is_same(same.over(axis).truth))
+                found.update(("parted", min(places), axis) for axis in _parted(over, same) if axis not in done)
     return frozenset(found)
+
+
+def _parted(gradient: Variation, parameters: Variation) -> list[str]:
+    """The axes over which a gradient and its parameters are each device's own, which may be copies of one array."""
+    return [
+        axis
+        for axis, along in gradient.axes
+        if along.truth == APART and along.typed == VARYING and _may_be_copies(parameters.over(axis).truth)
+    ]
+
+
+def _may_be_copies(truth: str) -> bool:
+    return truth == APART or is_same(truth)
 
 
 class Operation(NamedTuple):
@@ -119,7 +144,7 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
     for axis, along in above.axes:
         if along.truth == TOTAL and below.over(axis).truth == SUM:
             run.records.gradient_uses.append(GradientUse("of-one-device", site, _counted_at(right), ctx, axis))
-        elif along.truth == SUMS_AVERAGED and "axis-size" in labels_of(right):
+        elif along.truth in (SUMS_AVERAGED, AVERAGE) and "axis-size" in labels_of(right):
             run.records.gradient_uses.append(GradientUse("divided-twice", site, _reduced_at(left, axis), ctx, axis))
 
 

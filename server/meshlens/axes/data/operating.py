@@ -8,7 +8,7 @@ from meshlens.axes.data import transfer
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import variation_of, variations_in
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
-from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE, SUM, ZEROS, Along, Variation, joined
+from meshlens.axes.domain.variation import ANYTHING, COLUMNS, EVERYWHERE, SUM, ZEROS, Along, Variation, joined
 from meshlens.jaxapi.operations import METHODS, OPERATIONS, Kind
 
 _ONE: dict[Kind, Callable[[Along], Along]] = {"linear": transfer.linear, "transposed": transfer.transposed}
@@ -44,7 +44,20 @@ def of_operator(operator: str, left: Value, right: Value, denominator_is_written
     one, other = variation_of(left), variation_of(right)
     if operator == "/" and denominator_is_written:
         return across(transfer.linear, one)
+    if operator in ("+", "-"):
+        one, other = _along_last(left, one, other), _along_last(right, other, one)
+        if type(left) is not Const and type(right) is not Const:
+            return across(transfer.added_arrays, one, other)
     return across(_OPERATORS.get(operator, transfer.rowwise), one, other)
+
+
+def _along_last(value: Value, own: Variation, other: Variation) -> Variation:
+    """The variation of an operand: the rows of a vector that meets columns, such as a bias, are its columns, too."""
+    if not isinstance(value, Data) or value.shape is None or len(value.shape) != 1:
+        return own
+    if not any(along.truth == COLUMNS for _, along in other.axes):
+        return own
+    return across(transfer.transposed, own)
 
 
 def of_function(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
@@ -117,6 +130,9 @@ def _of_kind(kind: Kind, args: tuple[Arg, ...], dotted: str) -> Variation:
         return _reduced(kind, arrays, args, dotted)
     if kind == "along":
         axis = _axis(args, 1)
+        if type(axis) is Data:
+            # The second argument is an array as well, such as the labels of a cross entropy.
+            axis, first = None, across(transfer.rowwise, *(variation_of(arg.value) for arg in arrays))
         return across(transfer.within_rows if _is_within(axis, arrays[0].value, -1) else transfer.mixed, first)
     if kind == "bounded":
         others = [arg for arg in arrays if not isinstance(arg.value, Const)]
@@ -201,6 +217,8 @@ def of_picked(array: Data, index: Value) -> Variation:
     if isinstance(index, Const) and not array.array and array.shape is None:
         # The index picks an entry of a container or a row of an array.
         return joined(array.over, of_all((array,)))
+    if type(index) is Data:
+        return across(transfer.looked_up, array.over, index.over)
     return of_all((array, index))
 
 

@@ -20,6 +20,7 @@ from meshlens.axes.domain.variation import (
     MEAN,
     MEANS_SUMMED,
     NOT_KNOWN,
+    NUMBER,
     PAIRS,
     PAIRS_MEAN,
     RATIO,
@@ -27,6 +28,8 @@ from meshlens.axes.domain.variation import (
     ROW,
     ROWS,
     SAME,
+    SHARE,
+    SHIFTED,
     SUM,
     SUMS_AVERAGED,
     TOTAL,
@@ -43,7 +46,8 @@ from meshlens.axes.domain.variation import (
 )
 
 _ROWWISE = frozenset({ROWS, COLUMNS, ROW, PAIRS})
-_LINEAR = frozenset({ROWS, COLUMNS, ROW, PAIRS, SUM, MEAN, PAIRS_MEAN})
+_LINEAR = frozenset({ROWS, COLUMNS, ROW, PAIRS, SUM, SHARE, SHIFTED, MEAN, PAIRS_MEAN})
+_OF_ROWS = frozenset({ROW, SUM, MEAN, RATIO, SHARE, SHIFTED, PAIRS_MEAN})
 _KEPT_OF_SAME = frozenset({ZERO, TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RATIOS_AVERAGED})
 
 
@@ -108,13 +112,27 @@ def _added(left: str, right: str) -> str:
         return right
     if right == ZERO or left == right:
         return left
+    if {left, right} == {SUM, SHIFTED}:
+        return SHIFTED
     for one, other in ((left, right), (right, left)):
         if is_same(other):
             if one in (MEAN, PAIRS_MEAN) or (one in _KEPT_OF_SAME and is_given(other)):
                 return one
-            if one == SUM:
+            if one in (SUM, SHARE, SHIFTED):
                 return DIFFERS
     return _rowwise(left, right)
+
+
+def added_arrays(left: Along, right: Along) -> Along:
+    """`left + right` of arrays, of which neither is a number that is written out, such as an epsilon."""
+    return Along(_added_arrays(left.truth, right.truth), typed(left, right))
+
+
+def _added_arrays(left: str, right: str) -> str:
+    for one, other in ((left, right), (right, left)):
+        if one in (SUM, SHIFTED) and is_same(other) and other != ZERO:
+            return SHIFTED
+    return _added(left, right)
 
 
 def multiplied(left: Along, right: Along) -> Along:
@@ -138,11 +156,11 @@ def divided(left: Along, right: Along) -> Along:
 
 
 def _divided(left: str, right: str) -> str:
-    if left == SUM and right == SUM:
-        return RATIO
+    if left == SUM and right in (SUM, TOTAL):
+        return RATIO if right == SUM else SHARE
     if left in _LINEAR and is_same(right):
         # A sum divided by an unknown number may be a mean.
-        return left if left != SUM else DIFFERS
+        return left if left not in (SUM, SHIFTED) else DIFFERS
     if left in _KEPT_OF_SAME and is_same(right):
         return left if left != TOTAL else SAME
     return _rowwise(left, right)
@@ -177,6 +195,9 @@ def chosen(test: Along, *parts: Along) -> Along:
     """Returns the result of `where(test, x, y)`, which picks each element from one of two arrays."""
     truths = [part.truth for part in parts]
     truth = _rowwise(test.truth, *truths)
+    if truth == UNTOLD and is_different(test.truth) and len(parts) == 2 and truths.count(ZERO) == 1:
+        # What some devices hold and others have zeros for is not the same on all, whatever it is.
+        truth = DIFFERS
     if is_different(truth) and not is_different(test.truth) and not all(map(is_different, truths)):
         truth = truth if truth in (ROWS, ROW) else APART
     return Along(truth, typed(test, *parts))
@@ -184,7 +205,10 @@ def chosen(test: Along, *parts: Along) -> Along:
 
 def judged(*parts: Along) -> Along:
     """Returns the result of a comparison, a count or an argmax, which may agree on devices with different data."""
-    truth = _rowwise(*(part.truth for part in parts))
+    truths = [part.truth for part in parts]
+    if NUMBER in truths and all(is_same(truth) for truth in truths if truth != NUMBER) and truths.count(NUMBER) == 1:
+        return Along(DIFFERS, typed(*parts))
+    truth = _rowwise(*truths)
     return Along(truth if truth in _ROWWISE or not is_different(truth) else APART, typed(*parts))
 
 
@@ -209,7 +233,7 @@ def _reduced(truth: str, of_rows: str, of_pairs: str) -> str:
         return of_rows
     if truth == PAIRS:
         return of_pairs
-    if truth in (ROW, SUM, MEAN, PAIRS_MEAN) or (truth in _KEPT_OF_SAME):
+    if truth in (ROW, SUM, SHARE, MEAN, PAIRS_MEAN) or (truth in _KEPT_OF_SAME):
         return truth
     return _rowwise(truth)
 
@@ -229,7 +253,7 @@ def networked(*parts: Along) -> Along:
 
 def picked(part: Along) -> Along:
     """Returns a selection of entries along dimensions other than the first, or their sum."""
-    kept = part.truth in (SUM, MEAN, RATIO, PAIRS_MEAN) or is_same(part.truth)
+    kept = part.truth in _OF_ROWS - {ROW} or is_same(part.truth)
     return part if kept else within_rows(part)
 
 
@@ -250,13 +274,15 @@ def gathered_invariant(part: Along) -> Along:
 
 def totalled(part: Along) -> Along:
     """Returns the result of `psum` over the axis."""
-    found = {SUM: TOTAL, MEAN: MEANS_SUMMED, PAIRS_MEAN: MEANS_SUMMED, ZERO: ZERO}
+    means = dict.fromkeys((MEAN, PAIRS_MEAN, RATIO), MEANS_SUMMED)
+    found = {SUM: TOTAL, SHARE: AVERAGE, ZERO: ZERO, **means}
     return Along(found.get(part.truth, SAME), INVARIANT)
 
 
 def averaged_over(part: Along) -> Along:
     """Returns the result of `pmean` over the axis."""
-    found = {MEAN: AVERAGE, PAIRS_MEAN: AVERAGE, SUM: SUMS_AVERAGED, RATIO: RATIOS_AVERAGED}
+    sums = dict.fromkeys((SUM, SHARE), SUMS_AVERAGED)
+    found = {MEAN: AVERAGE, PAIRS_MEAN: AVERAGE, RATIO: RATIOS_AVERAGED, **sums}
     return Along(found.get(part.truth, part.truth if is_same(part.truth) else SAME), INVARIANT)
 
 
@@ -272,7 +298,19 @@ def different_over(part: Along) -> Along:
 
 def indexed(part: Along) -> Along:
     """Returns the device's index along the axis."""
-    return Along(DIFFERS, VARYING)
+    return Along(NUMBER, VARYING)
+
+
+def divided_anew(part: Along) -> Along:
+    """Returns what `all_to_all` over the axis gives: each device has other parts of the others' arrays."""
+    return Along(DIFFERS if is_different(part.truth) else UNTOLD, VARYING)
+
+
+def looked_up(array: Along, index: Along) -> Along:
+    """`array[index]`: the entries of a table that all devices hold, one for each entry of the index."""
+    if is_same(array.truth) and index.truth in (ROWS, ROW):
+        return Along(index.truth, typed(array, index))
+    return mixed(array, index)
 
 
 def cast_to_varying(part: Along) -> Along:
@@ -308,7 +346,7 @@ def stacked(part: Along) -> Along:
 def differentiated(loss: Along, value: Along) -> Along:
     """Returns the gradient of a loss with respect to a value, without an automatic sum."""
     truths = (loss.truth, value.truth)
-    if is_same(value.truth) and loss.truth in (SUM, MEAN, RATIO, ROW, PAIRS_MEAN):
+    if is_same(value.truth) and loss.truth in _OF_ROWS:
         return Along(loss.truth, typed(loss, value))
     truth = _rowwise(*truths)
     return Along(DIFFERS if is_different(truth) else truth, typed(loss, value))
@@ -319,5 +357,5 @@ def differentiated_checked(loss: Along, value: Along) -> Along:
     if value.typed != INVARIANT:
         return differentiated(loss, value) if value.typed == VARYING else NOT_KNOWN
     if loss.typed == VARYING:
-        return Along(totalled(loss).truth if loss.truth in (SUM, MEAN, PAIRS_MEAN) else SAME, INVARIANT)
+        return Along(totalled(loss).truth if loss.truth in (SUM, SHARE, MEAN, PAIRS_MEAN) else SAME, INVARIANT)
     return Along(SAME, INVARIANT) if loss.typed == INVARIANT else NOT_KNOWN

@@ -26,7 +26,7 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
-from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE, Variation
+from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE, ZEROS, Variation
 
 _NONE: frozenset[object] = frozenset()
 _MOST_OPTIONS = 8
@@ -143,7 +143,7 @@ def variation_of(value: Value) -> Variation:
     if type(value) is Data or type(value) is Made:
         return value.over
     if type(value) in _WITHOUT_ARRAYS:
-        return EVERYWHERE
+        return ZEROS if type(value) is Const and value.value == 0 and value.value is not False else EVERYWHERE
     if isinstance(value, (Seq, Dict, Union)):
         if value.weight >= _LARGE or (not isinstance(value, Union) and value.open and not value.items):
             return ANYTHING

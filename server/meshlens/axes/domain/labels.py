@@ -25,12 +25,14 @@ the first operation on the value.
     ("copies", place, n)   an array repeated along its first n axes
     ("copied", place)      one of these
     ("drifted", place, axis)   a value that is the same over an axis, updated with one that differs
+    ("parted", place, axis)    the same where each device has parameters of its own, which may be copies
     ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis
     axis-size              computed from the number of devices along an axis
     ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
     ("alike", call, key)   computed from such numbers, whatever was reduced since
     ("host-sum", call)     sum over the devices of a value that they all hold
+    ("gathered", argument, axis, call)   made of an argument, of which `all_gather` put the parts together
     reduced-behind         the derivative has its own rule that reduces over the devices
     version                says which JAX this is, or which features it has
     same                   certainly the same on every device of the innermost map
@@ -68,10 +70,15 @@ _TRAVELLING = frozenset(
     }
 )
 _TRAVELLING_KINDS = frozenset(
-    ("wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted copied counted alike").split()
+    (
+        "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
+        "gathered"
+    ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"})
-_KINDS_CLEARED_BY_REDUCTION = frozenset({"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "counted"})
+_KINDS_CLEARED_BY_REDUCTION = frozenset(
+    {"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "parted", "counted"}
+)
 
 _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "auto-summed", "mean"})
 _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})

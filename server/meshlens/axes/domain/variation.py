@@ -17,9 +17,12 @@ A `Variation` describes a value over every axis in scope. For each axis it has t
         rows                  each device has its rows of an array that is split along its first dimension
         columns               the same along the last dimension
         row                   one row of such an array, as a `vmap` sees it
-        sum                   a sum over the rows of the device
+        shifted               a sum over the rows of the device, and what all devices have, if anything
+          sum                 a sum over the rows of the device
         mean                  a mean over the rows of the device
         ratio                 a quotient of two sums over the rows of the device, such as a masked mean
+        share                 a sum over the rows of the device, divided by a total of all devices
+        number                the index of the device
         pairs                 computed from all pairs of the device's rows
         pairs-mean            a mean over these
     ""                    unknown
@@ -59,6 +62,9 @@ ROW = "row"
 SUM = "sum"
 MEAN = "mean"
 RATIO = "ratio"
+SHARE = "share"
+SHIFTED = "shifted"
+NUMBER = "number"
 PAIRS = "pairs"
 PAIRS_MEAN = "pairs-mean"
 TOTAL = "total"
@@ -77,7 +83,8 @@ ABOVE = {
     APART: UNTOLD,
     DIFFERS: APART,
     **dict.fromkeys((TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RATIOS_AVERAGED), SAME),
-    **dict.fromkeys((ROWS, COLUMNS, ROW, SUM, MEAN, RATIO, PAIRS, PAIRS_MEAN), DIFFERS),
+    **dict.fromkeys((ROWS, COLUMNS, ROW, SHIFTED, MEAN, RATIO, SHARE, NUMBER, PAIRS, PAIRS_MEAN), DIFFERS),
+    SUM: SHIFTED,
     INVARIANT: UNTOLD,
     VARYING: UNTOLD,
 }

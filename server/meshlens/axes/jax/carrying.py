@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.domain.joining import join, variation_of
-from meshlens.axes.domain.values import Data, Dict, Instance, Seq, Site, Value
+from meshlens.axes.domain.values import Const, Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     INVARIANT,
     NOT_KNOWN,
@@ -37,7 +37,8 @@ def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
         before, after = fields_of(run, start), fields_of(run, stepped)
         if before and after and before.keys() == after.keys():
             return with_fields(run, start, lambda name, held: carried(run, held, after[name], site), site)
-    both = join(start, stepped)
+    is_number = isinstance(start, Const) and isinstance(start.value, (int, float)) and type(stepped) is Data
+    both = stepped if is_number else join(start, stepped)
     if isinstance(both, Data):
         return replace(both, over=after_steps(variation_of(start), variation_of(stepped)))
     return both

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from meshlens.axes.data import transfer
@@ -13,10 +14,13 @@ from meshlens.axes.domain.labels import NONE, after_reduction, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
-    DIFFERS,
     EVERYWHERE,
+    MEAN,
+    NUMBER,
     PAIRS_MEAN,
     RATIO,
+    SHARE,
+    SHIFTED,
     SOME_AXIS,
     VARYING,
     Along,
@@ -26,13 +30,12 @@ from meshlens.axes.domain.variation import (
     with_axes,
 )
 from meshlens.axes.jax.naming import by_parameter
-from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import AxisUse, GradientUse, RandomUse
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.collectives import Collective
 
-INDEX = Along(DIFFERS, VARYING)
+INDEX = Along(NUMBER, VARYING)
 _REDUCES = frozenset({"sum", "mean", "max", "min"})
 
 
@@ -52,7 +55,9 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         return value
     names = names_of(axis.value) if axis is not None else ()
     if row.reduces == "mean":
-        note_averages(run, value, names, site, ctx)
+        note_averages(run, value, names, call, _AVERAGED)
+    if row.reduces == "sum":
+        note_averages(run, value, names, call, _SUMMED_GRADIENTS if "of-gradient" in labels else _SUMMED)
     if row.reduces in ("sum", "mean"):
         note_repeats(run, call, value, names, row.reduces == "sum" and "axis_index_groups" not in found)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
@@ -110,16 +115,26 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
             run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
 
 
-def note_averages(run: Run, value: Value, names: tuple[str, ...], site: Site, ctx: Context) -> None:
-    """Notes a mean over devices of values whose mean is wrong: quotients of sums, means over pairs of rows."""
+def note_averages(run: Run, value: Value, names: tuple[str, ...], call: Invocation, noted: Mapping[str, str]) -> None:
+    """Notes a mean over the devices of what has no such mean, such as quotients of sums, and sums in the same way.
+
+    Args:
+        run: the run.
+        value: what is reduced.
+        names: the axes over which it is.
+        call: the collective.
+        noted: what is noted for each truth.
+    """
     for over in variations_in(value):
         for name in names:
-            kind = _AVERAGED.get(over.over(name).truth)
+            kind = noted.get(over.over(name).truth)
             if kind is not None:
-                run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, name))
+                run.records.gradient_uses.append(GradientUse(kind, call.site, None, call.ctx, name))
 
 
-_AVERAGED = {RATIO: "ratio-averaged", PAIRS_MEAN: "pairs-averaged"}
+_AVERAGED = {RATIO: "ratio-averaged", PAIRS_MEAN: "pairs-averaged", SHARE: "share-averaged"}
+_SUMMED = {SHIFTED: "shifted-summed"}
+_SUMMED_GRADIENTS = {**_SUMMED, MEAN: "mean-summed", RATIO: "mean-summed"}
 
 
 def note_uses(
@@ -178,7 +193,12 @@ def result(
         return Union(
             tuple(dict.fromkeys(result(row, item, labels_of(item), site, names, is_plain) for item in value.options))
         )
-    over = _over(row, variation_of(value), names, is_plain)
+    # Parts that are all alike are given out by `all_to_all` as `all_gather` does.
+    parts_may_be_alike = row.reduces == "to_all" and any(
+        isinstance(label, tuple) and label[0] == "copies" for label in labels
+    )
+    value_over = variation_of(value)
+    over = _over(row, value_over, names, is_plain and not parts_may_be_alike)
     if row.reduces == "index":
         return Data(frozenset({"index", "varying"}), (), over=with_axes(EVERYWHERE, names or (SOME_AXIS,), INDEX))
     if row.reduces == "size":
@@ -187,11 +207,15 @@ def result(
         after = after_reduction(labels) | {(kind, name, site) for name in names for kind in ("over", "reduced-at")}
         if row.reduces == "sum":
             after |= {("psum", site)}
-            if "gradient" in labels and "mean" in labels:
+            is_of_mean = any(value_over.over(name).truth in (MEAN, RATIO) for name in names)
+            if ("gradient" in labels and "mean" in labels) or ("of-gradient" in labels and is_of_mean):
                 after |= {("summed", site)}
         return Data(after, shape_of(value), None, is_array(value), over)
     if row.reduces == "gather":
-        return Data(after_reduction(labels), None, None, is_array(value), over)
+        parts = [label for label in labels if isinstance(label, tuple) and label[0] == "argument"]
+        # What is made of several arguments is no parameter that was sharded.
+        gathered = {("gathered", parts[0], name, site) for name in names} if len(parts) == 1 else NONE
+        return Data(after_reduction(labels) | gathered, None, None, is_array(value), over)
     if row.reduces == "scatter":
         summed = {("summed", site)} if {"gradient", "mean"} <= labels else set()
         kept = after_reduction(labels) - {"reduced"} | {"varying"} | summed
@@ -208,7 +232,7 @@ _COLLECTED = {
     "gather": transfer.gathered,
     "scatter": transfer.different_over,
     "permute": transfer.different_over,
-    "to_all": transfer.different_over,
+    "to_all": transfer.divided_anew,
     "cast": transfer.cast_to_varying,
 }
 

@@ -10,7 +10,7 @@ from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Seq, Site, Value, Wrapped
-from meshlens.axes.domain.variation import ANYTHING, Variation
+from meshlens.axes.domain.variation import ANYTHING, DIFFERS, MEAN, RATIO, VARYING, Along, Variation, with_axes
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import GradientUse
@@ -97,8 +97,25 @@ def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: C
     if binder.checked and sums and "varying" not in own:
         known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
         return Data(frozenset(labels | ({"auto-summed"} if known else set())), over=over)
+    gathered = [
+        label for label in loss_labels if isinstance(label, tuple) and label[0] == "gathered" and label[1] in own
+    ]
+    if gathered:
+        return _scattered(run, loss, gathered, Data(frozenset(labels | {"varying"}), over=over), ctx)
     wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}
     return Data(frozenset(labels | wrt | {"gradient", "varying"}), over=over)
+
+
+def _scattered(run: Run, loss: Value, gathered: list[Any], gradient: Data, ctx: Context) -> Data:
+    """The gradient for parameters that `all_gather` put together: its parts are summed over the devices already."""
+    axes = {axis for _, _, axis, _ in gathered}
+    places = {place for _, _, _, place in gathered}
+    means = [axis for axis in axes if variation_of(loss).over(axis).truth in (MEAN, RATIO)]
+    for axis in sorted(means):
+        run.records.gradient_uses.append(GradientUse("scattered", min(places), None, ctx, axis))
+    summed = {("summed", place) for place in places} if means else set()
+    over = with_axes(gradient.over, axes, Along(DIFFERS, VARYING))
+    return replace(gradient, labels=gradient.labels | summed, over=over)
 
 
 def _over(run: Run, binder: Binder | None, loss: Value, value: Value) -> Variation:

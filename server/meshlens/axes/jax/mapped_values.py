@@ -29,6 +29,7 @@ from meshlens.axes.domain.variation import (
     ALIKE,
     ANYTHING,
     APART,
+    COLUMNS,
     DIFFERS,
     GIVEN,
     MEAN,
@@ -37,6 +38,7 @@ from meshlens.axes.domain.variation import (
     RATIO,
     ROW,
     ROWS,
+    SHARE,
     SOME_AXIS,
     SUM,
     VARYING,
@@ -190,7 +192,8 @@ def given_over(binder: Binder, value: Data | Const, entry: Value) -> Variation:
             return with_axes(over, axes, ALIKE)
         return with_axes(over, axes, Along(_split(value, over, entry), VARYING))
     if isinstance(entry, Spec) and not entry.open:
-        return _sharded(over, entry, axes)
+        shape = value.shape if isinstance(value, Data) else None
+        return _sharded(over, entry, axes, len(shape) if shape is not None else None)
     return with_axes(over, axes, NOT_KNOWN)
 
 
@@ -206,10 +209,11 @@ def _split(value: Data | Const, over: Variation, entry: Const) -> str:
     return ROWS if len(shape) > 1 else ROW
 
 
-def _sharded(over: Variation, spec: Spec, axes: tuple[str, ...]) -> Variation:
+def _sharded(over: Variation, spec: Spec, axes: tuple[str, ...], rank: int | None) -> Variation:
     rest, named = ALIKE, {}
     for place, entry in enumerate(spec.entries):
-        truth = ZERO if over.rest.truth == ZERO else ROWS if place == 0 else DIFFERS
+        truth = COLUMNS if place > 0 and place + 1 == rank else DIFFERS
+        truth = ZERO if over.rest.truth == ZERO else ROWS if place == 0 else truth
         for one in entry.items if isinstance(entry, Seq) else (entry,):
             if isinstance(one, Const) and isinstance(one.value, str):
                 named[one.value] = Along(truth, VARYING)
@@ -291,21 +295,29 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
     return Data(kept, whole, None, is_array(returned), inner_over)
 
 
-_OF_ROWS = frozenset({SUM, MEAN, RATIO, PAIRS_MEAN})
+_OF_ROWS = frozenset({SUM, MEAN, RATIO, SHARE, PAIRS_MEAN})
 
 
 def one_per_device(binder: Binder, returned: Value, result: Value, call: Site) -> Value:
     """Returns a map's result with labels on each device's own mean, sum or count."""
-    if binder.kind != "pmap" or not binder.names or binder.argument("out_axes") is not None:
+    if binder.kind != "pmap" or not binder.names:
         return result
+    given = binder.argument("out_axes")
+    return _own(binder, returned, result, call, given.value if given is not None else Const(0))
+
+
+def _own(binder: Binder, returned: Value, result: Value, call: Site, axis: Value) -> Value:
     if isinstance(returned, Seq) and isinstance(result, Seq):
-        parts = zip(returned.items, result.items, strict=True)
-        return replace(result, items=tuple([one_per_device(binder, one, other, call) for one, other in parts]))
+        entries = axis.items if isinstance(axis, Seq) and not axis.open else (axis,) * len(returned.items)
+        if len(entries) != len(returned.items) or len(result.items) != len(returned.items):
+            return result
+        parts = zip(returned.items, result.items, entries, strict=True)
+        return replace(result, items=tuple([_own(binder, one, other, call, own) for one, other, own in parts]))
     if isinstance(returned, Dict) and isinstance(result, Dict):
         pairs = zip(returned.items, result.items, strict=True)
-        entries = [(key, one_per_device(binder, one, other, call)) for (_, one), (key, other) in pairs]
-        return replace(result, items=tuple(entries))
-    if not isinstance(returned, Data) or not isinstance(result, Data):
+        held = [(key, _own(binder, one, other, call, axis)) for (_, one), (key, other) in pairs]
+        return replace(result, items=tuple(held))
+    if not isinstance(returned, Data) or not isinstance(result, Data) or axis != Const(0):
         return result
     truths = [variation_of(returned).over(axis).truth for axis in axes_of(binder)]
     if any(truth in _OF_ROWS or (returned.shape == () and is_different(truth)) for truth in truths):

@@ -39,6 +39,7 @@ from meshlens.axes.python.objects import data_attribute, instance_attribute, sta
 from meshlens.axes.runs import fixtures
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.operations import AT, UPDATES
 
 
 def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Value:
@@ -106,7 +107,9 @@ def of_data(value: Data, name: str) -> Value:
     if name == "T":
         return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=of_method(value, "transpose", ()))
     if name == "at":
-        return value
+        return Data(value.labels, value.shape, AT, value.array, value.over)
+    if value.made_by == AT and name in UPDATES:
+        return Bound(value, ext("array.at_set"))
     return Bound(value, ext(f"array.{name}")) if name in ARRAY_METHODS else data_attribute(value, name)
 
 

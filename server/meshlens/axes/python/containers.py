@@ -20,6 +20,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import Attribute, Expression, Name, Subscript
+from meshlens.jaxapi.operations import AT
 
 MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
 
@@ -67,6 +68,8 @@ def _of_data(container: Data, index: Value) -> Value:
         is_slice = isinstance(index, Seq) and index.kind == "slice"
         labels = NONE if is_slice else travelling(labels_of(index))
         return Data(labels) if labels else UNKNOWN
+    if container.made_by == AT:
+        return container
     labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same"})
     if isinstance(index, Seq) and index.kind == "slice":
         return Data(labels, _sliced(container.shape, index), container.made_by, over=of_sliced(container, index))

@@ -117,6 +117,8 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
         labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform"}
         return Data(labels, receiver.shape, over=over)
+    if name == "at_set":
+        return Data(labels, receiver.shape, None, receiver.array, over)
     found = _shape_of_method(receiver, name, args) if receiver.shape is not None else None
     return Data(labels | _MAY_REPEAT, found, over=over) if found is not None else Data(labels, over=over)
 

@@ -54,7 +54,13 @@ def call_unknown(run: Run, call: Invocation) -> Value:
         labels |= {"opaque"}
     if type(call.callee) is Data and call.callee.made_by == APPLY:
         return Data(labels, over=of_network(UNKNOWN, call.args))
+    if ctx.env.maps and type(call.callee) is Data and not call.callee.labels.isdisjoint(_OF_ARGUMENTS):
+        # A model that the map was given, such as an Equinox module.
+        return Data(labels, over=of_network(UNKNOWN, (Arg(None, call.callee, None, None), *call.args)))
     return Data(labels)
+
+
+_OF_ARGUMENTS = frozenset({"entered", "same"})
 
 
 def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Context) -> None:
