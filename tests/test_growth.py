@@ -13,10 +13,12 @@ from tree_sitter import Parser
 
 import depth
 from bench.growth_of import SHAPES, weigh
+from browser import notebook
 from meshlens.checking.check import check
 from meshlens.checking.fixes import SAFE, plan
 from meshlens.cli.formats.frames import Mark, frame
 from meshlens.cli.printing.report import Place
+from meshlens.cli.printing.sources import line_reader
 from meshlens.project.workspace import open_workspace
 from meshlens.settings import Settings
 from meshlens.syntax.parse import LANGUAGE, Node, parse_again
@@ -90,6 +92,19 @@ def test_a_frame_costs_what_it_shows_and_not_what_the_line_holds():
         return counter.lines
 
     assert work(40_000) <= work(4_000)
+
+
+def test_frames_of_a_notebook_read_it_once():
+    def work(cells: int) -> int:
+        texts = {ROOT / "a.ipynb": notebook(*(f"x = {number}" for number in range(cells))).encode()}
+        with _Counter() as counter:
+            lines = line_reader(texts)
+            assert [lines(str(ROOT / "a.ipynb"), cell) for cell in (1, cells)] == [["x = 0"], [f"x = {cells - 1}"]]
+            for cell in range(1, cells):
+                lines(str(ROOT / "a.ipynb"), cell)
+        return counter.lines
+
+    assert work(200) <= DOUBLED * work(100)
 
 
 @pytest.mark.deep

@@ -20,6 +20,7 @@ def line_reader(texts: Mapping[Path, bytes]) -> Callable[[str, int | None], list
         texts: replacements for files on disk.
     """
     known: dict[str, bytes] = {}
+    texts_of_cells: dict[str, dict[int, str]] = {}
     split: dict[tuple[str, int | None], list[str]] = {}
 
     def raw(path: str) -> bytes:
@@ -28,20 +29,25 @@ def line_reader(texts: Mapping[Path, bytes]) -> Callable[[str, int | None], list
             known[path] = b"" if isinstance(found, Unread) else found
         return known[path]
 
+    def text(path: str, cell: int | None) -> str:
+        if cell is None:
+            return raw(path).decode("utf-8", "replace").removeprefix("\ufeff")
+        if path not in texts_of_cells:
+            texts_of_cells[path] = _cells(raw(path))
+        return texts_of_cells[path].get(cell, "")
+
     def lines(path: str, cell: int | None) -> list[str]:
         key = (path, cell)
         if key not in split:
-            split[key] = _LINE_END.split(_text(raw(path), cell))
+            split[key] = _LINE_END.split(text(path, cell))
         return split[key]
 
     return lines
 
 
-def _text(raw: bytes, cell: int | None) -> str:
-    if cell is None:
-        return raw.decode("utf-8", "replace").removeprefix("\ufeff")
+def _cells(raw: bytes) -> dict[int, str]:
+    """Returns the text of each cell of a notebook by its number, which counts from 1; nothing if it cannot be read."""
     try:
-        cells = read_notebook(raw).cells
+        return {cell.index + 1: cell.text for cell in read_notebook(raw).cells}
     except ValueError:
-        return ""
-    return next((one.text for one in cells if one.index + 1 == cell), "")
+        return {}
