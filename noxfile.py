@@ -193,8 +193,20 @@ def vscode_deep(session: nox.Session, release: str) -> None:
     _in_vscode(session, release)
 
 
+@nox.session(python=NEWEST, default=False)
+def moving_picture(session: nox.Session) -> None:
+    """Makes docs/images/meshlens.gif with the extension of this commit."""
+    _with_vscode(session, CODE_SERVERS[0])
+    session.run("python", "tests/e2e/vscode/moving_picture.py")
+
+
 def _in_vscode(session: nox.Session, release: str) -> None:
-    session.install(".[test,jax]")
+    _with_vscode(session, release)
+    _pytest(session, "--numprocesses=2")
+
+
+def _with_vscode(session: nox.Session, release: str) -> None:
+    session.install(".[test,jax]", "pillow>=11")
     if os.environ.get("MESHLENS_VSIX") is None:
         _build(session, _target())
     version, node = release.split()
@@ -204,7 +216,6 @@ def _in_vscode(session: nox.Session, release: str) -> None:
     if not (place / "config.yaml").is_file():
         session.run("bash", "tests/e2e/vscode/install.sh", str(place), version, node, external=True)
     session.env["MESHLENS_CODE_SERVER"] = str(place)
-    _pytest(session, "--numprocesses=2")
 
 
 @nox.session(default=False)

@@ -135,6 +135,20 @@ def test_a_fault_of_the_program(program, workers, source, kind, said, row):
     assert (fault.place and fault.place.row) == row
 
 
+def test_a_product_that_explicit_axes_leave_open(program, workers):
+    source = (
+        f"{STEP}    kind = (jax.sharding.AxisType.Explicit,)\n"
+        "    rows = jax.NamedSharding(jax.make_mesh((2,), ('x',), axis_types=kind), jax.P(None, 'x'))\n"
+        "    x = jax.ShapeDtypeStruct((4, 4), jnp.float32, sharding=rows)\n"
+        "    return lambda x: x @ x.T, (x,)\n"
+    )
+    fault = one_fault(trace(program(source), workers))
+    assert fault.type == "ShardingTypeError"
+    assert fault.message.endswith(
+        "; the mesh has explicit axes; axis_types=(jax.sharding.AxisType.Auto, …) in jax.make_mesh leaves this to XLA"
+    )
+
+
 def test_an_argument_that_the_devices_cannot_share(program, workers):
     source = (
         f"{STEP}    mesh = jax.sharding.Mesh(np.array(jax.devices()), 'x')\n"

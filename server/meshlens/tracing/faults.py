@@ -154,6 +154,10 @@ def _with_remedy(message: str, stage: str, name: str) -> str:
             message.startswith(("cannot reshape array of size", "Number of devices")),
             "build the mesh from jax.device_count(), or trace with other --devices",
         ),
+        (
+            name == "ShardingTypeError",
+            "the mesh has explicit axes; axis_types=(jax.sharding.AxisType.Auto, …) in jax.make_mesh leaves this to XLA",
+        ),
         (message == NO_MESSAGE, "`meshlens check` may say why"),
     )
     remedy = next((f"; {text}" for applies, text in remedies if applies), "")

@@ -123,10 +123,11 @@ export class Workbench {
   async hover(place, words) {
     const shown = this.page.locator(".monaco-hover:not(.hidden)", { hasText: words }).first();
     for (let turn = 0; ; turn += 1) {
-      const box = await place.boundingBox();
-      await this.page.mouse.move(box.x + 6, box.y - 60);
-      await this.page.mouse.move(box.x + 6, box.y + box.height / 2, { steps: 4 });
       try {
+        // None while what is underlined is drawn anew.
+        const box = await place.boundingBox();
+        await this.page.mouse.move(box.x + 6, box.y - 60);
+        await this.page.mouse.move(box.x + 6, box.y + box.height / 2, { steps: 4 });
         await shown.waitFor({ timeout: 3000 });
         await this.page.waitForTimeout(300);
         return await shown.innerText();

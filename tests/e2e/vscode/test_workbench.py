@@ -19,6 +19,7 @@ import depth
 import meshlens
 from browser import notebook
 from command_line import write
+from e2e.vscode import moving_picture
 from packaged import vsix
 from recorded_clients import compare, stand_in
 from workbench import extensions, play, serving
@@ -90,6 +91,13 @@ def test_what_it_claims_is_what_was_recorded(room: Room, update: bool):
     program = stand_in(room.folder / "bin", message)
     room.play("bare", {"meshlens.path": [str(program), "server"]}, PYTHONPATH=str(Path(meshlens.__file__).parents[1]))
     compare("vscode", message, update)
+
+
+@pytest.mark.deep
+def test_the_moving_picture_of_the_readme_can_be_made_again(room: Room):
+    made = room.folder / "made.gif"
+    moving_picture.make(made, room.shots, room.folder, room.extensions)
+    assert made.read_bytes().startswith(b"GIF89a")
 
 
 @pytest.mark.deep
