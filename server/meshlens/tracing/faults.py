@@ -156,7 +156,7 @@ def _with_remedy(message: str, stage: str, name: str) -> str:
         ),
         (
             name == "ShardingTypeError",
-            "the mesh has explicit axes; axis_types=(jax.sharding.AxisType.Auto, …) in jax.make_mesh leaves this to XLA",
+            "the mesh has explicit axes; axis_types=(jax.sharding.AxisType.Auto, …) in make_mesh leaves this to XLA",
         ),
         (message == NO_MESSAGE, "`meshlens check` may say why"),
     )
