@@ -280,10 +280,11 @@ def gpu_compiler(session: nox.Session) -> None:
 
 
 @nox.session(python="3.12", default=False, tags=["deep"])
-@nox.parametrize("jax", ["0.4.35", "0.6.2", "0.8.1", "0.10.2"])
+@nox.parametrize("jax", ["0.4.35", "0.6.2", "0.8.1", "0.10.2", "newest"])
 def traces(session: nox.Session, jax: str) -> None:
-    """Traces of programs in older releases of JAX."""
-    session.install(".[libraries,test]", f"jax=={jax}", f"jaxlib=={jax}")
+    """Traces of programs in older releases of JAX, and in the newest."""
+    pins = [] if jax == "newest" else [f"jax=={jax}", f"jaxlib=={jax}"]
+    session.install(".[jax,libraries,test]", *pins)
     session.run("pytest", "--deep", "-m", "jax", "tests/tracing")
 
 

@@ -57,7 +57,7 @@ def test_a_table_by_line():
     assert run.returncode == 0, run.stderr
     assert "data_parallel.py::entry on 8xH100: 8 devices, mesh data=8, JAX " in run.stdout
     assert re.search(
-        r"data_parallel\.py:14\s+all-reduce \(backward\)\s+data\s+8\s+\d+\s+5\.0 MiB\s+█+\s+[\d.]+ µs", run.stdout
+        r"data_parallel\.py:14\s+all-reduce(?: \(backward\))?\s+data\s+8\s+\d+\s+5\.0 MiB\s+█+\s+[\d.]+ µs", run.stdout
     )
     assert re.search(r"at least [\d.]+ µs of communication and [\d.]+ µs of computation", run.stdout)
 
@@ -66,6 +66,43 @@ def test_what_is_wrong_is_said_without_a_name_for_it(tmp_path):
     (tmp_path / "step.py").write_text("def step(x):\n    return x\n")
     run = meshlens("cost", "step.py::step", "--machine", "h100", cwd=tmp_path)
     assert 'error: "step" needs 1 argument (x); name an entry' in run.stdout
+
+
+MISSPELT = """\
+import jax
+import jax.numpy as jnp
+
+
+def rows(x):
+    return jax.lax.psum(x, "rows")
+
+
+def entry():
+    mapped = jax.pmap(rows, axis_name="batch")
+    mapped(jnp.ones((8, 4)))
+    return mapped, (jax.ShapeDtypeStruct((8, 4), jnp.float32),)
+"""
+
+
+def test_an_error_confirms_the_finding_on_its_line(tmp_path):
+    (tmp_path / "step.py").write_text(MISSPELT)
+    run = meshlens("trace", "step.py::entry", cwd=tmp_path)
+    assert run.returncode == 2
+    finding = (
+        r'step\.py:6: AX101: axis "rows" is not bound.* \(confirmed by JAX \d+\.\d+\.\d+[.\d]*: NameError: .*rows.*\)'
+    )
+    assert re.search(finding, run.stdout), run.stdout
+    assert run.stdout.count("NameError") == 1
+    run = meshlens("trace", "step.py::entry", "--output-format", "json", cwd=tmp_path)
+    (error,) = json.loads(run.stdout)["errors"]
+    assert (error["type"], error["row"], error["finding"]["code"]) == ("NameError", 6, "AX101")
+
+
+def test_an_error_without_a_finding_stays_as_it_is(tmp_path):
+    (tmp_path / "step.py").write_text(STEP.replace("x @ w", "x @ w.T"))
+    run = meshlens("trace", "step.py::entry", "--output-format", "json", cwd=tmp_path)
+    (error,) = json.loads(run.stdout)["errors"]
+    assert (error["row"], "finding" in error) == (9, False)
 
 
 @pytest.mark.deep

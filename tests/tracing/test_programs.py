@@ -1,30 +1,26 @@
 """Programs of many kinds: what they move between eight devices, on which lines, and what each line computes."""
 
 import json
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
 
 from meshlens.tracing.model import Place
+from tracing.releases import VERSION
 
 KEPT = json.loads(Path(__file__).with_name("h100.json").read_text())
 
 
-def _version() -> tuple[int, ...]:
-    """Returns the release of JAX; the tests of every change, which trace nothing, are collected without one."""
-    try:
-        return tuple(int(part) for part in version("jax").split(".")[:2])
-    except PackageNotFoundError:
-        return 0, 0
-
-
-VERSION = _version()
 OLDEST = {"explicit_axes.py": (0, 7), "partial_map.py": (0, 7)}
 DIFFERS = {
     "experts.py::automatic": "XLA for GPUs simplifies products with one column before shardings propagate",
 }
 """Programs whose collectives on GPUs the partitioner for CPUs does not tell, and why."""
+
+DIFFERS_WITHOUT_SHARDY = {
+    "sequence_parallel.py::entry": "GSPMD of JAX 0.4 gathers the rows for each of two products that share them",
+}
+"""The same before 0.6."""
 
 pytestmark = pytest.mark.jax
 
@@ -59,7 +55,7 @@ def test_collectives_by_kind_and_line(traced, entry):
     assert (found.level, found.partitioner, found.devices) == ("partitioned", "CPU", 8)
     totals = {kind: total.bytes for kind, total in found.totals}
     expected = {kind: pytest.approx(size, rel=0.01, abs=128) for kind, size in KEPT[entry].items()}
-    assert (totals != expected) == (entry in DIFFERS)
+    assert (totals != expected) == (entry in DIFFERS or (VERSION < (0, 6) and entry in DIFFERS_WITHOUT_SHARDY))
     lost = sum(one.bytes for one in found.collectives if one.place is None)
     assert lost <= 64
     assert found.placed[1] >= 0.9 * found.placed[0]
@@ -93,7 +89,8 @@ def test_what_varies_in_a_shard_map(traced):
     found = traced("ring.py")
     row = row_of(found.files[0].path, "weights = jnp.exp")
     line = next(line for line in found.lines if line.place.row == row)
-    assert line.shape == (4, 128, 128)
+    # Before 0.6 nothing tells the backward pass inside of a shard_map from the forward one.
+    assert line.shape == ((4, 128, 128) if VERSION >= (0, 6) else (128, 4, 64))
     assert line.varying == (("seq",) if VERSION >= (0, 6) else ())
 
 
@@ -102,7 +99,8 @@ def test_what_a_loop_moves_counts_as_often_as_it_runs(traced):
     row = row_of(found.files[0].path, 'k = jax.lax.ppermute(k, "seq"')
     turns = [one for one in found.collectives if one.place.row == row]
     # Once forward and once backward, each in a scan over eight devices.
-    assert [(one.count, one.axes) for one in turns] == [(16, ("seq",))]
+    assert sum(one.count for one in turns) == 16
+    assert {one.axes for one in turns} == {("seq",)}
 
 
 BRANCHES = """\
@@ -134,6 +132,7 @@ def entry():
 """
 
 
+@pytest.mark.skipif(VERSION < (0, 6), reason="JAX 0.4 has no cond in a shard_map that checks replication")
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("order", [("small", "large"), ("large", "small")])
 def test_the_largest_branch_of_a_cond_counts(traced, tmp_path, order, level):
@@ -150,6 +149,7 @@ def test_the_largest_branch_of_a_cond_counts(traced, tmp_path, order, level):
     )
 
 
+@pytest.mark.skipif(VERSION < (0, 6), reason="JAX 0.4 has no cond in a shard_map that checks replication")
 def test_branches_of_the_same_size_have_no_note(traced, tmp_path):
     file = tmp_path / "branches.py"
     file.write_text(BRANCHES.replace("FIRST", "large").replace("SECOND", "lambda x: large(2 * x)"))
@@ -206,7 +206,12 @@ def test_a_value_that_is_gathered_to_change_its_sharding(traced, tmp_path):
         "    return jax.jit(f, out_shardings=two), (of(one), of(one), of(two))\n"
     )
     found = traced(tmp_path / "again.py")
-    assert [(error.type, error.place.row) for error in found.errors] == [("Rematerialization", 11)]
+    # The warning names no line before 0.6.
+    rows = [error.place and error.place.row for error in found.errors]
+    assert ([error.type for error in found.errors], rows) == (
+        ["Rematerialization"],
+        [11 if VERSION >= (0, 6) else None],
+    )
 
 
 @pytest.mark.skipif(VERSION < (0, 7), reason="jax.set_mesh")

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 import depth
+from tracing.releases import VERSION
 
 SCRIPTS = Path(__file__).with_name("scripts")
 ENTRIES = [
     ("plain_argparse.py", "train_step"),
     ("linen_state.py", "train_step"),
-    ("nnx_script.py", "train_step"),
+    *([("nnx_script.py", "train_step")] if VERSION >= (0, 6) else []),
     ("equinox_main.py", "make_step"),
     ("trainer_class.py", "Trainer.step"),
     ("mapped_main.py", "update"),

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from meshlens.cli.confirming import with_findings
 from meshlens.cli.options import read_by
 from meshlens.cli.printing.progress import progress
 from meshlens.cli.printing.terminal import complain
@@ -109,7 +110,7 @@ def traces_for(options: dict[str, Any]) -> tuple[Trace, ...]:
         )
         for target in targets
     ]
-    return tuple(_traced(requests))
+    return with_findings(tuple(_traced(requests)))
 
 
 def failed(trace: Trace) -> bool:

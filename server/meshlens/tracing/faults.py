@@ -23,7 +23,7 @@ OF_OURS = frozenset(
 _LONGEST = 2000
 _FEW = 8
 _INDIVISIBLE = re.compile(r"array axis (\d+) is partitioned (\d+) times, but the dimension size is (\d+)")
-_UNKNOWN_FLAGS = re.compile(rb"Unknown flags? in XLA_FLAGS: ([^\n]{1,200})")
+_UNKNOWN_FLAGS = re.compile(rb"Unknown flags? in XLA_FLAGS: (\S{1,200})")
 _MOST_OUTPUT = 1 << 20
 _STAGES = {
     "importing": "while it was imported",

@@ -110,12 +110,14 @@ class Fault:
         type: the name of the exception, such as "ShardingTypeError"; "Rematerialization" for XLA's warning.
         place: the user's line that caused it; None if there is none.
         route: the lines that led there, innermost first.
+        finding: the code and the message of a finding on that line, which the error confirms.
     """
 
     message: str
     type: str
     place: Place | None = None
     route: tuple[Place, ...] = ()
+    finding: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +214,7 @@ def to_json(trace: Trace) -> dict[str, Any]:
         "compute_seconds": trace.compute_seconds,
         "communication_seconds": trace.communication_seconds,
         "verdict": trace.verdict,
-        "errors": [{**_place(one.place), "message": one.message, "type": one.type} for one in trace.errors],
+        "errors": [_fault(one) for one in trace.errors],
         "notes": list(trace.notes),
         "files": {one.path: one.sha256 for one in trace.files},
         "operations": {"all": trace.placed[0], "placed": trace.placed[1]},
@@ -234,6 +236,11 @@ def _collective(one: Collective) -> Mapping[str, Any]:
         "seconds": seconds,
         **({"others": [_place(place) for place in one.others]} if one.others else {}),
     }
+
+
+def _fault(one: Fault) -> dict[str, Any]:
+    finding = {"finding": {"code": one.finding[0], "message": one.finding[1]}} if one.finding else {}
+    return {**_place(one.place), "message": one.message, "type": one.type, **finding}
 
 
 def _place(place: Place | None) -> dict[str, Any]:

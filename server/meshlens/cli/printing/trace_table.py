@@ -136,6 +136,11 @@ def _tail(trace: Trace) -> list[RenderableType]:
         where = f"{_spot(error.place)}: " if error.place is not None else ""
         style = "yellow" if error.type == REMATERIALIZATION else "red"
         kind = "warning" if error.type == REMATERIALIZATION else "error" if error.type in OF_OURS else error.type
+        if error.finding is not None:
+            code, message = error.finding
+            said = f"{message} (confirmed by {f'JAX {trace.jax}'.strip()}: {kind}: {error.message})"
+            parts.append(Text.assemble((f"{where}{code}", style), f": {said}"))
+            continue
         parts.append(Text.assemble((f"{where}{kind}", style), f": {error.message}"))
     parts += [f"note: {note}" for note in trace.notes]
     return parts

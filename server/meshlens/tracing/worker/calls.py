@@ -111,7 +111,7 @@ class Calls:
         """Says which value the file does not show, and the comment that would tell it."""
         rows = [row for path, row in rows_of_error(error, self._inside) if path == self._inside.file]
         row = rows[0] if rows else site.call.lineno
-        refused = refusing.first_refused()
+        refused = refusing.first_refused() if _is_refusal(error) else ""
         if isinstance(error, Unseen):
             why = str(error)
         elif refused:
@@ -164,6 +164,15 @@ class Calls:
                 if isinstance(target, ast.Tuple):
                     return f"({', '.join('f32[...]' for _ in target.elts)})"
         return "{" + ", ".join(f'"{key}": {value}' for key, value in keys.items()) + "}" if keys else "f32[...]"
+
+
+def _is_refusal(error: BaseException | None) -> bool:
+    """Tells whether an error comes of something that was refused."""
+    while error is not None:
+        if isinstance(error, refusing.NotRun):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _holds(node: ast.AST, row: int) -> bool:

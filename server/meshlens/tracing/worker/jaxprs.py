@@ -173,7 +173,9 @@ def _deeper(equation: Any, name: str, place: tuple[str, int] | None, reading: Re
         return deeper.but(sizes={**around.sizes, **sizes}, copies=copies)
     if name == "xla_pmap":
         size = int(params.get("global_axis_size") or params.get("axis_size") or 1)
-        return deeper.but(sizes={**around.sizes, str(params.get("axis_name")): size}, copies=around.copies * size)
+        axis = str(params.get("axis_name"))
+        reading.meshes.setdefault(repr({axis: size}), {"axes": {axis: size}, "ids": []})
+        return deeper.but(sizes={**around.sizes, axis: size}, copies=around.copies * size)
     return deeper
 
 

@@ -79,10 +79,20 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     what = _REFUSED.get(event)
     if what is None and event == "open" and _writes(arguments):
         what = "writes a file"
-    if what is None:
+    if what is None or _is_importing():
         return
     _STATE.first = _STATE.first or what
     raise NotRun(f"code that makes arguments {what}, which a trace does not do")
+
+
+def _is_importing() -> bool:
+    """Tells whether a module is being imported, which runs its code as importing the file itself does."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        if frame.f_code.co_name == "_find_and_load" and "importlib" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:
