@@ -88,9 +88,7 @@ def test_an_error_confirms_the_finding_on_its_line(tmp_path):
     (tmp_path / "step.py").write_text(MISSPELT)
     run = meshlens("trace", "step.py::entry", cwd=tmp_path)
     assert run.returncode == 2
-    finding = (
-        r'step\.py:6: AX101: axis "rows" is not bound.* \(confirmed by JAX \d+\.\d+\.\d+[.\d]*: NameError: .*rows.*\)'
-    )
+    finding = r'step\.py:6: AX101: axis "rows" is not bound.* \(confirmed by JAX [.\d]+: NameError: .*rows.*\)'
     assert re.search(finding, run.stdout), run.stdout
     assert run.stdout.count("NameError") == 1
     run = meshlens("trace", "step.py::entry", "--output-format", "json", cwd=tmp_path)
