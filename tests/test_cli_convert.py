@@ -62,8 +62,8 @@ def test_several_processes_are_spoken_of(tmp_path):
     leading = STEP + '\nif jax.process_index() == 0:\n    print("ready")\n'
     write(tmp_path, {"a.py": leading, "b.py": STEP, "c.py": leading})
     note = "process; shard_map takes the rows of all processes as one global array\n"
-    assert f"note: a.py and 1 more ask for their {note}" in _convert(tmp_path, ".", "--all").err
-    assert f"note: a.py asks for its {note}" in _convert(tmp_path, "a.py::step").err
+    assert f"note: a.py and 1 more request their {note}" in _convert(tmp_path, ".", "--all").err
+    assert f"note: a.py requests its {note}" in _convert(tmp_path, "a.py::step").err
     assert "note:" not in _convert(tmp_path, "b.py::step").err
     assert "note:" not in meshlens("convert", "a.py::step", "--to", "vmap", cwd=tmp_path).err
 

@@ -74,7 +74,7 @@ def test_a_map(target, report, text):
 
 def test_a_map_of_a_file_that_asks_for_virtual_devices():
     source = 'import jax\n\njax.config.update("jax_num_cpu_devices", 8)\nprint(jax.pmap(abs))\n'
-    assert "up to 8 CPU devices (asked for by this file); here: 1 CPU device." in said(
+    assert "up to 8 CPU devices (requested by this file); here: 1 CPU device." in said(
         view_of("2x4", CPU, source), "jax.pmap"
     )
 
@@ -124,7 +124,7 @@ def test_a_mesh(target, report, text):
             "v5e-16",
             CPU,
             "jax.device_count",
-            "jax.device_count: how many devices there are, of every process.\n"
+            "jax.device_count: the number of devices, of all processes.\n"
             "Simulated (target v5e-16): 16.\n"
             "Detected here: 1 (Python at /opt/venv/bin/python).",
         ),
@@ -132,13 +132,13 @@ def test_a_mesh(target, report, text):
             "v5e-16",
             None,
             "jax.process_count",
-            "jax.process_count: how many processes there are.\nSimulated (target v5e-16): 4.",
+            "jax.process_count: the number of processes.\nSimulated (target v5e-16): 4.",
         ),
         (
             "8",
             NO_JAX,
             "jax.local_device_count",
-            "jax.local_device_count: how many devices this process has.\n"
+            "jax.local_device_count: the number of devices of this process.\n"
             "Simulated (target 8): 8.\n"
             'Here: jax is not installed; run "pip install jax"',
         ),
@@ -146,7 +146,7 @@ def test_a_mesh(target, report, text):
             None,
             None,
             "jax.local_device_count",
-            "jax.local_device_count: how many devices this process has.\n"
+            "jax.local_device_count: the number of devices of this process.\n"
             "The target devices are not set: "
             "set devices, or write # meshlens: devices=8 at the top of the file.",
         ),

@@ -58,7 +58,7 @@ def _checked(root: Path, *arguments: str) -> tuple[int, str, str]:
                 f'ignore = ["{"a" * 5000}"]',
                 '"ignore": expected at most 1,000 rules, each of at',
             ),
-            ("exclude = " + "[" * 3000, "its values are nested too deeply; use fewer brackets inside each other"),
+            ("exclude = " + "[" * 3000, "its values are nested too deeply; use fewer nested brackets"),
             (f"devices = {DIGITS}", "a number in it has too many digits; use a smaller one"),
             (f'devices = "{DIGITS}"', '"devices": expected a number of devices (8), a shape'),
             (
@@ -68,7 +68,7 @@ def _checked(root: Path, *arguments: str) -> tuple[int, str, str]:
             (f"exclude = 0x{'f' * 5000}", '"exclude": expected a list of strings, not a number of more than 60 digits'),
             (f'jax-version = "{DIGITS}"', '"jax-version": expected a version of JAX, such as "0.4.30", not "1111'),
             ('interpreter = "a\\u0000b"', '"interpreter": expected a path, not "a'),
-            (f"{'a.' * 3000}a = 1", "a key has more than 100 parts; use fewer tables inside each other"),
+            (f"{'a.' * 3000}a = 1", "a key has more than 100 parts; use fewer nested tables"),
             (f"exclude = {'[' * 300}{']' * 300}", '"exclude": expected a list of strings, not [[[[ … ]]]]'),
             (f"{'a' * 5000} = 1", 'unknown key "aaaa'),
             ("exclude = 2020-99-99", "invalid"),
@@ -92,7 +92,7 @@ def test_a_thousand_wrong_keys_are_not_a_thousand_lines(tmp_path):
     ran = meshlens("check", "--no-cache", cwd=write(tmp_path, {"a.py": TYPO, OWN_FILE: lines}))
     assert ran.code == 2
     assert len(ran.err.splitlines()) == 21
-    assert ran.err.endswith("the rest of its keys were not looked at; correct these first\n")
+    assert ran.err.endswith("the rest of its keys were not checked; correct these first\n")
 
 
 def test_a_thousand_rules_that_there_are_not_are_not_a_thousand_lines(tmp_path):
@@ -265,7 +265,7 @@ def test_the_server_says_what_is_wrong_once_and_goes_on(tmp_path):
             server.open(uri, wrong)
             assert [one["code"] for one in server.findings(uri)] == ["AX101"]
         told = [one["params"]["message"] for one in server.notified if one["method"] == "window/showMessage"]
-        sentence = "its values are nested too deeply; use fewer brackets inside each other"
+        sentence = "its values are nested too deeply; use fewer nested brackets"
         assert told == [f"MeshLens: {root / OWN_FILE}: {sentence}"]
         assert "Traceback" not in server.log
 

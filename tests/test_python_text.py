@@ -144,7 +144,7 @@ def test_a_name_of_an_encoding_imports_nothing(tmp_path):
         (b"x = '\xe9'\n", "not UTF-8 at byte 5; save it as UTF-8, or name its encoding in the first line"),
         (b"# coding: ascii\nx = '\xe9'\n", "not ascii at byte 21, which its first lines name as its encoding"),
         (b"# coding: cp1252\nx = '\x81'\n", "not cp1252 at byte 22, which its first lines name as its encoding"),
-        (codecs.BOM_UTF8 + b"# coding: latin-1\n", "begins with the mark of UTF-8 but names"),
+        (codecs.BOM_UTF8 + b"# coding: latin-1\n", "begins with a UTF-8 byte order mark but names"),
     ],
 )
 def test_bytes_that_are_not_what_they_say(tmp_path, raw, said):

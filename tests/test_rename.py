@@ -211,7 +211,7 @@ step = jax.pmap(inner, axis_name="i")
 def test_a_mesh_axis_that_is_taken_is_refused():
     text = 'import jax\nmesh = jax.make_mesh((4, 2), ("$0data", "model"))\n'
     assert _refused(text, "model") == [
-        'the mesh has an axis "model" already',
+        'the mesh already has an axis "model"',
         'main.py:2: jax.make_mesh((4, 2), ("data", "model"))',
     ]
 

@@ -306,8 +306,8 @@ class EditorSettings:
 
     hover: bool = _feature("Show hovers on maps, collectives, axis names, meshes and specs.", default=True)
     completion: bool = _feature("Complete axis names, specs and `in_axes`.", default=True)
-    snippets: bool = _feature("Offer snippets, whose imports join those of the file.", default=True)
-    axis_colors: bool = _feature("Color axis names, each axis in a color of its own.", default=True)
+    snippets: bool = _feature("Offer snippets, and add their imports to those of the file.", default=True)
+    axis_colors: bool = _feature("Color axis names, each axis in its own color.", default=True)
     symbols: bool = _feature("List maps and meshes as symbols of the file and the workspace.", default=True)
     workspace_diagnostics: str = _key(
         "small",
@@ -319,7 +319,7 @@ class EditorSettings:
     )
     code_lens: bool = _feature("Show devices, axes and collectives above each map.", default=False)
     detect_devices: bool = _feature(
-        "Ask the project's Python for its devices; [devices.md](devices.md) says what runs, and when.",
+        "Query the project's Python for its devices; [devices.md](devices.md) describes what runs and when.",
         default=True,
     )
     inlay_hints_axes: bool = _feature("Show the axes that a function runs under after its `def`.", default=False)

@@ -117,7 +117,7 @@ async def test_every_refusal_has_a_code_and_a_sentence(tmp_path: Path):
         assert (rows["edit"], rows["places"]) == (None, 0)
         assert rows["refused"] == {
             "code": "unreduced-output",
-            "message": 'what comes out of "rows" differs between the devices, '
+            "message": 'the result of "rows" differs between the devices, '
             "and is not known to have a row for each row of the batch",
         }
         nothing = await _ask(ed, "text =")
@@ -141,7 +141,7 @@ async def test_a_large_project_may_use_what_it_defines_elsewhere(tmp_path: Path)
     ("wishes", "said"),
     depth.some(
         [
-            ({"to": "xmap"}, '"to" is one of'),
+            ({"to": "xmap"}, '"to" must be one of'),
             ({"devices": "many"}, "devices: "),
             ({"version": 7}, "the text has changed"),
         ],

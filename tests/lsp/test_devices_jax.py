@@ -84,10 +84,9 @@ def test_detected_devices(tmp_path: Path, devices: int, noun: str):
         "Mesh(": f'Mesh with axes "data" (2) × "model" (?); here: {noun}.\nMade at main.py:5.',
         "jax.pmap": f"def double(x)\nMapped by pmap (main.py:8), which binds no axis name, up to {noun} (detected).\n"
         "- x: mapped along axis 0\n- results: mapped along axis 0",
-        "jax.local_device_count": "jax.local_device_count: how many devices this process has.\n"
+        "jax.local_device_count": "jax.local_device_count: the number of devices of this process.\n"
         f"Detected here: {devices} (Python at {python}).",
-        "jax.process_count": "jax.process_count: how many processes there are.\n"
-        f"Detected here: 1 (Python at {python}).",
+        "jax.process_count": f"jax.process_count: the number of processes.\nDetected here: 1 (Python at {python}).",
     }
 
 

@@ -56,7 +56,7 @@ def test_what_is_not_json(server: Server, tmp_path: Path, body: bytes):
         server.answer(None)
     assert failed.value.code == PARSE_ERROR
     _still_right(server, tmp_path)
-    assert "left out a message that is not JSON" in server.log
+    assert "skipped a message that is not JSON" in server.log
 
 
 def test_headers_that_say_nothing(server: Server, tmp_path: Path):
@@ -67,12 +67,12 @@ def test_headers_that_say_nothing(server: Server, tmp_path: Path):
     server.raw(b"content-length:%d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n" % len(body))
     server.raw(body)
     _still_right(server, tmp_path)
-    assert server.log.count("left out a message without a usable Content-Length") == 3
+    assert server.log.count("skipped a message without a usable Content-Length") == 3
 
 
 def test_a_length_of_many_digits_costs_its_own_message_alone(server: Server, tmp_path: Path):
     """More digits than Python takes for a number, and a header that does not end."""
-    before = server.log.count("left out a message without a usable Content-Length")
+    before = server.log.count("skipped a message without a usable Content-Length")
     uri = (tmp_path / "train.py").as_uri()
     server.raw(b"Content-Length: %s\r\n\r\n" % (b"9" * 5000))
     # In the same write, as a client's pipe gives it: whatever comes after the bad one is answered at once.
@@ -83,7 +83,7 @@ def test_a_length_of_many_digits_costs_its_own_message_alone(server: Server, tmp
         server.answer(None)
     server.raw(b"x" * 3_000_000 + b"\r\n\r\n")
     _still_right(server, tmp_path)
-    assert server.log.count("left out a message without a usable Content-Length") > before
+    assert server.log.count("skipped a message without a usable Content-Length") > before
     assert "that are not a message" in server.log
 
 

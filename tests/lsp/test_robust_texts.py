@@ -41,7 +41,7 @@ def test_an_edit_of_a_text_that_is_not_open(server: Server, uri: str):
     for version in (2, 3):
         server.change(uri, version, {"text": WRONG})
     assert _codes(server, uri) == []
-    assert server.log.count(f"left out an edit of {uri}, which is not open") == 1
+    assert server.log.count(f"ignored an edit of {uri}, which is not open") == 1
     server.open(uri, WRONG)
     server.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
     server.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
@@ -61,7 +61,7 @@ def test_versions_out_of_order(server: Server, uri: str):
     server.change(uri, 5, {"text": WRONG.replace("bacth", "batch")})
     server.change(uri, 5, {"text": WRONG})
     assert _codes(server, uri) == ["AX101"]
-    assert server.log.count(f"{uri}: versions came in another order than they count") == 1
+    assert server.log.count(f"{uri}: versions arrived out of order") == 1
 
 
 def test_versions_that_are_not_counted(server: Server, uri: str):

@@ -202,7 +202,7 @@ def _batch(view: FileView, call: PlainCall, step: Step) -> str:
     given = [value for value, axis in zip(call.values, step.axes, strict=True) if axis is not None]
     plain = next((value for value in given if _is_plain(view, value)), None)
     if plain is None:
-        message = f"line {line_of(view, call.whole)} hands over a batch without a name, and its rows have to be counted"
+        message = f"line {line_of(view, call.whole)} passes a batch without a name, so its rows cannot be counted"
         raise Obstacle("nameless-batch", message)
     return view.text(Site(call.whole.path, call.whole.block, plain.site))
 
@@ -229,7 +229,7 @@ def _merged_below(view: FileView, call: PlainCall, out: tuple[int | None, ...], 
         else ()
     )
     if len(above.value) != 1 or len(targets) != len(out) or any(not isinstance(one, Name) for one in targets):
-        message = f"line {line} does not give each result a name, and some are rows that have to be put together"
+        message = f"line {line} does not name each result, and some are rows that must be merged"
         raise Obstacle("rows-among-results", message)
     names = ", ".join(last_name(one) for one, axis in zip(targets, out, strict=True) if axis == 0)
     span = view.span(Site(call.whole.path, call.whole.block, above.site))

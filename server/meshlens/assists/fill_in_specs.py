@@ -141,20 +141,20 @@ def _axis(view: FileView, binding: Binding) -> str:
     mesh = binding.binder.mesh
     names = [literal_name(name) for name in mesh.names] if isinstance(mesh, Mesh) else []
     if not names or names[0] is None or (isinstance(mesh, Mesh) and mesh.open):
-        raise Obstacle("unknown-mesh", "the mesh of this shard_map is not known here")
+        raise Obstacle("unknown-mesh", "the mesh of this shard_map is unknown here")
     manual = binding.binder.argument("axis_names")
     if manual is not None:
         raise Obstacle("axis-names", "the mesh axes that split the arguments are unknown")
     for use in uses_under(view, binding.binder.site):
         name = literal_name(use.name)
         if name != names[0]:
-            said = f'"{name}"' if name is not None else "an axis that is not known"
+            said = f'"{name}"' if name is not None else "an unknown axis"
             raise Obstacle(
                 "several-axes", f"it reduces over {said}, but MeshLens cannot tell which arguments are split along it"
             )
         if use.kind in ("all_gather", "all_to_all", "psum_scatter"):
             raise Obstacle(
-                "gathered", f'whether what "{use.kind}" gives is wanted once or from each device is not known'
+                "gathered", f'it is unknown whether the result of "{use.kind}" is wanted once or from each device'
             )
     return f'"{names[0]}"'
 
@@ -184,7 +184,7 @@ def _given(target: Target, specs: Value) -> tuple[int | None, ...]:
     """Returns which parameters are split according to the existing `in_specs`."""
     items = specs.items if isinstance(specs, Seq) and not specs.open else (specs,) * len(target.parameters)
     if not all(isinstance(item, Spec) and not item.open for item in items):
-        raise Obstacle("unknown-in-specs", "the in_specs of this shard_map are not known")
+        raise Obstacle("unknown-in-specs", "the in_specs of this shard_map are unknown")
     plain = [all(entry == Const(None) for entry in item.entries) for item in items if isinstance(item, Spec)]
     return tuple(None if is_shared else 0 for is_shared in plain)
 

@@ -106,13 +106,15 @@ def _must_stay(view: FileView, use: AxisUse, binding: Binding, name: str) -> Non
     line = view.texts[use.call.path].count(b"\n", 0, view.span(use.call).start) + 1
     where = f"line {line}" if view.is_here(use.call) else f"{use.call.path.rsplit('/', 1)[-1]}, line {line}"
     if use.context.guarded and _unbound(use, binding) is not None:
-        raise Obstacle("guarded", f"{where} asks whether {_quoted(name)} is bound, and would then find that it is")
+        raise Obstacle("guarded", f"{where} checks whether {_quoted(name)} is bound, which the new name would change")
     binder = use.context.env.binder_of(name)
     if binder is None and use.context.env.open:
         raise Obstacle("open-route", f"{where} may mean an axis {_quoted(name)} bound by unknown callers")
     maps = [one.site for one in use.context.env.maps]
     if binder is not None and binder.site in maps and maps.index(binder.site) < maps.index(binding.binder.site):
-        message = f"{where} means the {binder.kind} further out that names {_quoted(name)}, and would mean this one"
+        message = (
+            f"{where} refers to the outer {binder.kind} that names {_quoted(name)}, and would then refer to this one"
+        )
         raise Obstacle("captured", message)
 
 

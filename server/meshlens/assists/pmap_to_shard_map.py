@@ -142,7 +142,7 @@ def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
             raise Obstacle("unknown-arguments", "the number of arguments that are not static is unknown")
         in_axes = Items("tuple", (in_axes,) * count)
     if pmap.static[-1] >= len(in_axes.items):
-        raise Obstacle("static-arguments", f"the calls give no argument {pmap.static[-1]}, which is static")
+        raise Obstacle("static-arguments", f"the calls pass no argument {pmap.static[-1]}, which is static")
     return Items("tuple", tuple(None if place in pmap.static else item for place, item in enumerate(in_axes.items)))
 
 
@@ -178,7 +178,7 @@ def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit
     if not found:
         return ()
     if place is None:
-        raise Obstacle("comments", "comments stand between the arguments of this pmap")
+        raise Obstacle("comments", "there are comments between the arguments of this pmap")
     lines = "".join(f"{comment}\n{place.indent}" for comment in found)
     return (FileEdit(view.path, Edit(Span(place.at, place.at), lines)),)
 

@@ -124,5 +124,5 @@ def _without_static(pmap: Pmap) -> Items:
             raise Obstacle("unknown-arguments", "the number of arguments that are not static is unknown")
         axes = Items("tuple", (axes,) * count)
     if pmap.static[-1] >= len(axes.items):
-        raise Obstacle("static-arguments", f"the calls give no argument {pmap.static[-1]}, which is static")
+        raise Obstacle("static-arguments", f"the calls pass no argument {pmap.static[-1]}, which is static")
     return Items("tuple", tuple(None if place in pmap.static else item for place, item in enumerate(axes.items)))

@@ -340,7 +340,7 @@ def _first_line(view: FileView, function: Target, names: str, split: str) -> Fil
     ]
     start = view.span(function.at(body[0].site)).start if body else 0
     if not body or view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
-        raise Obstacle("no-place", f'the body of "{function.name}" is not on a line of its own')
+        raise Obstacle("no-place", f'the body of "{function.name}" is not on its own line')
     given = f"({names})" if "," in names else names
     return lines_before(view, body[0], start, [f"{names} = {split}({given})"])
 

@@ -62,7 +62,7 @@ from meshlens.refactoring.writing.writing import Source, in_order
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert vmap to pmap"
-_AROUND = "split what vmap maps over the devices with pmap"
+_AROUND = "split the vmap over the devices with pmap"
 _OF_COUNTS = frozenset({"unknown-devices", "more-rows", "unknown-rows", "several-sizes"})
 
 

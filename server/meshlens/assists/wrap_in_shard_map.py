@@ -203,7 +203,7 @@ def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, h
         text = f"@{text}\n{indent}" + (f"@{below}\n{indent}" if below else "")
         return FileEdit(view.path, Edit(Span(span.start, span.start), text))
     if step.folded.comments:
-        raise Obstacle("comments", "comments stand between the arguments of this jit")
+        raise Obstacle("comments", "there are comments between the arguments of this jit")
     if step.form.how == "call":
         site = step.folded.site
         operand = view.text(Site(site.path, site.block, path_to(view, site)[-1].arguments[0].site))

@@ -58,7 +58,7 @@ def cache_of(project: Path, given: Path | None = None) -> Cache | None:
         if not root.is_absolute():
             raise NotOurs("it is not an absolute path")
         if (around := _repository_around(root, project)) is not None:
-            raise NotOurs(f"it lies in {around}, which could bring its own")
+            raise NotOurs(f"it is in {around}, which could contain its own")
         if make_folder(root):
             _tag(root)
         key = user_key(root)

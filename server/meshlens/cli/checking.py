@@ -56,8 +56,8 @@ def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
     importing = importing_files(group.files, group.others, group.root, MOST_AROUND)
     if not importing.is_complete:
         complain(
-            f"{shown(group.root)}: not all of the files that import what is checked were read; "
-            "check the whole project to have them count"
+            f"{shown(group.root)}: some files that import the checked ones were not read; "
+            "check the whole project to include them"
         )
     files = [*group.files, *importing.files]
     return open_workspace(

@@ -124,7 +124,7 @@ def _lines(devices: DevicesWanted | None, seen: _Seen) -> Iterator[str]:
     if seen.jax is None:
         yield '# jax-version = "0.10.2"  # no version found here: set yours'
     else:
-        yield f'# jax-version = "{spell_version(seen.jax.version)}"  # {seen.jax.origin}; followed without being set'
+        yield f'# jax-version = "{spell_version(seen.jax.version)}"  # {seen.jax.origin}; used by default'
     if seen.exclude:
         yield f"exclude = {written(list(seen.exclude))}"
     else:

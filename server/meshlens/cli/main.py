@@ -20,7 +20,7 @@ from meshlens.cli.printing.visible import VisibleFormatter, visible
 CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
 
 _COMMANDS = {
-    "init": "Write a first configuration from what the project shows.",
+    "init": "Write a first configuration based on the project.",
     "check": "Check files and folders, the working folder by default.",
     "parallelize": "Run functions on several devices.",
     "convert": "The older name of parallelize.",

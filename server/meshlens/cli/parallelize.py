@@ -43,7 +43,7 @@ class _Asked:
 def _argument(value: object) -> tuple[str, int]:
     name, _, axis = str(value).partition(":")
     if not name.isidentifier() or not (axis or "0").isdecimal():
-        raise BadSetting('--batch is an argument, or an argument and an axis such as "tokens:1"')
+        raise BadSetting('--batch must be an argument, or an argument and an axis such as "tokens:1"')
     return name, int(axis or "0")
 
 

@@ -218,7 +218,7 @@ class Probing:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._session.warn_once(f"devices could not be asked for: {type(error).__name__}: {error}")
+            self._session.warn_once(f"devices could not be detected: {type(error).__name__}: {error}")
 
     async def _ask(self, root: Path, *, by_user: bool) -> None:
         untrusted = self.untrusted

@@ -114,7 +114,7 @@ def _complaint(use: AxisUse) -> tuple[str, str] | None:
     for name in (parameter, _CONCAT) if use.kind == "all_to_all" else (parameter,):
         axis = integer(found, name, 0 if use.kind == "psum_scatter" else None)
         if axis is not None and not -len(shape) <= axis < len(shape):
-            return name, f"axis {axis} does not exist, the array has {len(shape)} axes"
+            return name, f"axis {axis} does not exist; the array has {len(shape)} axes"
     axis = integer(found, parameter, 0 if use.kind == "psum_scatter" else None)
     names, tiled = names_of(use.whole), flag(found, "tiled")
     size = shape[axis] if axis is not None else None

@@ -116,7 +116,7 @@ def _finding(view: FileView, use: AxisUse, elsewhere: bool) -> Finding | None:
     text = view.text(axis)
     route = route_places(view, use.context)
     if not elsewhere:
-        subject = f"{use.kind} is given None" if text == "None" else f"{text} is None here"
+        subject = f"{use.kind} is passed None" if text == "None" else f"{text} is None here"
         return Finding(view.span(axis), f"{subject}, which is not an axis name", _fixes(view, use, axis, text), route)
     site = _where_given(use)
     if site is None or not view.is_here(site):

@@ -214,7 +214,7 @@ def _finding(view: FileView, place: Site, name: str, mesh: Value, spec: Spec | N
 
 def _finding_at_mesh(view: FileView, site: Site, name: str, wrong: list[_Named]) -> Finding:
     axes = mesh_axes(wrong[0][3]) or ()
-    message = f'this mesh has no axis "{name}" (it has {quoted(axes)}), which a spec that it is used with names'
+    message = f'this mesh has no axis "{name}" (it has {quoted(axes)}), but a spec used with it names one'
     places = dict.fromkeys(named[1] for named in wrong)
     related = [Related(view.path_of(one), view.span(one), f'axis "{name}" is named here') for one in places]
     return Finding(view.span(site), message, (), tuple(related[:_MOST_RELATED]))

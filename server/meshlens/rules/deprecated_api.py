@@ -71,7 +71,7 @@ def deprecated_api(view: FileView) -> Iterator[Finding]:
     for keyword in dated_keywords(view, warned_of):
         assert keyword.change.deprecated is not None
         since = version_words(keyword.change.deprecated)
-        message = f'argument "{keyword.change.keyword}" of "{keyword.change.dotted}" is deprecated since {since}'
+        message = f'argument "{keyword.change.keyword}" of "{keyword.change.dotted}" has been deprecated since {since}'
         yield keyword_finding(view, keyword, message)
     if holds("mesh-context-is-deprecated", version):
         yield from _mesh_contexts(view)

@@ -98,5 +98,5 @@ def _fixes(view: FileView, use: RandomUse, span: Span, binder: Binder) -> tuple[
         return ()
     key = view.source[span.start : span.end].decode()
     edit = FileEdit(view.path, Edit(span, f'{fold}({key}, {index}("{binder.names[0].value}"))'))
-    why = "the devices then draw other numbers than before"
+    why = "the devices then draw different numbers from before"
     return (Fix("fold the device index into the key", (edit,), "unsafe", why),)

@@ -21,7 +21,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("data", "model"))
 columns = NamedSharding(mesh, P(None, "model"))
 bias = jax.device_put(jnp.zeros(16), columns)
-#                                    ^^^^^^^ AX211: the spec has 2 entries, the array has 1 axis
+#                                    ^^^^^^^ AX211: the spec has 2 entries, but the array has 1 axis
 ```
 
 With one entry it fits:
@@ -164,7 +164,7 @@ def _complaint_of(
             wanted, passed = len(sharding.items), len(value.items)
             if sharding.kind in ("tuple", "list") and wanted != passed:
                 entries, passes = counted(wanted, "entry", "entries"), counted(passed, "argument")
-                return f"in_shardings has {entries}, the call passes {passes}", None
+                return f"in_shardings has {entries}, but the call passes {passes}", None
         alike = isinstance(sharding, Seq) and not sharding.open and len(sharding.items) == len(value.items)
         own = sharding.items if alike and isinstance(sharding, Seq) else (sharding,) * len(value.items)
         if isinstance(sharding, (Seq, Dict)) and not alike:
@@ -186,7 +186,7 @@ def _complaint_of(
         return None
     if len(spec.entries) > len(shape):
         entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")
-        return f"the spec has {entries}, the array has {axes}", mesh
+        return f"the spec has {entries}, but the array has {axes}", mesh
     for place, (size, entry) in enumerate(zip(shape, spec.entries, strict=False)):
         parts = parts_along(mesh, entry)
         if fit.divides and size is not None and parts is not None and parts > 1 and size % parts:

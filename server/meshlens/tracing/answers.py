@@ -147,7 +147,7 @@ def _loops(places: Iterable[Any]) -> Iterable[str]:
         if place is not None:
             yield (
                 f"{Path(place.filename).name}:{place.row}: the number of iterations depends on data; "
-                "what runs in the loop counts once"
+                "the loop body counts once"
             )
 
 
@@ -155,7 +155,7 @@ def _branches(places: Iterable[Any]) -> Iterable[str]:
     for place in map(faults.place_of, places):
         if place is not None:
             yield (
-                f"{Path(place.filename).name}:{place.row}: which branch runs depends on data; "
+                f"{Path(place.filename).name}:{place.row}: the branch depends on data; "
                 "the one that moves the most counts"
             )
 
@@ -206,8 +206,8 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
     ]
     if kind == "compiled":
         notes.append(
-            "XLA's partitioner left no module in this release, so its module for CPUs was read: "
-            "bfloat16 collectives count double there"
+            "XLA's partitioner left no module in this release, so its module for CPUs was used, "
+            "in which bfloat16 collectives count double"
         )
     if kind == "lowered" and not found.mesh and not found.collectives and request.target.count > 1:
         notes.append(

@@ -127,7 +127,9 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
         shown = f"sys.exit({code if code is not None else _line(message)})"
         message = f'the program called {shown} {where}; put that call under if __name__ == "__main__"'
     elif name == "EOFError" and "input" in message:
-        message = f'the program asks for input {where}, and nobody can answer; put that under if __name__ == "__main__"'
+        message = (
+            f'the program requests input {where}, which is not available; put that under if __name__ == "__main__"'
+        )
     elif name in ("ModuleNotFoundError", "ImportError"):
         missing = answer.get("missing")
         install = (

@@ -42,7 +42,7 @@ def _of_processes(sources: Mapping[Path, bytes]) -> Iterator[str]:
     """Yields a note on programs that may run as several processes, each of which passes pmap its own rows."""
     found = sorted(path for path, text in sources.items() if b"shard_map" in text and _PROCESSES.search(text))
     if found:
-        others = f" and {len(found) - 1} more ask for their" if len(found) > 1 else " asks for its"
+        others = f" and {len(found) - 1} more request their" if len(found) > 1 else " requests its"
         yield f"note: {shown(found[0])}{others} process; shard_map takes the rows of all processes as one global array"
 
 

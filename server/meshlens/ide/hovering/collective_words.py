@@ -24,8 +24,8 @@ _SAME = "The result is the same {everywhere}; its shape is that of the operand."
 COLLECTIVE_WORDS: dict[str, Words] = {
     "psum": Words("Sums the operand over {over}.", _SAME),
     "pmean": Words("Averages the operand over {over}.", _SAME),
-    "pmax": Words("Takes the elementwise maximum over {over}.", _SAME),
-    "pmin": Words("Takes the elementwise minimum over {over}.", _SAME),
+    "pmax": Words("Computes the elementwise maximum over {over}.", _SAME),
+    "pmin": Words("Computes the elementwise minimum over {over}.", _SAME),
     "all_gather": Words(
         "Collects the operands of all indices of {over}.",
         "Every index gets all of them, stacked along a new array axis of size {size}.",
@@ -55,8 +55,8 @@ COLLECTIVE_WORDS: dict[str, Words] = {
         "The array axis scatter_dimension is {size} times shorter.",
     ),
     "ppermute": Words(
-        "Sends the operand from index to index of {over}, as the (source, destination) pairs of perm say.",
-        "Every index gets what was sent to it, zeros if nothing was.",
+        "Sends the operand from index to index of {over}, along the (source, destination) pairs in perm.",
+        "Every index gets the operand sent to it, or zeros.",
     ),
     "pshuffle": Words("Sends the operand from index to index of {over}.", "Index i gets the operand of index perm[i]."),
     "psend": Words("Sends the operand along {over} as perm says.", "Returns a token for precv."),
@@ -71,9 +71,10 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     ),
     "axis_size": Words("Returns the size of {over}; nothing is communicated.", "A Python int: {size}."),
     "pcast": Words(
-        "Changes whether the operand counts as varying along {over}; nothing is communicated.", "The values stay."
+        "Changes whether the operand counts as varying along {over}; nothing is communicated.",
+        "The values do not change.",
     ),
-    "pvary": Words("Marks the operand as varying along {over}; nothing is communicated.", "The values stay."),
+    "pvary": Words("Marks the operand as varying along {over}; nothing is communicated.", "The values do not change."),
     "BatchNorm": Words("Averages the statistics of the batch over {over}.", "All indices normalize alike."),
     "LayerNorm": Words("Averages its statistics over {over}.", "All indices normalize alike."),
     "RMSNorm": Words("Averages its statistics over {over}.", "All indices normalize alike."),

@@ -9,12 +9,12 @@ from meshlens.project.settings.devices import Devices, there_are
 
 
 def said_by(devices: Devices) -> str:
-    """Returns the source of a file's devices: "target 8xH100", "asked for by this file", "detected"."""
+    """Returns the source of a file's devices: "target 8xH100", "requested by this file", "detected"."""
     if devices.target is None:
         return DETECTED
     if devices.origin in ("set", "comment"):
         return f"target {devices.target.text}"
-    return "asked for by this file" if devices.origin == "code" else DETECTED
+    return "requested by this file" if devices.origin == "code" else DETECTED
 
 
 def all_devices(devices: Devices) -> str | None:
@@ -67,7 +67,7 @@ def status(devices: Devices, *, trusted: bool = True) -> str:
         if trusted and has_no_jax(devices.detected):
             return found or "no JAX found"
         return found or ("devices unknown" if trusted else "workspace not trusted: devices not checked")
-    words = f"{counted(devices.target.count, 'device')} asked for" if devices.origin == "code" else said_by(devices)
+    words = f"{counted(devices.target.count, 'device')} requested" if devices.origin == "code" else said_by(devices)
     return f"{words}, {here}" if here else words
 
 

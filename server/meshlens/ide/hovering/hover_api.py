@@ -38,10 +38,10 @@ def _state(prose: Prose, row: Change | KeywordChange) -> str | None:
     if row.removed is not None and row.removed <= version:
         return f"was removed in JAX {spell_version(row.removed)} ({used})"
     if row.deprecated is not None and row.deprecated <= version:
-        going = f", gone in {spell_version(row.removed)}" if row.removed is not None else ""
+        going = f", removed in {spell_version(row.removed)}" if row.removed is not None else ""
         return f"is deprecated since JAX {spell_version(row.deprecated)}{going} ({used})"
     if row.since is not None and row.since > version:
-        return f"comes with JAX {spell_version(row.since)} ({used})"
+        return f"is new in JAX {spell_version(row.since)} ({used})"
     return None
 
 

@@ -38,7 +38,7 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
         over += " (size n)"
     out = words.out.format(size=size or "n", last=last, everywhere=_everywhere(uses, names))
     if _grouped(uses[0]):
-        out += " Only the indices of one group (axis_index_groups) take part together."
+        out += " Only indices in the same group (axis_index_groups) participate."
     return prose.page(
         words.does.format(over=over),
         out if _may_be_bound(uses) else None,
@@ -158,7 +158,7 @@ def _who_may(prose: Prose, uses: Sequence[AxisUse]) -> str:
         for binder in reversed(use.context.env.maps):
             if binder.open:
                 return (
-                    f"the {prose.code(binder.kind)} at {prose.place(binder.site)}, whose axis names are not known here,"
+                    f"the {prose.code(binder.kind)} at {prose.place(binder.site)}, whose axis names are unknown here,"
                 )
     return "a caller"
 

@@ -15,9 +15,9 @@ _HOW_TO_SAY = "The target devices are not set: set {}, or write {} at the top of
 _QUESTIONS = {
     "jax.devices": "all devices, of every process",
     "jax.local_devices": "the devices of this process",
-    "jax.device_count": "how many devices there are, of every process",
-    "jax.local_device_count": "how many devices this process has",
-    "jax.process_count": "how many processes there are",
+    "jax.device_count": "the number of devices, of all processes",
+    "jax.local_device_count": "the number of devices of this process",
+    "jax.process_count": "the number of processes",
     "jax.process_index": "the index of this process",
 }
 
@@ -67,7 +67,7 @@ def _here(prose: Prose, name: str, report: Report | None) -> str | None:
         return f"Here: {found}{report.failure}"
     if not report.devices:
         found = f" The machine has {summary(report)}." if report.accelerators else ""
-        return f"Here: {report.note or 'JAX was not asked'}.{found}"
+        return f"Here: {report.note or 'JAX was not queried'}.{found}"
     local = sum(device.local for device in report.devices)
     if name in ("jax.devices", "jax.local_devices"):
         return f"Detected here: {summary(report)}, default backend {report.default_backend or 'not known'}{asked}."

@@ -76,7 +76,7 @@ def _mapped(prose: Prose, binder: Binder, parameter: Parameter, place: int) -> s
 def _rest(prose: Prose, binder: Binder, entries: Seq, place: int) -> str:
     """Returns how the arguments for `*args` are mapped, in words."""
     words = {_entry(prose, binder, entry, None) for entry in entries.items[place:]}
-    return words.pop() if len(words) == 1 and not entries.open else "by the entries that are left"
+    return words.pop() if len(words) == 1 and not entries.open else "by the remaining entries"
 
 
 def given_name(binder: Binder) -> str:
@@ -133,6 +133,6 @@ def _spec(prose: Prose, spec: Spec) -> str:
         if isinstance(entry, Const) and entry.value is None:
             continue
         names = spec_names(entry)
-        what = prose.axes(names) if names else "an axis that is not known"
+        what = prose.axes(names) if names else "an unknown axis"
         parts.append(f"dimension {place} → {what}")
     return ", ".join(parts) if parts else "whole on every device (replicated)"

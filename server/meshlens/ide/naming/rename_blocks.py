@@ -40,7 +40,7 @@ def captured(view: FileView, symbol: AxisSymbol, new_name: str) -> Block | None:
             return f'"{new_name}" is already bound where "{symbol.name}" is used', places
     for mesh in symbol.meshes:
         if any(name.value == new_name for value in mesh.names for name in names_in(value)[0]):
-            return f'the mesh has an axis "{new_name}" already', (place_of(view, mesh.site),)
+            return f'the mesh already has an axis "{new_name}"', (place_of(view, mesh.site),)
     ours = set(symbol.binders)
     for records in view.solution.by_file.values():
         for use in records.uses:

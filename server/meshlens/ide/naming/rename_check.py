@@ -38,7 +38,7 @@ def left_behind(view: FileView, old: str, new: str, edits: Iterable[FileEdit]) -
                 places = tuple(
                     place_of(view, site) for site in (origin, use.call) if site is not None and _is_known(view, site)
                 )
-                return f'"{old}" from here may be another axis, or this one', places
+                return f'"{old}" here may be this axis or another one', places
     return None
 
 

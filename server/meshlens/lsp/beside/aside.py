@@ -83,7 +83,7 @@ def main() -> None:
             first = first or (pages if asked["what"] == "neighbours" else 0)
             _send(out, LAST if pages > _MOST_GROWTH * first > 0 else ANSWER, answer)
         except Exception as error:
-            _log.debug("the process aside failed", exc_info=True)
+            _log.debug("the helper process failed", exc_info=True)
             _send(out, FAILED, f"{type(error).__name__}: {error}")
         gc.collect()
 

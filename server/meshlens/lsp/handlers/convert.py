@@ -45,7 +45,7 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
     document, view = asked_for(session, params)
     target, wishes = params.get("to"), wishes_of(session, document, params)
     if target is not None and target not in TARGETS:
-        raise Refusal(f'"to" is one of {", ".join(sorted(TARGETS))}', INVALID_PARAMS)
+        raise Refusal(f'"to" must be one of {", ".join(sorted(TARGETS))}', INVALID_PARAMS)
     at = offset_of(document, params["position"], session.client.encoding)
     subject = subject_at(view, Span(at, at)) if target in (None, "jit", "pmap") else None
     answer = assist_for(target).propose(view, subject or Span(at, at), wishes)
@@ -79,7 +79,7 @@ def asked_for(session: Session, params: Mapping[str, Any]) -> tuple[Document, Fi
     document = session.documents.get(named.get("uri", ""))
     view = session.view(document.path) if document is not None else None
     if document is None or view is None:
-        raise Refusal("this text is not open, or it is left out", INVALID_PARAMS)
+        raise Refusal("this text is not open, or is excluded", INVALID_PARAMS)
     if named.get("version") not in (None, document.version):
         raise Refusal("the text has changed", CONTENT_MODIFIED)
     return document, view
@@ -99,7 +99,7 @@ def wishes_of(session: Session, document: Document, params: Mapping[str, Any]) -
     asked = params.get("strategy") or "data"
     strategy = next((one for one in get_args(Strategy) if one == asked), None)
     if strategy is None:
-        raise Refusal('"strategy" is one of data, fsdp', INVALID_PARAMS)
+        raise Refusal('"strategy" must be one of data, fsdp', INVALID_PARAMS)
     said = Wishes(params.get("axisName") or None, params.get("inAxes") or None, sizes, strategy=strategy)
     said = replace(said, batch=_batch(params.get("batch") or ""))
     return project_wishes(session, document, said)
@@ -110,7 +110,7 @@ def _batch(text: str) -> tuple[tuple[str, int], ...]:
     if not text:
         return ()
     if not name.isidentifier() or not (axis or "0").isdecimal():
-        raise Refusal('"batch" is an argument, or an argument and an axis such as "tokens:1"', INVALID_PARAMS)
+        raise Refusal('"batch" must be an argument, or an argument and an axis such as "tokens:1"', INVALID_PARAMS)
     return ((name, int(axis or "0")),)
 
 

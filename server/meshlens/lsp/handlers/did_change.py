@@ -16,11 +16,11 @@ def did_change(session: Session, params: dict[str, Any]) -> None:
     document = session.documents.get(given["uri"])
     if document is None:
         if given["uri"] not in session.foreign:
-            session.warn_once(f"left out an edit of {given['uri']}, which is not open")
+            session.warn_once(f"ignored an edit of {given['uri']}, which is not open")
         return
     version = given.get("version")
     if version is not None and document.version is not None and version <= document.version:
-        session.warn_once(f"{given['uri']}: versions came in another order than they count")
+        session.warn_once(f"{given['uri']}: versions arrived out of order")
     changed, edits = edits_of(document, params.get("contentChanges", ()), session.client.encoding)
     changed = replace(changed, version=version)
     session.documents[changed.uri] = changed

@@ -37,7 +37,12 @@ class _Way:
 
 
 _WAYS = (
-    _Way("jit", "data", "jit + sharding", "the function stays; its batch is split over the devices, its state copied"),
+    _Way(
+        "jit",
+        "data",
+        "jit + sharding",
+        "leaves the function unchanged; splits its batch over the devices and copies its state",
+    ),
     _Way("jit", "fsdp", "jit + sharding, state split (FSDP)", "the same, with every array of the state split too"),
     _Way("shard_map", "data", "shard_map", "each device runs the body on its rows; collectives are written out"),
     _Way("pmap", "data", "pmap", "the older map, in maintenance mode: rows get a leading axis for the devices"),

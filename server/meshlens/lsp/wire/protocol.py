@@ -100,7 +100,7 @@ class Protocol(LanguageServerProtocol):
                 self._run(handler, method or "", message)
             elif isinstance(method, str) and "id" not in message and method not in self.fm.builtin_features:
                 if not method.startswith("$/"):
-                    self._complain(f'left out the notification "{method}", which is not known')
+                    self._complain(f'ignored the unknown notification "{method}"')
             else:
                 super().handle_message(super().structure_message(message))
         except (SystemExit, BrokenPipeError):
@@ -114,7 +114,7 @@ class Protocol(LanguageServerProtocol):
         try:
             yield json.loads(body)
         except (ValueError, RecursionError) as error:
-            _log.warning("left out a message that is not JSON: %s", error)
+            _log.warning("skipped a message that is not JSON: %s", error)
             self._fail(None, PARSE_ERROR, f"not JSON: {error}")
 
     def _run(self, handler: Handle, method: str, message: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ _LONGEST = 1 << 28
 _LONGEST_HEADER = 1 << 14
 _CHUNK = 1 << 20
 _MOST_AT_ONCE = 1 << 24
-_NO_MESSAGE = "left out %d bytes that are not a message"
+_NO_MESSAGE = "skipped %d bytes that are not a message"
 
 _log = logging.getLogger("meshlens")
 
@@ -57,7 +57,7 @@ class Framing:
                     continue
                 found = _LENGTH.search(header)
                 if found is None or int(found[1]) > _LONGEST:
-                    _log.warning("left out a message without a usable Content-Length")
+                    _log.warning("skipped a message without a usable Content-Length")
                     continue
                 self._body = int(found[1])
             if len(self._buffer) < self._body:

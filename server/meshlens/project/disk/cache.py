@@ -78,7 +78,7 @@ class FactsCache:
         try:
             facts = restored(blob, size, is_whole=is_whole)
         except NotFacts as error:
-            _log.info("facts in %s are left out: %s", self._place.folder, error)
+            _log.info("ignored facts in %s: %s", self._place.folder, error)
             self._entries.pop(digest, None)
             return None
         self._used.add(digest)

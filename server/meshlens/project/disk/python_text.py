@@ -128,7 +128,9 @@ def _encoding_of(raw: bytes) -> str | Unread:
         shown = spelled if len(spelled) <= _LONGEST_NAME else f"{spelled[:_LONGEST_NAME]}…"
         return Unread(f'names "{shown}" as its encoding, which cannot hold Python code; save it as UTF-8')
     if has_mark and encoding not in _UTF_8:
-        return Unread(f'begins with the mark of UTF-8 but names "{spelled}" as its encoding; remove one of the two')
+        return Unread(
+            f'begins with a UTF-8 byte order mark but names "{spelled}" as its encoding; remove one of the two'
+        )
     return encoding
 
 

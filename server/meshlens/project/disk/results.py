@@ -60,7 +60,7 @@ class ResultsCache:
                 return None
             return decode(kept.result)
         except (ValueError, TypeError, LookupError, RecursionError) as error:
-            _log.info("results in %s are left out: %s", self._place.folder, error)
+            _log.info("ignored results in %s: %s", self._place.folder, error)
             return None
 
     def put(self, question: str, files: Sequence[str], result: Any, started: int) -> None:

@@ -26,11 +26,11 @@ def parse_toml(text: str) -> Table | Unread:
     else:
         import tomli as tomllib
     if _MANY_PARTS.search(text) is not None:
-        return Unread(f"a key has more than {_MOST_PARTS} parts; use fewer tables inside each other")
+        return Unread(f"a key has more than {_MOST_PARTS} parts; use fewer nested tables")
     try:
         return tomllib.loads(text)
     except RecursionError:
-        return Unread("its values are nested too deeply; use fewer brackets inside each other")
+        return Unread("its values are nested too deeply; use fewer nested brackets")
     except tomllib.TOMLDecodeError as error:
         return Unread(_first_line(error))
     except ValueError:

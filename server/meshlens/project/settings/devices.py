@@ -103,6 +103,6 @@ def _counted(devices: Devices, count: int) -> str:
     if devices.origin == "detected":
         return f"{words} {'was' if count == 1 else 'were'} detected"
     if devices.origin == "code":
-        return f"this file asks for {words}"
+        return f"this file requests {words}"
     text = devices.target.text
     return f"{'the target' if text.isdecimal() else f'target {text}'} has {words}"

@@ -245,7 +245,7 @@ def reducing(
     if guard and found.inside:
         line = line_of(view, target.at(found.inside[0][0].site))
         raise Obstacle(
-            "reduction-inside", f"line {line} reduces inside an expression, so the other uses cannot keep it"
+            "reduction-inside", f"line {line} reduces inside an expression, which the uses without an axis cannot skip"
         )
     for node, how in found.inside:
         span = view.span(target.at(node.site))
@@ -280,7 +280,7 @@ def _at_the_start(view: FileView, target: Target, lines: list[str], guard: str) 
     start = view.span(target.at(body[0].site)).start if body else 0
     head = view.source[view.source.rfind(b"\n", 0, start) + 1 : start].decode("utf-8", "replace")
     if not body or head.strip():
-        raise Obstacle("no-place", f'the body of "{target.name}" is not on a line of its own')
+        raise Obstacle("no-place", f'the body of "{target.name}" is not on its own line')
     if guard:
         lines = [guard, *(f"    {line}" for line in lines)]
     return [lines_before(view, body[0], start, lines)]

@@ -206,7 +206,7 @@ def _count(target: Target, uses: tuple[Use, ...]) -> int:
     must_go_by_position(target)
     counts = {len(use.call.arguments) for use in uses if use.call is not None}
     if len(counts) > 1:
-        raise Obstacle("several-counts", f'the calls of "{target.name}" give different numbers of arguments')
+        raise Obstacle("several-counts", f'the calls of "{target.name}" pass different numbers of arguments')
     return counts.pop() if counts else sum(parameter.default is None for parameter in target.parameters)
 
 
@@ -262,7 +262,7 @@ def axis_of_parameter(
         return 0
     if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
         return 0
-    raise Obstacle("which-batch", f'whether "{name}" is shared or split over the devices is not known')
+    raise Obstacle("which-batch", f'whether "{name}" is shared or split over the devices is unknown')
 
 
 def _said_of_axes(annotation: Node | None) -> str | None:

@@ -381,7 +381,7 @@ class Walk:
         """Notes that Python needs a traced value."""
         kind = self.kind(node)
         if kind != "python":
-            remedy = _REMEDIES.get(does.split()[0], "hand it over as a constant")
+            remedy = _REMEDIES.get(does.split()[0], "pass it as a constant")
             self.problem("python-value", f'{does} "{self.text(node)}", which is traced; {remedy}', kind)
 
     def given(self, node: Node) -> Kind | Function:

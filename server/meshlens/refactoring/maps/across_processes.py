@@ -153,7 +153,7 @@ def _sharded(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
         raise Obstacle("mesh", "the mesh of this shard_map has no name at the top level")
     given = arguments.get("in_specs")
     if given is None or "out_specs" not in arguments:
-        raise Obstacle("unknown-specs", "the specs of this shard_map are not known")
+        raise Obstacle("unknown-specs", "the specs of this shard_map are unknown")
     split = []
     for place, arg in enumerate(call.args):
         entries = _entries(_of(given.value, place))
@@ -171,7 +171,7 @@ def _of(specs: Value, place: int) -> Value:
 def _entries(spec: Value) -> str:
     """Returns the entries of a spec, "" if it splits nothing."""
     if not isinstance(spec, Spec) or spec.open:
-        raise Obstacle("unknown-specs", "the specs of this shard_map are not known")
+        raise Obstacle("unknown-specs", "the specs of this shard_map are unknown")
     texts = [_entry(entry) for entry in spec.entries]
     return ", ".join(texts) if any(text != "None" for text in texts) else ""
 
@@ -181,7 +181,7 @@ def _entry(value: Value) -> str:
         return "None" if value.value is None else f'"{value.value}"'
     if isinstance(value, Seq) and not value.open:
         return f"({', '.join(map(_entry, value.items))},)"
-    raise Obstacle("unknown-specs", "the specs of this shard_map are not known")
+    raise Obstacle("unknown-specs", "the specs of this shard_map are unknown")
 
 
 def _every(specs: Value) -> Iterator[str]:

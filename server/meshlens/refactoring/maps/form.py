@@ -127,7 +127,7 @@ def _made_by(view: FileView, target: Target, call: ApiCall, wishes: Wishes) -> t
         name = variables[0].name
         _must_be_used_here_only(view, name, wishes)
         return uses_of_attribute(view, name, _class_of(view, call.call))
-    raise Obstacle("used-as-value", f'the jitted version of "{target.name}" has no name of its own')
+    raise Obstacle("used-as-value", f'the jitted version of "{target.name}" has no separate name')
 
 
 def _class_of(view: FileView, site: Site) -> str | None:

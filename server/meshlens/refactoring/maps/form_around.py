@@ -97,7 +97,7 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
         above = parent_of(view, mention.site)
         dotted = dotted_name(view, above.callee) if isinstance(above, Call) else ""
         if dotted.startswith(_TRACES) and dotted not in _COMPILES:
-            message = f'line {line} hands "{target.name}" to {dotted}; convert the function that Python calls'
+            message = f'line {line} passes "{target.name}" to {dotted}; convert the function that Python calls'
             raise Obstacle("traced-use", message)
         return
     if _is_traced(view, mention.site):

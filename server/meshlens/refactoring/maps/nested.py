@@ -174,9 +174,9 @@ def _read(view: FileView, outer: Binding, inner: Binding) -> Nest:
         if any(pmap.given(name) is not None for name in _CHOSEN):
             raise Obstacle("pmap-arguments", "one of these pmaps chooses its devices or has static arguments")
     if pmaps[1].given("donate_argnums") is not None:
-        raise Obstacle("pmap-arguments", "the inner pmap gives arguments away")
+        raise Obstacle("pmap-arguments", "the inner pmap donates arguments")
     if any(arg.label is not None for call in pmaps[0].calls for arg in call.args):
-        raise Obstacle("keyword-arguments", "a call passes arguments by keyword, which shard_map does not take")
+        raise Obstacle("keyword-arguments", "a call passes arguments by keyword, which shard_map does not accept")
     return Nest(*pmaps, whole)
 
 
@@ -190,7 +190,7 @@ def _each(axes: Prefix, count: int) -> list[int | None]:
 
 def _leaf(axes: Prefix) -> int | None:
     if isinstance(axes, (Items, Entries)):
-        raise Obstacle("nested-axes", "the axes of one of these pmaps are said for parts of an argument or a result")
+        raise Obstacle("nested-axes", "one of these pmaps has separate axes for parts of an argument or result")
     return axes
 
 

@@ -222,9 +222,9 @@ def _prefix(binder: Binder, name: str) -> Prefix:
     try:
         found = prefix_of(arg.value)
     except Unknown:
-        raise Obstacle(f"unknown-{name.replace('_', '-')}", f"{name} is not known here") from None
+        raise Obstacle(f"unknown-{name.replace('_', '-')}", f"{name} is unknown here") from None
     if name == "in_axes" and isinstance(found, Items) and found.kind == "list":
-        raise Obstacle("unknown-in-axes", "in_axes is a list, which pmap does not take")
+        raise Obstacle("unknown-in-axes", "in_axes is a list, which pmap does not accept")
     return found
 
 
@@ -236,7 +236,7 @@ def _static(binder: Binder) -> tuple[int, ...]:
     items = value.items if isinstance(value, Seq) and not value.open else (value,)
     numbers = [item.value for item in items if isinstance(item, Const) and type(item.value) is int and item.value >= 0]
     if len(numbers) != len(items):
-        raise Obstacle("unknown-static", "static_broadcasted_argnums is not known here")
+        raise Obstacle("unknown-static", "static_broadcasted_argnums is unknown here")
     return tuple(sorted(numbers))
 
 

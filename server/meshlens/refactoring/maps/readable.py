@@ -81,11 +81,11 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
         for found in _SOME_DEVICES.finditer(text, *span):
             if not _OF_A_MAP.search(text, text.rfind(b"\n", 0, found.start()) + 1, found.end()):
                 where = f"{_name(path)} selects some of the devices in line {_line(text, found.start())}"
-                raise Obstacle("some-devices", f"{where}; pass this pmap its devices=")
+                raise Obstacle("some-devices", f"{where}; pass devices= to this pmap")
     for call in pmap.calls:
         for statement in _one_row(view, call.call):
             where = f"line {_line(view.texts[statement.path], view.span(statement).start)} makes one row"
-            raise Obstacle("some-devices", f"{where} of what comes here; pass this pmap its devices=")
+            raise Obstacle("some-devices", f"{where} of the argument; pass devices= to this pmap")
 
 
 def _code_around(view: FileView, pmap: Pmap) -> Iterator[tuple[str, Span]]:

@@ -55,9 +55,9 @@ _WHY = {
     "rows": "and its rows may have another order",
     "tree": "and its rows may have another order",
     "turned": "and its rows are not on its first axis",
-    "own": "as each has a random key of its own",
-    "count": "as each counts its own rows",
-    "shape": "as each has the shape of its own rows",
+    "own": "because each has its own random key",
+    "count": "because each counts its own rows",
+    "shape": "because each has the shape of its own rows",
 }
 
 
@@ -153,7 +153,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
         if form.around:
             axes += axes_of_rest(view, target, uses, learned, static)
     if any(len(call.values) > len(axes) or (len(call.values) < len(axes) and not form.around) for call in form.calls):
-        raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, a call gives another number of arguments")
+        raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, but a call passes a different number of arguments")
     if form.folded is None:
         _must_take_arrays(view, target, form)
     shared = {
@@ -205,7 +205,7 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
             continue
         if one in ("rows", "tree") and may_be_flat(view, target):
             break
-        which = f"result {number} of" if len(results) > 1 else "what comes out of"
+        which = f"result {number} of" if len(results) > 1 else "the result of"
         raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between the devices, {_WHY.get(one, "")}')
     if may_be_flat(view, target):
         message = f'"{target.name}" works along the last axis, which may be the axis of the batch'

@@ -90,7 +90,7 @@ def _prefix(binding: Binding, name: str) -> Prefix:
     try:
         return prefix_of(arg.value)
     except Unknown:
-        raise Obstacle(f"unknown-{name.replace('_', '-')}", f"{name} is not known here") from None
+        raise Obstacle(f"unknown-{name.replace('_', '-')}", f"{name} is unknown here") from None
 
 
 def _must_stand_alone(view: FileView, vmap: Pmap) -> None:

@@ -44,7 +44,9 @@ def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
     """
     line = line_of(view, use.site)
     if use.call is None:
-        raise Obstacle("used-as-value", f'line {line} hands "{view.text(use.site)}" on instead of calling it')
+        raise Obstacle(
+            "used-as-value", f'line {line} passes "{view.text(use.site)}" as an argument instead of calling it'
+        )
     given = use.call.arguments
     names = [parameter.name for parameter in target.parameters[: len(given)]]
     if len(names) < len(given):

@@ -63,7 +63,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     unknown = next((one for one in others if not is_transparent(view, one)), None)
     if unknown is not None or len(jits) > 1:
         text = view.text(target.at((unknown or jits[1][0]).site))
-        raise Obstacle("decorators", f'"{target.name}" is decorated with "{text}", whose work is not known')
+        raise Obstacle("decorators", f'"{target.name}" is decorated with "{text}", whose effect is unknown')
     if not jits:
         return None
     decorator, (library, arguments) = jits[0]
@@ -173,7 +173,7 @@ def _number(item: object, names: list[str], label: str) -> int:
         return names.index(value)
     if label in _NUMBERS and type(value) is int and 0 <= value < len(names):
         return value
-    raise Obstacle("unknown-static", f"{label} is not known here")
+    raise Obstacle("unknown-static", f"{label} is unknown here")
 
 
 def _tuple(numbers: list[int]) -> str:

@@ -56,7 +56,7 @@ def _must_fit(view: FileView, pmap: Pmap, call: MappedCall) -> None:
     count = sum(arg.label is None for arg in call.args)
     if isinstance(pmap.in_axes, Items) and len(pmap.in_axes.items) != count:
         entries = f"{len(pmap.in_axes.items)} {'entry' if len(pmap.in_axes.items) == 1 else 'entries'}"
-        text = f"in_axes has {entries}, the call in line {_line(view, call.call)} passes {count} arguments"
+        text = f"in_axes has {entries}, but the call in line {_line(view, call.call)} passes {count} arguments"
         raise Obstacle("in-axes-mismatch", text)
 
 
@@ -89,7 +89,7 @@ def _wanted(view: FileView, pmap: Pmap, site: Site, node: Node) -> tuple[str, ..
     only = {name for name, how, _ in pmap.binding.parameters or () if how == "key"}
     named = next((label for label, _, _ in node.arguments if label in only), None)
     if named is not None:
-        raise Obstacle("keyword-only", f'{where} gives "{named}", which the function only takes by keyword')
+        raise Obstacle("keyword-only", f'{where} passes "{named}", which the function only accepts by keyword')
     positional = sum(label is None for label, _, _ in node.arguments)
     labels = [label for label, _, _ in node.arguments if label is not None]
     wanted = pmap.parameters[positional : positional + len(labels)]

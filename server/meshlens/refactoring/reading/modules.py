@@ -89,7 +89,7 @@ def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Laye
         message = f'"{target.name}" works on objects of flax.nnx whose classes are not in this project'
         raise Obstacle("objects", f"{message}: {_INSTEAD}")
     if layers.keeps:
-        raise Obstacle("objects", f"a module keeps something of each batch ({layers.keeps}): {_INSTEAD}")
+        raise Obstacle("objects", f"a module stores data from each batch ({layers.keeps}): {_INSTEAD}")
     learns = any(isinstance(node, Call) and dotted_name(view, node.callee) in TAKES for node in inside)
     if not learns and any(b".eval()" in view.texts[path] for path in _paths(view, layers)):
         return Care()

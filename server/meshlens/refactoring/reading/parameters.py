@@ -26,7 +26,7 @@ def new_parameter(view: FileView, target: Target, name: str) -> FileEdit:
     if name in names_used(target.node) | names_bound(target.body) | {
         one.name for one in target.node.function.parameters
     }:
-        raise Obstacle("axis-parameter", f'"{target.name}" uses the name "{name}" already')
+        raise Obstacle("axis-parameter", f'"{target.name}" already uses the name "{name}"')
     if any(how not in ("only", "any") for _, _, how, _, _ in target.node.function.parameters):
         raise Obstacle("parameters", f'"{target.name}" takes arguments that pmap cannot map by position')
     start = view.span(target.site).end
@@ -37,7 +37,7 @@ def new_parameter(view: FileView, target: Target, name: str) -> FileEdit:
     body = text[:close].rstrip()
     at = start + len(body.encode())
     if "#" in text[:close].rsplit("\n", 1)[0].rsplit("\n", 1)[-1]:
-        raise Obstacle("comments", f'comments stand between the parameters of "{target.name}"')
+        raise Obstacle("comments", f'there are comments between the parameters of "{target.name}"')
     if "\n" not in text[:close] or not body.endswith(","):
         added = f" {name}=None" if body.endswith(",") else f", {name}=None"
         return FileEdit(view.path, Edit(Span(at, at), added))
@@ -58,7 +58,7 @@ def must_go_by_position(target: Target) -> None:
     needed = [one.default is None for one in parameters]
     if needed != sorted(needed, reverse=True):
         late = next(one.name for place, one in enumerate(parameters) if needed[place] and not all(needed[:place]))
-        raise Obstacle("parameters", f'"{late}" of "{target.name}" goes by keyword only; put it before the defaults')
+        raise Obstacle("parameters", f'"{late}" of "{target.name}" is keyword-only; put it before the defaults')
 
 
 def without_star(view: FileView, target: Target) -> list[FileEdit]:

@@ -34,7 +34,7 @@ def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
     definition = target.at(target.node.site)
     if target.is_method:
         if sum(one.is_method for one in functions_called(view, target.name)) > 1:
-            raise Obstacle("several-definitions", f'several methods are called "{target.name}" here')
+            raise Obstacle("several-definitions", f'several methods are named "{target.name}" here')
         return uses_of_attribute(view, target.name, class_around(view, definition))
     return uses_of_name(view, target.name, home_of(view, definition))
 
@@ -52,7 +52,7 @@ def uses_of_name(view: FileView, name: str, home: str | None) -> tuple[Use, ...]
     """
     count = bound_at_top(view, name) if home is None else bound_inside(view, name).get(home, 0)
     if count != 1 and not is_compiled_first(view, name, home):
-        raise Obstacle("several-definitions", f'several things are called "{name}" here')
+        raise Obstacle("several-definitions", f'several objects are named "{name}" here')
     return tuple(Use(one.site, one.call) for one in _mentions_in(view, name, home))
 
 

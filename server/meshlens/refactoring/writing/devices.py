@@ -19,7 +19,7 @@ def pmap_devices(wishes: Wishes, spelling: Spelling) -> str | None:
     """
     if len(wishes.devices) > 1:
         shape, count = "x".join(map(str, wishes.devices)), prod(wishes.devices)
-        message = f"a pmap has one axis of devices; ask for {count} of them, or for a shard_map on {shape}"
+        message = f"a pmap has one axis of devices; choose {count} devices, or a shard_map on {shape}"
         raise Obstacle("one-axis", message)
     return _first(wishes, spelling) if wishes.devices else None
 

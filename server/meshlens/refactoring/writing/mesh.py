@@ -34,12 +34,12 @@ def axis_text(view: FileView, pmap: Pmap, place: Place | None) -> str:
         return text
     if place is not None and not place.same_scope:
         if name is None:
-            raise Obstacle("unknown-axis-name", "the axis name is not known here")
+            raise Obstacle("unknown-axis-name", "the axis name is unknown here")
         return f'"{name}"'
     if all(part.isidentifier() for part in text.split(".")):
         return text
     if name is None:
-        raise Obstacle("unknown-axis-name", "the axis name is not known here")
+        raise Obstacle("unknown-axis-name", "the axis name is unknown here")
     return f'"{name}"'
 
 

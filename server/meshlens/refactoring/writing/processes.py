@@ -62,7 +62,7 @@ def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
         block = next((one for one in _top(other) if any(_asks(other, node) for node in _run(one.shape))), None)
         if block is not None:
             line = other.lines.line_of(block.span(0).start) + 1
-            raise Obstacle("devices-at-import", f"importing {other.path.name} asks for devices in line {line}")
+            raise Obstacle("devices-at-import", f"importing {other.path.name} requests devices in line {line}")
     name, helper = with_helper(
         view, "join_processes", _JOIN, environ=spelling.of("os", "environ"),
         initialize=spelling.of("jax", "distributed.initialize"),

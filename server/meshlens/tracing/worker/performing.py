@@ -230,7 +230,7 @@ def _hold(request: dict[str, Any]) -> list[str]:
         if name not in _OURS:
             update(name, value)
         elif name == "jax_num_cpu_devices" and value != count:
-            notes.append(f"the program asks for {value} CPU devices; it was traced with {count}")
+            notes.append(f"the program requests {value} CPU devices; it was traced with {count}")
 
     for name, value in (
         ("jax_platforms", "cpu"),
@@ -255,7 +255,7 @@ def _hold(request: dict[str, Any]) -> list[str]:
 
 
 def _no_input(prompt: object = "") -> str:
-    raise EOFError("the program asks for input, which a trace cannot give")
+    raise EOFError("the program requests input, which a trace cannot provide")
 
 
 def _redirect(folder: str) -> None:
