@@ -111,8 +111,7 @@ def test_more_importers_than_are_read_are_mentioned(tmp_path):
     ran = meshlens("check", "sync.py", cwd=tmp_path)
     assert ran.code == 0
     assert ran.err == (
-        "meshlens: .: some files that import the checked ones were not read; "
-        "check the whole project to include them\n"
+        "meshlens: .: some files that import the checked ones were not read; check the whole project to include them\n"
     )
 
 
