@@ -178,7 +178,7 @@ def _in_specs(target: Target, step: Step, spec: str) -> str:
     """Returns the specs of the arguments, with None for those that are not arrays."""
     names = [parameter.name for parameter in target.parameters]
     axes = step.axes
-    if target.is_method and not step.form.is_bound:
+    if target.has_object and not step.form.is_bound:
         names, axes = [target.node.function.parameters[0].name, *names], (None, *axes)
     static = set(_static(target, step))
     texts = [

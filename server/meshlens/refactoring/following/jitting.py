@@ -241,7 +241,7 @@ def _objects(
     found: dict[str, str] = {}
     for name in sorted(seen.objects):
         parameters = target.node.function.parameters
-        if target.is_method and parameters and name == parameters[0].name:
+        if target.has_object and parameters and name == parameters[0].name:
             continue
         parameter = next(one for one in parameters if one.name == name)
         kinds = {

@@ -105,10 +105,10 @@ def _instead_of_jit(
     else:
         made = _made_by(view, target, call, wishes)
     calls = tuple(_on_host(view, target, one) for one in made)
-    folded = folded_jit(view, target, call, is_bound=target.is_method)
+    folded = folded_jit(view, target, call, is_bound=target.has_object)
     is_nested = home_of(view, target.at(target.node.site)) is not None
     others = len(uses) > 1 or (not is_nested and _used_elsewhere(view, target.name, wishes) is not None)
-    return Form("call", calls, folded, target.is_method, others)
+    return Form("call", calls, folded, target.has_object, others)
 
 
 def _made_by(view: FileView, target: Target, call: ApiCall, wishes: Wishes) -> tuple[Use, ...]:

@@ -35,13 +35,20 @@ def form_around(view: FileView, target: Target) -> Form | None:
         Obstacle: JAX certainly traces a use of it, or its decorators cannot be analyzed.
     """
     mentions = _mentions(view, target)
-    folded = jit_above(view, target)
+    try:
+        folded = jit_above(view, target)
+    except Obstacle as obstacle:
+        if obstacle.code != "method":
+            raise
+        folded = None
     how, others = "decorator", False
     if folded is None:
         compiled = [call for one in mentions if one.call is None for call in [jit_around(view, one.site)] if call]
         if len(compiled) != 1:
+            for one in mentions if target.is_method else ():
+                _must_not_be_traced(view, target, one)
             return None
-        folded = folded_jit(view, target, compiled[0], is_bound=target.is_method)
+        folded = folded_jit(view, target, compiled[0], is_bound=target.has_object)
         above = parent_of(view, compiled[0].call)
         bound = above.targets if isinstance(above, Assign) else ()
         home = home_of(view, target.at(target.node.site))
@@ -59,7 +66,7 @@ def form_around(view: FileView, target: Target) -> Form | None:
     calls = [call for one in mentions if one.call and (call := _read(view, target, one, one.call)) is not None]
     most = max((len(call.values) for call in calls), default=0)
     seen = tuple(call for call in calls if len(call.values) == most)
-    is_bound = target.is_method and how == "call"
+    is_bound = target.has_object and how == "call"
     return Form("call" if how == "call" else "decorator", seen, folded, is_bound, others, around=True)
 
 
@@ -68,9 +75,7 @@ def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
     if target.is_method:
         owner = class_around(view, target.at(target.node.site)) or ""
         found = attributes_called(view, target.name)
-        return tuple(
-            one for one in found if last_name(one.node.object) == "self" and one.site.block.startswith(f"{owner}.")
-        )
+        return tuple(one for one in found if _is_of_class(view, one, owner))
     home = home_of(view, target.at(target.node.site))
     starts = view.span(target.site).start
     later = (
@@ -84,6 +89,15 @@ def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
     if home is not None:
         return tuple(one for one in found if one.root == home and view.span(one.site).start < until)
     return tuple(one for one in found if one.root not in inside and view.span(one.site).start < until)
+
+
+def _is_of_class(view: FileView, mention: Mention, owner: str) -> bool:
+    """Returns whether an attribute is taken from a method's own object, from its class, or from the class by name."""
+    value = mention.node.object
+    name = value.name if isinstance(value, Name) else ""
+    block = view.facts.blocks.get(owner)
+    is_inside = mention.site.block.startswith(f"{owner}.")
+    return (name in ("self", "cls") and is_inside) or (block is not None and name == block.shape.name)
 
 
 def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> None:
@@ -122,7 +136,7 @@ def _is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
     here = Site(site.path, site.block, node.site)
     is_method = class_around(view, here) is not None
     for one in (attributes_called if is_method else mentions_of)(view, node.function.name):
-        if is_method and last_name(one.node.object) != "self":
+        if is_method and last_name(one.node.object) not in ("self", "cls"):
             continue
         if one.call is not None and one.root != here.block and _is_traced(view, one.site, depth + 1):
             return True

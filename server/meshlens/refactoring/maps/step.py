@@ -299,7 +299,7 @@ def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:
 
 
 def _receiver(target: Target) -> tuple[str, ...]:
-    return (target.node.function.parameters[0].name,) if target.is_method and target.node.function.parameters else ()
+    return (target.node.function.parameters[0].name,) if target.has_object and target.node.function.parameters else ()
 
 
 def _by_position(call: PlainCall) -> Use:

@@ -43,10 +43,15 @@ class Target:
         return self.is_method and any(isinstance(one, Name) and one.name == "staticmethod" for one in decorators)
 
     @property
+    def has_object(self) -> bool:
+        """Returns whether its first parameter is the object of a method, or its class."""
+        return self.is_method and not self.is_static
+
+    @property
     def parameters(self) -> tuple[Node, ...]:
         """Returns its parameters as in the facts, without the `self` of a method."""
         every = tuple(parameter for parameter in self.node.function.parameters if parameter.name)
-        return every[1:] if self.is_method and not self.is_static else every
+        return every[1:] if self.has_object else every
 
     @property
     def body(self) -> tuple[Node, ...]:

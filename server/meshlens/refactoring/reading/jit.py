@@ -8,7 +8,7 @@ from typing import Literal
 
 from meshlens.axes.domain.values import Const, Seq, Site
 from meshlens.axes.runs.records import ApiCall
-from meshlens.facts.nodes import Call, Constant, ListDisplay, TupleDisplay
+from meshlens.facts.nodes import Call, Constant, ListDisplay, Name, TupleDisplay
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
@@ -21,6 +21,8 @@ _NUMBERS = {"static_argnums": "static_broadcasted_argnums", "donate_argnums": "d
 _NAMES = {"static_argnames": "static_broadcasted_argnums", "donate_argnames": "donate_argnums"}
 
 
+_BINDING = frozenset({"staticmethod", "classmethod"})
+"""The decorators that say what a method gets first, which does not change what the `jit` below them gets."""
 Library = Literal["jax", "equinox", "nnx"]
 _JITS: dict[str, Library] = {
     "jax.jit": "jax",
@@ -60,10 +62,14 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
         return None
     jits = [(one, applied) for one in decorators if (applied := _applied(view, one)) is not None]
     others = [one for one in decorators if not any(one is jit for jit, _ in jits)]
+    binding = [one.name for one in others if isinstance(one, Name) and one.name in _BINDING and target.is_method]
+    others = [one for one in others if not (isinstance(one, Name) and one.name in binding)]
     unknown = next((one for one in others if not is_transparent(view, one)), None)
     if unknown is not None or len(jits) > 1:
         text = view.text(target.at((unknown or jits[1][0]).site))
         raise Obstacle("decorators", f'"{target.name}" is decorated with "{text}", whose effect is unknown')
+    if not jits and binding:
+        raise Obstacle("method", f'"{target.name}" is a {binding[0]} that is never jitted')
     if not jits:
         return None
     decorator, (library, arguments) = jits[0]

@@ -21,7 +21,7 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
     Raises:
         Obstacle: it cannot.
     """
-    if not target.is_method or form.is_bound:
+    if not target.has_object or form.is_bound:
         return
     receiver = target.node.function.parameters[0].name if target.node.function.parameters else ""
     if form.folded is not None:

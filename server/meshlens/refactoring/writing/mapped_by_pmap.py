@@ -66,7 +66,7 @@ def _arguments(target: Target, step: Step, devices: str | None) -> tuple[str, ..
     axes = step.axes
     around = step.form.around
     arguments = [f"axis_name={step.axis}"]
-    if target.is_method and not step.form.is_bound:
+    if target.has_object and not step.form.is_bound:
         axes = (None, *axes)
         if not around and not any(argument.startswith(f"{_STATIC}=") for argument in folded):
             folded = (f"{_STATIC}=(0,)", *folded)
