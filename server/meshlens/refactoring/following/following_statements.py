@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from meshlens.facts.nodes import (
-    Assert,
+    NOTHING,
     Assign,
     Attribute,
+    BoolOperation,
     Break,
     Call,
+    Comparison,
     Constant,
     Continue,
     DictDisplay,
@@ -34,8 +36,11 @@ from meshlens.project.trees import Node, children, name_of_block, names_bound, t
 from meshlens.refactoring.following.following import Env, Follow, Functions, function_of, made_by
 from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.refactoring.following.random import makes_one_key
+from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.mentions import mentions_of
 
+_CHECKS = frozenset({"chex.assert_shape", "chex.assert_axis_dimension"})
+_ASSERTED = "an assertion asks for all rows of the batch, of which each device has a part; use jit with sharding"
 _SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perplexity|metrics?)")
 
 
@@ -45,7 +50,7 @@ def follow_body(follow: Follow, body: Iterable[Node]) -> None:
         follower = _STATEMENTS.get(statement.tag)
         if follower is not None:
             follower(follow, statement)
-        elif not isinstance(statement, (Pass, Break, Continue, Raise, Assert, Global)):
+        elif not isinstance(statement, (Pass, Break, Continue, Raise, Global)):
             _lose(follow, statement)
 
 
@@ -216,6 +221,7 @@ def _expression(follow: Follow, statement: Node) -> None:
     _walruses(follow, node)
     if not isinstance(node, Call):
         return
+    _checked(follow, node)
     if _gathered(follow, node):
         return
     given = applied(follow.kind(value) for _, _, value in node.arguments)
@@ -226,6 +232,38 @@ def _expression(follow: Follow, statement: Node) -> None:
     # A call may store an argument in any of the others.
     for name in holders if given != "same" else ():
         follow.env[name] = together((follow.look_up(name), given))
+
+
+def _assert(follow: Follow, statement: Node) -> None:
+    """Makes sure that an assertion does not compare how many rows there are with a number.
+
+    Raises:
+        Obstacle: it may.
+    """
+    _walruses(follow, statement.test)
+    test = statement.test
+    for part in test.items if isinstance(test, BoolOperation) else (test,):
+        kinds = {flat(follow.kind(one)) for one in part.operands} if isinstance(part, Comparison) else set()
+        if "same" in kinds and not kinds.isdisjoint(("count", "shape", "mixed")):
+            raise Obstacle("rows-asserted", _ASSERTED)
+
+
+def _checked(follow: Follow, call: Node) -> None:
+    """Makes sure that a call of chex does not ask for as many rows as the whole batch has.
+
+    Raises:
+        Obstacle: it may.
+    """
+    dotted = follow.dotted(call.callee)
+    given = [value for label, _, value in call.arguments if label is None]
+    if dotted not in _CHECKS or len(given) < 2 or flat(follow.kind(given[0])) not in ("rows", "turned", "mixed"):
+        return
+    size = given[-1]
+    if dotted == "chex.assert_shape" and isinstance(size, (TupleDisplay, ListDisplay)):
+        size = size.items[0] if size.items else NOTHING
+    is_open = size is NOTHING or (isinstance(size, Constant) and size.value in (None, ...))
+    if not is_open and flat(follow.kind(size)) not in ("count", "shape"):
+        raise Obstacle("rows-asserted", _ASSERTED)
 
 
 def _gathered(follow: Follow, call: Node) -> bool:
@@ -402,4 +440,5 @@ _STATEMENTS: dict[str, Callable[[Follow, Node], None]] = {
     "class": _class,
     "import": _import,
     "from": _import,
+    "assert": _assert,
 }
