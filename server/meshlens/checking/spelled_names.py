@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -72,7 +72,8 @@ def spells_alike(was: Written, now: Written) -> bool:
     """
     if _dated_words(was.text) or _dated_words(now.text):
         return False
-    return _bound(was.shape) == _bound(now.shape) and mentions(was.shape, _GUARDS) == mentions(now.shape, _GUARDS)
+    guarded = mentions(was.shape, _GUARDS) == mentions(now.shape, _GUARDS)
+    return guarded and _bound(nodes(was.shape)) == _bound(nodes(now.shape))
 
 
 def _spelled(view: FileView) -> Iterator[ApiMention]:
@@ -95,19 +96,17 @@ def _spelled(view: FileView) -> Iterator[ApiMention]:
 
 
 def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str], lazy: bool) -> tuple[ApiMention, ...]:
-    if _is_guarded(block.shape):
+    every = list(nodes(block.shape))
+    dotted = {node.site: _dotted(node, modules) for node in every if isinstance(node, Attribute)}
+    found = {site: name for site, name in dotted.items() if name is not None and ".".join(name[1:]) in _dated()}
+    if not found or mentions(block.shape, _GUARDS) or any(isinstance(node, Try) for node in every):
         return ()
-    own = _bound(block.shape)
-    skipped = _annotations(block.shape) if lazy else frozenset()
-    dotted = {
-        node.site: _dotted(node, modules, own)
-        for node in nodes(block.shape)
-        if isinstance(node, Attribute) and node.site not in skipped
-    }
+    own = _bound(every)
+    skipped = _annotations(every) if lazy else frozenset()
     return tuple(
-        ApiMention(name, Site(str(view.path), key, site), False, False, True)
-        for site, name in dotted.items()
-        if name in _dated()
+        ApiMention(".".join(rest), Site(str(view.path), key, site), False, False, True)
+        for site, (head, *rest) in found.items()
+        if head not in own and site not in skipped
     )
 
 
@@ -147,14 +146,10 @@ def _modules(view: FileView) -> tuple[dict[str, str], bool]:
     return found, lazy
 
 
-def _is_guarded(shape: Any) -> bool:
-    return mentions(shape, _GUARDS) or any(isinstance(node, Try) for node in nodes(shape))
-
-
-def _bound(shape: Any) -> frozenset[str]:
-    """Returns the names that a block binds itself: its parameters, assignments and imports."""
+def _bound(every: Iterable[Any]) -> frozenset[str]:
+    """Returns the names that nodes bind: parameters, targets of assignments and imports."""
     found: set[str] = set()
-    for node in nodes(shape):
+    for node in every:
         if isinstance(node, Parameter):
             found.add(node.name)
         elif isinstance(node, (Import, ImportFrom)):
@@ -178,10 +173,10 @@ def _targets(node: Any) -> tuple[Any, ...]:
     return node.clauses if isinstance(node, Comprehension) else ()
 
 
-def _annotations(shape: Any) -> frozenset[int]:
-    """Returns the sites inside annotations."""
+def _annotations(every: Iterable[Any]) -> frozenset[int]:
+    """Returns the sites inside annotations of nodes."""
     found: set[int] = set()
-    for node in nodes(shape):
+    for node in every:
         annotation = None
         if isinstance(node, (AnnAssign, Parameter)):
             annotation = node.annotation
@@ -190,11 +185,12 @@ def _annotations(shape: Any) -> frozenset[int]:
     return frozenset(found)
 
 
-def _dotted(node: Any, modules: dict[str, str], own: frozenset[str]) -> str | None:
+def _dotted(node: Any, modules: dict[str, str]) -> tuple[str, ...] | None:
+    """Returns the name that a chain of attributes begins with, the module that it stands for, and the attributes."""
     attributes: list[str] = []
     while isinstance(node, Attribute):
         attributes.append(node.name)
         node = node.object
-    if not isinstance(node, Name) or node.name in own or node.name not in modules:
+    if not isinstance(node, Name) or node.name not in modules:
         return None
-    return ".".join((modules[node.name], *reversed(attributes)))
+    return (node.name, modules[node.name], *reversed(attributes))

@@ -116,7 +116,8 @@ def changed_names() -> frozenset[str]:
     return frozenset(by_hand | _released().keys())
 
 
-_KEYWORD = re.compile(rb"\b(\w+)\s*=")
+_KEYWORD_BACKWARDS = re.compile(rb"=\s*(\w+)")
+"""Backwards, as each word that is not before a `=` would be read once for each of its letters."""
 
 
 @cache
@@ -135,7 +136,7 @@ def _functions_by_keyword() -> dict[bytes, frozenset[str]]:
 def functions_with_dated_keywords(source: bytes) -> frozenset[str]:
     """Returns the functions in a text that may receive a keyword argument removed or deprecated by some release."""
     known = _functions_by_keyword()
-    written = known.keys() & set(_KEYWORD.findall(source))
+    written = known.keys() & {word[::-1] for word in _KEYWORD_BACKWARDS.findall(source[::-1])}
     return frozenset().union(*(known[label] for label in written))
 
 

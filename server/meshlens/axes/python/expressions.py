@@ -22,7 +22,7 @@ from meshlens.axes.python.imports import is_dated, note_mention
 from meshlens.axes.python.lambdas import make_lambda
 from meshlens.axes.python.operators import binary
 from meshlens.axes.python.outside import from_outside
-from meshlens.axes.python.parameters import limited
+from meshlens.axes.python.parameters import MOST_ARGUMENTS, limited
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, numbered, site_of
 from meshlens.axes.runs.invocation import Invocation
@@ -182,7 +182,7 @@ def arguments(run: Run, nodes: tuple[Argument, ...], frame: Frame, ctx: Context)
                 out.append(Arg("**", UNKNOWN, whole, site))
         else:
             out.append(Arg(label, value, whole, site))
-    return limited(out)
+    return tuple(out) if len(out) <= MOST_ARGUMENTS else limited(out)
 
 
 def _sequence(run: Run, node: ListDisplay | SetDisplay | TupleDisplay, frame: Frame, ctx: Context) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Function, Partial, Seq, Value
 
-_MOST_ARGUMENTS = 300
+MOST_ARGUMENTS = 300
 
 
 def limited(args: list[Arg]) -> tuple[Arg, ...]:
@@ -12,9 +12,9 @@ def limited(args: list[Arg]) -> tuple[Arg, ...]:
 
     Rules compare arguments pairwise.
     """
-    if len(args) <= _MOST_ARGUMENTS:
+    if len(args) <= MOST_ARGUMENTS:
         return tuple(args)
-    return (*args[:_MOST_ARGUMENTS], Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
+    return (*args[:MOST_ARGUMENTS], Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
 
 
 def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:

@@ -132,7 +132,8 @@ def _body_or_nothing(reader: Reader, numbers: array[int], number: int, sites: in
 def _spans(data: bytes, most: int) -> array[int]:
     """Returns the start and end of each site; empty if they are not in the block's text."""
     spans = array("i", data)
-    if min(spans) < 0 or max(spans) > most or not all(map(le, spans[::2], spans[1::2])):
+    starts, ends = spans[::2], spans[1::2]
+    if min(starts) < 0 or max(ends) > most or not all(map(le, starts, ends)):
         _log.info("facts from the cache lie outside of their file")
         return array("i", bytes(len(data)))
     return spans

@@ -132,10 +132,15 @@ def _expression(reader: Reader) -> Expression:
     if reader.room < 0:
         raise NotFacts("a shape that is nested too deeply")
     made: Expression
-    if code == 2:
-        made = _new(Attribute, ("attr", _site(reader), _expression(reader), reader.words[reader.take()]))
-    elif code == 3:
-        made = _new(Call, ("call", _site(reader), _expression(reader), _arguments(reader)))
+    if code == 2 or code == 3:
+        site = take()
+        if site >= reader.sites:
+            raise NotFacts(_NO_SITE)
+        inner = _expression(reader)
+        if code == 2:
+            made = _new(Attribute, ("attr", site, inner, reader.words[take()]))
+        else:
+            made = _new(Call, ("call", site, inner, _arguments(reader)))
     else:
         kind, tag, fields = _READ_EXPRESSION[code]
         made = _new(kind, (tag, *[field(reader) for field in fields]))
@@ -176,9 +181,15 @@ def _names(reader: Reader) -> frozenset[str]:
 
 
 def _arguments(reader: Reader) -> tuple[Argument, ...]:
-    return tuple(
-        [_new(Argument, (_maybe_text(reader), _site(reader), _expression(reader))) for _ in range(reader.take())]
-    )
+    take, words, sites = reader.take, reader.words, reader.sites
+    found = []
+    for _ in range(take()):
+        label = words[take()] if take() else None
+        site = take()
+        if site >= sites:
+            raise NotFacts(_NO_SITE)
+        found.append(_new(Argument, (label, site, _expression(reader))))
+    return tuple(found)
 
 
 def _pairs(reader: Reader) -> tuple[Pair, ...]:
