@@ -205,3 +205,9 @@ METHODS: dict[str, Kind] = {
     "transpose": "transposed",
 }
 """The same for methods of arrays."""
+
+ELEMENTWISE = frozenset(
+    "sin cos tan tanh exp log sqrt abs square relu gelu silu sigmoid add subtract multiply divide maximum "
+    "minimum power where negative sign floor ceil round clip astype".split()
+)
+"""Functions of each element, in any library: their result has the broadcast shape of their arguments."""

@@ -23,14 +23,13 @@ from meshlens.axes.runs.frames import Frame, site_of
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import BinaryOperation, Constant
-
-_LIBRARIES = frozenset("optax flax jax haiku equinox chex numpy objax jaxopt lineax optimistix dataclasses".split())
+from meshlens.jaxapi.known_names import LIBRARIES_WITHOUT_REDUCTIONS
 
 
 def may_reduce(callee: Value) -> bool:
     """Returns whether an unseen callee may reduce gradients itself; optimizers of known libraries do not."""
     if isinstance(callee, (Ext, Made)):
-        return callee.dotted.split(".")[0] not in _LIBRARIES
+        return callee.dotted.split(".")[0] not in LIBRARIES_WITHOUT_REDUCTIONS
     return isinstance(callee, Data) and not callee.labels
 
 

@@ -23,15 +23,9 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import RandomUse
 from meshlens.axes.runs.run import Run
-from meshlens.jaxapi import libraries
-from meshlens.jaxapi.operations import OPERATIONS
+from meshlens.jaxapi import known_names, libraries
+from meshlens.jaxapi.operations import ELEMENTWISE, OPERATIONS
 
-_HARMLESS_DECORATORS = frozenset(
-    "gin hydra click absl pytest typing abc functools contextlib beartype jaxtyping typeguard dataclasses tyro wandb "
-    "chex unittest parameterized atexit flax haiku numba overrides typing_extensions property staticmethod".split()
-)
-_LIBRARIES_WITH_OBJECTS = frozenset({"jax", "flax", "haiku", "equinox", "optax", "chex", "objax", "haliax", "types"})
-_OF_ARRAYS = ("jax.numpy.", "jax.lax.", "jax.nn.")
 _TABLES: tuple[Container[str], ...] = (
     libraries.DRAWS,
     libraries.KEY_MAKERS,
@@ -48,7 +42,6 @@ _TABLES: tuple[Container[str], ...] = (
     libraries.PLACES,
 )
 _TYPED_KEY = "jax.random.key"
-_NO_CALLBACKS = ("jax.numpy.", "numpy.", "jax.nn.", "jax.random.", "jax.lax.", "os.", "logging.", "absl.logging.")
 
 
 _MAY_REPEAT = frozenset({"uniform"})
@@ -122,9 +115,9 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         if alike and (count := _copies(shaped.how, args)) and isinstance(result, Data):
             result = replace(result, labels=result.labels | {("copies", site, count)})
         return replace(result, labels=result.labels | {"uniform"}) if alike and isinstance(result, Data) else result
-    if short in _ELEMENTWISE:
+    if short in ELEMENTWISE:
         noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
-    return _array(run, name, args, labels, frame, ctx) if name.startswith(_OF_ARRAYS) else None
+    return _array(run, name, args, labels, frame, ctx) if name.startswith(known_names.MODULES_OF_ARRAYS) else None
 
 
 def _split_over_devices(name: str, given: frozenset[object]) -> frozenset[object]:
@@ -150,8 +143,8 @@ def _how(name: str) -> str:
         or short in ("zeros_like", "ones_like", "empty_like")
     ):
         return "special"
-    of_arrays = name.startswith(_OF_ARRAYS)
-    if short in _ELEMENTWISE:
+    of_arrays = name.startswith(known_names.MODULES_OF_ARRAYS)
+    if short in ELEMENTWISE:
         return "elementwise array" if of_arrays else "elementwise"
     return "array" if of_arrays else ""
 
@@ -175,25 +168,25 @@ def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
     if decorator and len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if decorator and len(args) == 1 and wraps_function(args[0].value):
-        if name in fixtures.FIXTURES:
+        if name in known_names.FIXTURES:
             return fixtures.marked(name, args[0].value, site, ())
         if is_harmless(name):
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
     if name in libraries.GENERATORS:
         return Made(name, site)
-    if name.startswith(_NO_CALLBACKS):
+    if name.startswith(known_names.MODULES_WITHOUT_CALLS):
         return Data(_labels(args))
     result = call_unknown(run, call.of(Ext(name), args))
     labels = result.labels if isinstance(result, Data) else frozenset()
-    if (decorator or name.split(".")[0] in _LIBRARIES_WITH_OBJECTS) and name not in OPERATIONS:
+    if (decorator or name.split(".")[0] in known_names.LIBRARIES_WITH_OBJECTS) and name not in OPERATIONS:
         return Made(name, site, _labelled(args), labels)
     return Data(labels)
 
 
 def is_harmless(name: str) -> bool:
     """Returns whether a decorator with this name leaves the function's use of axes unchanged."""
-    return name.split(".")[0] in _HARMLESS_DECORATORS and ".mock." not in name
+    return name.split(".")[0] in known_names.HARMLESS_DECORATORS and ".mock." not in name
 
 
 def _labelled(args: tuple[Arg, ...]) -> tuple[tuple[str | int, Value], ...]:
@@ -217,18 +210,12 @@ def _step(run: Run, args: tuple[Arg, ...], labels: frozenset[object], frame: Fra
 
 
 def _elementwise(name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
-    if name.rsplit(".", 1)[-1] in _ELEMENTWISE and args:
+    if name.rsplit(".", 1)[-1] in ELEMENTWISE and args:
         shape = arrays.shape_of(args[0].value)
         for arg in args[1:]:
             shape = arrays.broadcast(shape, arrays.shape_of(arg.value))
         return shape
     return None
-
-
-_ELEMENTWISE = frozenset(
-    "sin cos tan tanh exp log sqrt abs square relu gelu silu sigmoid add subtract multiply divide maximum "
-    "minimum power where negative sign floor ceil round clip astype".split()
-)
 
 
 def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:

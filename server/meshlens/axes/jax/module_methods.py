@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from meshlens.axes.domain.classes import lineage
 from meshlens.axes.domain.values import Bound, Ext, Instance, Value, Wrapped
+from meshlens.jaxapi.known_names import FLAX_METHODS
 from meshlens.jaxapi.names import canonical
-
-_FLAX_METHODS = {
-    "flax.linen.Module": frozenset({"apply", "init", "init_with_output", "lazy_init", "bind", "is_initializing"}),
-    "flax.nnx.Module": frozenset({"eval", "train", "set_attributes"}),
-}
 
 
 def library_method(instance: Instance, name: str) -> Value | None:
@@ -17,7 +13,7 @@ def library_method(instance: Instance, name: str) -> Value | None:
     for cls in lineage(instance.cls):
         for base in cls.bases:
             kind = canonical(base.dotted) if isinstance(base, Ext) else ""
-            if name in _FLAX_METHODS.get(kind, ()):
+            if name in FLAX_METHODS.get(kind, ()):
                 return Bound(instance, Ext(f"{kind}.{name}"))
     return None
 

@@ -36,9 +36,9 @@ from meshlens.axes.jax import module_methods, optimizers, train_states
 from meshlens.axes.python import objects, tables
 from meshlens.axes.python.imports import member, note_mention
 from meshlens.axes.python.objects import data_attribute, instance_attribute, static_attribute, super_attribute
-from meshlens.axes.runs import fixtures
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.known_names import REQUEST
 from meshlens.jaxapi.operations import AT, UPDATES
 
 
@@ -169,7 +169,7 @@ def _of_made(value: Made, name: str) -> Value:
     own = optimizers.own_function(value, name) or train_states.held_function(value, name)
     if own is not None:
         return own
-    if value.dotted in ("jax.sharding.NamedSharding", fixtures.REQUEST) and name in given:
+    if value.dotted in ("jax.sharding.NamedSharding", REQUEST) and name in given:
         return given[name]
     if train_states.is_state(value) and name not in train_states.METHODS:
         return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=value.over)

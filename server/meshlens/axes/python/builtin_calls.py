@@ -32,16 +32,16 @@ from meshlens.axes.jax import logical_rules
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf
 from meshlens.axes.python.attributes import attribute
-from meshlens.axes.python.tables import TABLES, make_table
+from meshlens.axes.python.tables import make_table
 from meshlens.axes.python.unpacking import element
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import altered, set_attribute
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.known_names import REPLACES, TABLES
 
 _MOST_ITEMS = 16
-_REPLACES = frozenset({"dataclasses.replace", "copy.replace", "attr.evolve", "attrs.evolve"})
-_OTHERS = _REPLACES | {"getattr", "setattr", "enum.auto", "hasattr"}
+_OTHERS = REPLACES | {"getattr", "setattr", "enum.auto", "hasattr"}
 _OF_LIBRARIES = TABLES | SPLITS_AND_MERGES | logical_rules.TO_SPEC
 
 
@@ -59,7 +59,7 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
         return _getattr(run, args, site, call.ctx)
     if name == "setattr":
         return _setattr(run, args)
-    if name in _REPLACES and args and isinstance(args[0].value, Instance):
+    if name in REPLACES and args and isinstance(args[0].value, Instance):
         return _replace(run, args[0].value, args[1:], site)
     if name == "enum.auto":
         return Made(name, site)

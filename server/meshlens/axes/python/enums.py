@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from meshlens.axes.domain.classes import lineage
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Ext, Function, Made, Mapped, Seq, Value, Wrapped
+from meshlens.jaxapi.known_names import ENUMS, STRING_ENUMS
 
-_STRINGS = frozenset({"enum.StrEnum", "strenum.StrEnum"})
-_PLAIN = frozenset({"enum.Enum", "enum.IntEnum", "enum.Flag", "enum.IntFlag"})
 _NO_MEMBERS = (Function, Class, Mapped, Wrapped)
 
 
@@ -14,16 +13,16 @@ def is_enum(cls: Class) -> str | None:
     """Returns "str" for an enum whose members are strings, "plain" for another enum, None for any other class."""
     for one in lineage(cls):
         kinds = [base.dotted for base in one.bases if isinstance(base, Ext)]
-        if not _STRINGS.isdisjoint(kinds) or (any(kind.startswith("enum.") for kind in kinds) and "str" in kinds):
+        if not STRING_ENUMS.isdisjoint(kinds) or (any(kind.startswith("enum.") for kind in kinds) and "str" in kinds):
             return "str"
-        if not _PLAIN.isdisjoint(kinds):
+        if not ENUMS.isdisjoint(kinds):
             return "plain"
     return None
 
 
 def number_members(cls: Class) -> None:
     """Gives enum members declared with `auto()` their values: numbers, or their names in lower case."""
-    lower = any(isinstance(base, Ext) and base.dotted in _STRINGS for base in cls.bases)
+    lower = any(isinstance(base, Ext) and base.dotted in STRING_ENUMS for base in cls.bases)
     plain = is_enum(cls) == "plain"
     number = 0
     for name, value in cls.frame.vars.items():

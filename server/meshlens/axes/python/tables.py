@@ -8,36 +8,8 @@ from dataclasses import replace
 from meshlens.axes.domain.joining import join_all, options, union
 from meshlens.axes.domain.keys import as_value, key_of
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Value
+from meshlens.jaxapi.known_names import FLAT_TABLES, NESTED_TABLES, UNKNOWN_ENTRIES
 
-_NESTED = frozenset(
-    {
-        "ml_collections.ConfigDict",
-        "ml_collections.FrozenConfigDict",
-        "ml_collections.config_dict.ConfigDict",
-        "ml_collections.config_dict.FrozenConfigDict",
-        "ml_collections.config_dict.create",
-        "ml_collections.config_dict.config_dict.ConfigDict",
-        "ml_collections.config_dict.config_dict.FrozenConfigDict",
-        "ml_collections.config_dict.config_dict.create",
-        "omegaconf.OmegaConf.create",
-        "omegaconf.OmegaConf.structured",
-        "omegaconf.DictConfig",
-        "easydict.EasyDict",
-        "addict.Dict",
-        "munch.munchify",
-        "munch.Munch.fromDict",
-    }
-)
-"""Callables that turn a dictionary and the dictionaries in it into tables."""
-
-_FLAT = frozenset({"types.SimpleNamespace", "argparse.Namespace", "munch.Munch", "box.Box"})
-_UNKNOWN_ENTRY = frozenset(
-    f"ml_collections{inner}.{name}"
-    for inner in ("", ".config_dict", ".config_dict.config_dict")
-    for name in ("placeholder", "required_placeholder", "FieldReference")
-)
-TABLES = _NESTED | _FLAT | _UNKNOWN_ENTRY | {"omegaconf.OmegaConf.merge", "vars", "omegaconf.OmegaConf.to_container"}
-"""The callables that `make_table` handles."""
 _COPIES = frozenset({"copy_and_resolve_references", "copy", "as_configdict", "unlock", "__copy__"})
 _PLAIN = frozenset({"to_dict", "_asdict"})
 _QUIET = frozenset({"lock", "unlock", "unlocked", "ignore_type", "eval", "is_locked"})
@@ -47,15 +19,15 @@ METHODS = _COPIES | _PLAIN | _QUIET | _READS | {"update", "get_ref", "get_oneway
 
 def make_table(name: str, args: tuple[Arg, ...]) -> Value | None:
     """Returns a table with attributes made by a library; None for any other callable."""
-    if name in _UNKNOWN_ENTRY:
+    if name in UNKNOWN_ENTRIES:
         return UNKNOWN
     if name == "omegaconf.OmegaConf.merge":
         return _merged([arg.value for arg in args])
     if name in ("vars", "omegaconf.OmegaConf.to_container"):
         value = args[0].value if args else UNKNOWN
         return replace(value, attributes=False) if isinstance(value, Dict) and value.attributes else None
-    nested = name in _NESTED
-    if not nested and name not in _FLAT:
+    nested = name in NESTED_TABLES
+    if not nested and name not in FLAT_TABLES:
         return None
     entries: dict[object, Value] = {}
     is_open = False

@@ -23,10 +23,8 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.known_names import FIXTURES, PARAMETRIZE, REQUEST
 
-FIXTURES = frozenset({"pytest.fixture", "pytest_asyncio.fixture"})
-PARAMETRIZE = "pytest.mark.parametrize"
-REQUEST = "pytest.FixtureRequest"
 MARKS = FIXTURES | {PARAMETRIZE}
 _MOST_NESTED = 6
 _MOST_SETS = 4

@@ -13,7 +13,6 @@ from itertools import takewhile
 
 from meshlens.axes.runs.context import AxisEnv
 from meshlens.axes.worth.interesting_words import (
-    CONFIGURATION_WORDS,
     binding_words,
     dated_words,
     root_words,
@@ -23,6 +22,7 @@ from meshlens.axes.worth.interesting_words import (
 from meshlens.facts.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
 from meshlens.facts.model import Block, FileFacts, Shape
 from meshlens.facts.nodes import Assign, Name
+from meshlens.jaxapi.known_names import CONFIGURATION_WORDS
 
 _SMALL = 12
 _SHORT = 40

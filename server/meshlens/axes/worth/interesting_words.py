@@ -19,12 +19,6 @@ def _last(dotted: str) -> str:
     return dotted.rsplit(".", 1)[-1]
 
 
-CONFIGURATION_WORDS = frozenset(
-    "ConfigDict FrozenConfigDict config_dict get_config SimpleNamespace Namespace OmegaConf EasyDict".split()
-)
-"""Names of classes that hold axis names; a function that creates such an object matters wherever it is called."""
-
-
 @cache
 def binding_words() -> frozenset[str]:
     """Returns the names that bind axes or create meshes; a function that reaches one matters wherever it is called."""
