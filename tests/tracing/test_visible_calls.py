@@ -139,6 +139,17 @@ def test_only_what_the_arguments_depend_on_runs(traced, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+def test_a_loop_before_the_call_does_not_run_for_names_that_are_bound_again(traced, tmp_path):
+    trap = f"open({str(tmp_path / 'ran')!r}, 'w').close()"
+    main = (
+        f"def main():\n    for w in range(3):\n        {trap}\n    w = jnp.zeros((4, 2))\n"
+        "    step(w, {'x': jnp.ones((LATER, 4)), 'y': jnp.ones((LATER, 2))})\n\n\nLATER = 8\nmain()\n"
+    )
+    found = faults(traced, tmp_path, STEP + main)
+    assert (found.errors, found.flops) == ((), 2 * (2 * 8 * 4 * 2))
+    assert not (tmp_path / "ran").exists()
+
+
 def test_no_array_is_made_for_shapes(traced, tmp_path):
     main = (
         "def main():\n    w = jax.random.normal(jax.random.key(0), (1 << 18, 1 << 14))\n"

@@ -120,7 +120,8 @@ class Calls:
             why = f"line {row}: the program ends here; hand over its command line after --"
         else:
             why = f"line {row}: {type(error).__name__}: {' '.join(str(error).split())[:300]}".rstrip(": ")
-        comment = self._comment(site, rows)
+        is_outside = bool(refused) or isinstance(error, (OSError, ImportError))
+        comment = self._comment(site, rows) if is_outside else None
         remedy = f"; write on line {comment[0]}: {comment[1]}" if comment else ""
         return NoProgram("no-arguments", f"{self._begin(site)}: {why}{remedy}", {"place": [self._inside.file, row]})
 

@@ -198,24 +198,36 @@ def sliced(steps: list[Step], needed: set[str], modules: set[str]) -> list[Step]
 
     Args:
         steps: what runs.
-        needed: the names; those that the steps read in turn are added.
+        needed: the names.
         modules: names of imported modules, which no call of theirs changes.
     """
-    kept = {index for index, step in enumerate(steps) if step.context or _changes_all(step.node)}
-    for index in kept:
-        needed |= steps[index].reads
+    late: set[str] = set()
     while True:
-        changing = needed - modules
-        more = {
-            index
-            for index, step in enumerate(steps)
-            if index not in kept and (step.binds & needed or step.changes in changing)
-        }
-        if not more:
-            return [step for index, step in enumerate(steps) if index in kept]
-        kept |= more
-        for index in more:
-            needed |= steps[index].reads
+        kept = _needed_steps(steps, needed | late, late, modules)
+        # A function reads its names when it is called, which may be after they are bound again.
+        more = {name for step in kept if isinstance(step.node, Scope) for name in step.reads}
+        if more <= late:
+            return kept
+        late |= more
+
+
+def _needed_steps(steps: list[Step], live: set[str], late: set[str], modules: set[str]) -> list[Step]:
+    """One walk from the last step to the first, with the names whose values matter so far."""
+    kept: list[Step] = []
+    live = set(live)
+    for step in reversed(steps):
+        if step.context or _changes_all(step.node) or step.binds & live or step.changes in live - modules:
+            kept.insert(0, step)
+            live = (live - (_rebound(step.node) - late)) | step.reads
+    return kept
+
+
+def _rebound(node: ast.stmt) -> set[str]:
+    """The names that a statement certainly gives another value."""
+    if isinstance(node, ast.Assign):
+        targets = [one for target in node.targets for one in getattr(target, "elts", [target])]
+        return {one.id for one in targets if isinstance(one, ast.Name)}
+    return binds(node) if isinstance(node, (*Scope, ast.Import, ast.ImportFrom)) else set()
 
 
 def binds(node: ast.AST) -> set[str]:
