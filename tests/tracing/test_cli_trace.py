@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -207,6 +208,22 @@ def test_the_arguments_of_the_first_call(tmp_path):
     assert run.returncode == 0, run.stdout
     assert "step.py:10   all-reduce" in run.stdout
     assert "without calling" in meshlens("cost", "step.py::other", "--run-main", cwd=tmp_path).stdout
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="Linux alone has network namespaces")
+def test_no_network_is_needed(tmp_path):
+    (tmp_path / "step.py").write_text(STEP)
+    command = ["cost", "step.py::entry", "--devices", "4", "--interpreter", sys.executable, "--timeout", "120"]
+    # Without other network interfaces than a loopback that is down, in a namespace of its own.
+    run = subprocess.run(
+        ["unshare", "--net", "--map-root-user", sys.executable, "-m", "meshlens", *command],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "step.py:10   all-reduce" in run.stdout
 
 
 def test_an_untrusted_folder_runs_nothing(tmp_path):
