@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from meshlens.axes.domain.values import UNKNOWN, Arg, Seq, Site, Value, Wrapped
+from collections.abc import Iterable
+
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Function, Seq, Site, Value, Wrapped
 from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
 
@@ -12,6 +15,48 @@ CALLED = "jax.jit()"
 
 RETURNED = "jax.jit() results"
 """The name under which the result of such a call is recorded, with the value and the shardings."""
+
+DONATES = "jax.jit() donates"
+"""The name under which a call is recorded that donates arguments: these arguments."""
+
+
+def note_donated(run: Run, given: Iterable[tuple[str | None, Value]], operand: Value, call: Invocation) -> None:
+    """Records the arguments of a call that a jitted or mapped function takes over.
+
+    Args:
+        run: the run.
+        given: the arguments of `jit` or `pmap`, by name.
+        operand: the function.
+        call: the call.
+    """
+    said = [(name, value) for name, value in given if name is not None and name.startswith("donate")]
+    args, ctx = call.args, call.ctx
+    if not said or ctx.env.maps or any(arg.label in ("*", "**") for arg in args):
+        return
+    if any(step.how in ("jit", "grad", "run", "map") for step in ctx.route):
+        return
+    positional = [arg for arg in args if arg.label is None]
+    donated: list[Arg] = []
+    for _, value in said:
+        for one in value.items if isinstance(value, Seq) and not value.open else (value,):
+            chosen = one.value if isinstance(one, Const) else None
+            if isinstance(chosen, str):
+                donated.extend(arg for arg in args if arg.label == chosen)
+                donated.extend(positional[place : place + 1] if (place := _place(operand, chosen)) is not None else ())
+            elif isinstance(chosen, int) and -len(positional) <= chosen < len(positional):
+                donated.append(positional[chosen])
+    if donated:
+        guarded = run.api_guard > 0 or ctx.expected
+        run.records.calls.append(ApiCall(DONATES, call.site, call.site, tuple(donated), UNKNOWN, ctx, False, guarded))
+
+
+def _place(function: Value, name: str) -> int | None:
+    """Returns the position of a parameter; None if the function or the parameter is not known."""
+    while isinstance(function, Wrapped):
+        function = function.operand
+    if not isinstance(function, Function):
+        return None
+    return next((place for place, one in enumerate(function.parameters) if one.name == name), None)
 
 
 def note_results(run: Run, wrapped: Wrapped, returned: Value, site: Site, ctx: Context) -> None:

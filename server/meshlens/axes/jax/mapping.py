@@ -24,6 +24,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.values import Bound as BoundMethod
+from meshlens.axes.jax.compiled_calls import note_donated
 from meshlens.axes.jax.mapped_values import entering, one_per_device, stacked
 from meshlens.axes.jax.meshes import grid_names, mesh_names, with_mesh_in_force
 from meshlens.axes.jax.naming import by_parameter, names_in, value_of
@@ -175,6 +176,8 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
         return Mapped(replace(mapped.binder, operand=made)) if isinstance(made, Instance) else UNKNOWN
     binder = with_mesh_in_force(mapped.binder, run.ambient[-1] if run.ambient else None)
     run.called.add(binder.site)
+    if binder.kind == "pmap":
+        note_donated(run, [(name, arg.value) for name, arg in binder.arguments], binder.operand, call)
     inner_args = tuple(
         Arg(arg.label, entering(run, binder, place, arg), arg.whole, arg.site) for place, arg in enumerate(args)
     )

@@ -29,7 +29,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax.carrying import carried, note_carried
-from meshlens.axes.jax.compiled_calls import note_results, note_shardings
+from meshlens.axes.jax.compiled_calls import note_donated, note_results, note_shardings
 from meshlens.axes.jax.custom_rules import run_rules
 from meshlens.axes.jax.differentiation import call_gradient
 from meshlens.axes.jax.mapped_values import axis_of, is_shared
@@ -131,6 +131,7 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
     if how == "jit":
         note_shardings(run, wrapped, args, site, ctx)
+        note_donated(run, [(arg.label, arg.value) for arg in wrapped.arguments], wrapped.operand, call)
     value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     if how == "jit":
         note_results(run, wrapped, value, site, ctx)
