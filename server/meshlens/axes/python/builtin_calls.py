@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.constants import counted
@@ -209,8 +210,14 @@ def _reversed(values: Values, args: tuple[Arg, ...]) -> Value:
     )
 
 
-def _extreme(values: Values, args: tuple[Arg, ...]) -> Value:
-    return Data(travelling(frozenset().union(*(labels_of(value) for value in values))) if values else frozenset())
+def _extreme(pick: Callable[[list[Any]], Any]) -> Callable[[Values, tuple[Arg, ...]], Value]:
+    def extreme(values: Values, args: tuple[Arg, ...]) -> Value:
+        numbers = [value.value for value in values if isinstance(value, Const) and type(value.value) in (int, float)]
+        if len(numbers) == len(values) == len(args) > 1:
+            return Const(pick(numbers))
+        return Data(travelling(frozenset().union(*(labels_of(value) for value in values))) if values else frozenset())
+
+    return extreme
 
 
 def _sorted(values: Values, args: tuple[Arg, ...]) -> Value:
@@ -285,8 +292,8 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "str": _str,
     "callable": _callable,
     "reversed": _reversed,
-    "min": _extreme,
-    "max": _extreme,
+    "min": _extreme(min),
+    "max": _extreme(max),
     "sorted": _sorted,
     "print": _nothing,
     "isinstance": _isinstance,
