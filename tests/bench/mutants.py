@@ -56,9 +56,9 @@ class Mutant:
 def read_mutants(root: Path) -> list[Mutant]:
     """Every name that can be spoiled, in order of path and place; of several pairs the nearest counts."""
     project = Project(read_sources(root))
-    spoiled = _spoiled_names(project)
+    spoiled = spoiled_names(project)
     best: dict[tuple[Path, int], Mutant] = {}
-    for binder, collective, distance in _all_pairs(project):
+    for binder, collective, distance in all_pairs(project):
         for mutant in _mutants(binder, collective, distance, spoiled):
             known = best.get((mutant.path, mutant.start))
             if known is None or CLASSES.index(mutant.distance) < CLASSES.index(known.distance):
@@ -68,7 +68,7 @@ def read_mutants(root: Path) -> list[Mutant]:
 
 def literal_pairs(root: Path) -> Iterator[tuple[Axis, Axis]]:
     """An axis name at a binder and at a collective that it may bind, where both are written as literals."""
-    for binder, collective, _ in _all_pairs(Project(read_sources(root))):
+    for binder, collective, _ in all_pairs(Project(read_sources(root))):
         for one in binder.axes:
             for other in collective.axes:
                 literal = isinstance(one.written, ast.Constant) and isinstance(other.written, ast.Constant)
@@ -76,7 +76,8 @@ def literal_pairs(root: Path) -> Iterator[tuple[Axis, Axis]]:
                     yield one, other
 
 
-def _all_pairs(project: Project) -> Iterator[tuple[AxisSite, AxisSite, str]]:
+def all_pairs(project: Project) -> Iterator[tuple[AxisSite, AxisSite, str]]:
+    """Every binder with every collective that it may bind, and the distance between them."""
     collectives, binders = find_sites(project)
     by_function: dict[FunctionNode, list[AxisSite]] = {}
     for site in collectives:
@@ -98,7 +99,7 @@ def sample(mutants: list[Mutant], most: int, seed: int) -> list[Mutant]:
     return chosen
 
 
-def _spoiled_names(project: Project) -> str:
+def spoiled_names(project: Project) -> str:
     """A tail that makes of every axis name one that occurs nowhere."""
     everything = b"\n".join(source.data for source in project.sources.values())
     tail = "x"

@@ -1,10 +1,12 @@
 """Mutation recall: spoils one axis name at one end of a pair and asks whether MeshLens says so.
 
-    python tests/bench/mutate.py DIR [--only NAME …] [--most 40] [--seed 7] [--misses OUT.md] [--resolved]
+    python tests/bench/mutate.py DIR [--only NAME …] [--most 40] [--seed 7] [--misses OUT.md] [--resolved] [--more]
 
 DIR holds one checkout per folder.  Which names are spoiled is decided by `mutants.py`, which knows nothing of
 MeshLens; with `--resolved` also those pairs that MeshLens itself sees, which shows how stable its answers are.
 A mutant counts as found when an error or warning AX1xx or AX2xx appears on a line where there was none.
+With `--more` other things are spoiled instead: specs, meshes and reductions (`more_mutants.py`); a reduction that is
+left out counts as found when anything AX4xx appears, be it a hint.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from inprocess import found_in, open_folder
+from more_mutants import KINDS, read_more
 from mutants import CLASSES, SIDES, Mutant, read_mutants, sample
 from resolved import resolved_mutants
 
@@ -52,9 +55,9 @@ def measure(root: Path, mutants: Iterable[Mutant], workspace: Workspace) -> Scor
     return score
 
 
-def table(scores: list[Score]) -> str:
-    """Recall by project: found / tried at the collective and at the binder."""
-    heads = [f"{distance}, {side}" for distance in CLASSES for side in SIDES]
+def table(scores: list[Score], sides: tuple[str, ...] = SIDES) -> str:
+    """Recall by project: found / tried at each side, such as the collective and the binder."""
+    heads = [f"{distance}, {side}" for distance in CLASSES for side in sides]
     rows = [f"| project | {' | '.join(heads)} | {' | '.join(f'{name}, %' for name in CLASSES)} | s |"]
     rows.append(f"|---|{'--:|' * (len(heads) + len(CLASSES) + 1)}")
     total = Score("all")
@@ -63,11 +66,11 @@ def table(scores: list[Score]) -> str:
         total.found += score.found
         total.seconds += score.seconds
     for score in [*scores, total]:
-        keys = [(distance, side) for distance in CLASSES for side in SIDES]
+        keys = [(distance, side) for distance in CLASSES for side in sides]
         cells = [f"{score.found[key]}/{score.tried[key]}" if score.tried[key] else "" for key in keys]
         for distance in CLASSES:
-            tried = sum(score.tried[distance, side] for side in SIDES)
-            found = sum(score.found[distance, side] for side in SIDES)
+            tried = sum(score.tried[distance, side] for side in sides)
+            found = sum(score.found[distance, side] for side in sides)
             cells.append(f"{100 * found / tried:.0f}" if tried else "")
         rows.append(f"| {score.name} | {' | '.join(cells)} | {score.seconds:.0f} |")
     return "\n".join(rows)
@@ -90,17 +93,18 @@ def _is_found(workspace: Workspace, mutant: Mutant, before: dict[Path, set[tuple
     spoiled = workspace.with_file(mutant.path, changed)
     for path in dict.fromkeys((*mutant.files, mutant.path)):
         if path not in before:
-            before[path] = _serious(workspace, path)
-        if _serious(spoiled, path) - before[path]:
+            before[path] = _telling(workspace, path)
+        wanted = ("AX4",) if mutant.side == "reduction" else ("AX1", "AX2")
+        if any(code[:3] in wanted for _, code in _telling(spoiled, path) - before[path]):
             return True
     return False
 
 
-def _serious(workspace: Workspace, path: Path) -> set[tuple[int, str]]:
+def _telling(workspace: Workspace, path: Path) -> set[tuple[int, str]]:
     return {
         (found.line, found.code)
         for found in found_in(workspace, [path])
-        if found.severity != "hint" and found.code[:3] in ("AX1", "AX2")
+        if found.severity != "hint" or found.code.startswith("AX4")
     }
 
 
@@ -112,6 +116,7 @@ def _main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--misses", type=Path)
     parser.add_argument("--resolved", action="store_true")
+    parser.add_argument("--more", action="store_true")
     arguments = parser.parse_args()
     blind: list[Score] = []
     seen: list[Score] = []
@@ -119,7 +124,11 @@ def _main() -> None:
         if arguments.only and root.name not in arguments.only:
             continue
         try:
-            chosen = sample(read_mutants(root), arguments.most, arguments.seed)
+            if arguments.more:
+                by_kind = [[one for one in read_more(root) if one.side == kind] for kind in KINDS]
+                chosen = [one for group in by_kind for one in sample(group, arguments.most, arguments.seed)]
+            else:
+                chosen = sample(read_mutants(root), arguments.most, arguments.seed)
             workspace = open_folder(root)
             blind.append(measure(root, chosen, workspace))
             if arguments.resolved:
@@ -129,7 +138,8 @@ def _main() -> None:
             print(f"{root.name}: {traceback.format_exc(limit=-4)}", file=sys.stderr)
             continue
         print(f"{root.name}: {sum(blind[-1].found.values())}/{sum(blind[-1].tried.values())}", file=sys.stderr)
-    print("Chosen without MeshLens\n\n" + table([score for score in blind if score.tried]))
+    sides = KINDS if arguments.more else SIDES
+    print("Chosen without MeshLens\n\n" + table([score for score in blind if score.tried], sides))
     if arguments.resolved:
         print("\nPairs that MeshLens sees\n\n" + table([score for score in seen if score.tried]))
     if arguments.misses is not None:

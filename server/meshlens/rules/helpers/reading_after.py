@@ -24,6 +24,7 @@ from meshlens.facts.nodes import (
     Raise,
     Return,
     Starred,
+    Subscript,
     Try,
     TupleDisplay,
     While,
@@ -240,7 +241,7 @@ def _bound(node: Node) -> Iterator[str]:
         targets = (node.target,)
     elif isinstance(node, Delete):
         targets = node.targets
-    waiting = list(targets)
+    waiting: list[Node] = list(targets)
     while waiting:
         target = waiting.pop()
         key = key_of(target)
@@ -250,5 +251,5 @@ def _bound(node: Node) -> Iterator[str]:
             waiting.extend(target.items)
         elif isinstance(target, Starred):
             waiting.append(target.value)
-        else:
+        elif isinstance(target, Subscript):
             yield from filter(None, [key_of(target.object)])
