@@ -39,11 +39,11 @@ from meshlens.axes.domain.values import Const, Site
 from meshlens.axes.jax.compiled_calls import DONATES
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.reading_after import key_of, read_after
 from meshlens.checking.registry import rule
 from meshlens.facts.nodes import Assign, Call, FunctionDef
 from meshlens.project.trees import Node, path_to, walk
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.reading_after import key_of, read_after
 from meshlens.rules.helpers.renames import spelled
 
 _LIBRARIES = ("jax.", "flax.", "optax.", "haiku.", "equinox.")

@@ -213,7 +213,7 @@ def result(
         return Data(after, shape_of(value), None, is_array(value), over)
     if row.reduces == "gather":
         parts = [label for label in labels if isinstance(label, tuple) and label[0] == "argument"]
-        # What is made of several arguments is no parameter that was sharded.
+        # A value made of several arguments is not a sharded parameter.
         gathered = {("gathered", parts[0], name, site) for name in names} if len(parts) == 1 else NONE
         return Data(after_reduction(labels) | gathered, None, None, is_array(value), over)
     if row.reduces == "scatter":

@@ -51,7 +51,7 @@ def note_donated(run: Run, given: Iterable[tuple[str | None, Value]], operand: V
 
 
 def _place(function: Value, name: str) -> int | None:
-    """Returns the position of a parameter; None if the function or the parameter is not known."""
+    """Returns the position of a parameter; None if either is unknown."""
     while isinstance(function, Wrapped):
         function = function.operand
     if not isinstance(function, Function):

@@ -1,4 +1,4 @@
-"""What a function reads after a call, of the variables and attributes whose arrays the call took over."""
+"""Finds reads of variables and attributes after a call that took over their arrays."""
 
 from __future__ import annotations
 
