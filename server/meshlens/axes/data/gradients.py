@@ -159,6 +159,6 @@ def _reduced_at(value: Value, axis: str) -> Site | None:
     return sites[0] if len(sites) == 1 else None
 
 
-def _is_share(run: Run, factor: Any, site: Site) -> bool:
+def _is_share(run: Run, factor: object, site: Site) -> bool:
     target = run.world.devices_of(site.path)
     return target is not None and isinstance(factor, float) and abs(factor * target.count - 1) < 1e-6

@@ -21,7 +21,7 @@ def key_of(value: Value) -> tuple[Any] | None:
     return None
 
 
-def as_value(key: Any) -> Value:
+def as_value(key: object) -> Value:
     """Returns the value of a dictionary key."""
     if isinstance(key, (Made, Class, Function)):
         return key

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from meshlens.axes.domain.values import Const, Instance, Site
 from meshlens.axes.runs.context import Context
@@ -28,7 +27,7 @@ def _reductions() -> frozenset[str]:
     return frozenset(row.name for row in COLLECTIVES.values() if row.reduces in ("sum", "mean", "max", "min"))
 
 
-def mentions_reductions(node: Any) -> bool:
+def mentions_reductions(node: object) -> bool:
     """Returns whether a node mentions a reduction."""
     return mentions(node, _reductions())
 

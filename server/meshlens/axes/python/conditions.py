@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from meshlens.axes.domain.joining import options, union
@@ -192,7 +193,7 @@ def _refine_kind(run: Run, arguments: tuple[Argument, ...], outcome: bool, frame
         _keep(frame, subject.name, lambda value: is_instance(value, kind) is not (not outcome))
 
 
-def _keep(frame: Frame, name: str, fits: Any) -> None:
+def _keep(frame: Frame, name: str, fits: Callable[[Value], bool]) -> None:
     value = frame.find(name)
     if not isinstance(value, Union):
         return

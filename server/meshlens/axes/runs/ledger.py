@@ -6,7 +6,7 @@ function, a pair of a site and a context for a run count.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -53,6 +53,8 @@ class Shared:
     given: Mapping[str, Value] = field(default_factory=dict)
 
 
+Item: TypeAlias = Hashable
+"""The key of a ledger's entry: a `Key`, a site, or a pair of a site and a context."""
 Entry: TypeAlias = "Shared | int"
 """A ledger entry: a result, a run count, or an object's number."""
 
@@ -67,19 +69,19 @@ class Ledger:
         left: its own entry of each item.
     """
 
-    found: dict[Any, Entry | None] = field(default_factory=dict)
-    left: dict[Any, Entry] = field(default_factory=dict)
+    found: dict[Item, Entry | None] = field(default_factory=dict)
+    left: dict[Item, Entry] = field(default_factory=dict)
 
 
 class Ledgers(Protocol):
     """The entries of all roots."""
 
-    def find(self, item: Any, root: RootKey) -> Entry | None:
+    def find(self, item: Item, root: RootKey) -> Entry | None:
         """Returns the entry of an item after the roots that ended before another one; None if there is none."""
         ...
 
 
-def told(item: Any, left: Entry | None) -> Entry | None:
+def told(item: Item, left: Entry | None) -> Entry | None:
     """Returns the part of an entry that a root may use; of a run count, only whether the function may run again."""
     return min(left, most_runs(item)) if type(item) is tuple and isinstance(left, int) else left
 
@@ -89,12 +91,12 @@ def added(before: Entry | None, more: Entry) -> Entry:
     return before + more if isinstance(before, int) and isinstance(more, int) else more
 
 
-def most_runs(item: Any) -> int:
+def most_runs(item: tuple[Any, ...]) -> int:
     """Returns how often a function may run outside every map, depending on its functions and axis names."""
     return 1 if type(item[1]) is frozenset else MOST_TELLING_RUNS if item[1][0] else MOST_PLAIN_RUNS
 
 
-def is_number(item: Any, left: Entry | None) -> bool:
+def is_number(item: Item, left: Entry | None) -> bool:
     """Returns whether an item's entry is the number of an object."""
     return type(item) is Key and type(left) is int
 

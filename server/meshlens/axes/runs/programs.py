@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from meshlens.facts.model import FileFacts
 from meshlens.facts.nodes import (
     AnnAssign,
@@ -31,7 +29,7 @@ PROGRAM = "<program>"
 _SET_VARIABLES = (Assign, AnnAssign, AugAssign, For, With, Walrus, Import, ImportFrom, FunctionDef, ClassDef, Try)
 
 
-def is_program(shape: Any) -> bool:
+def is_program(shape: object) -> bool:
     """Returns whether a top-level statement runs only when its file is the program."""
     if (
         not isinstance(shape, If)
@@ -47,7 +45,7 @@ def is_program(shape: Any) -> bool:
     } == {"__name__", "__main__"}
 
 
-def sets_variables(shape: Any) -> bool:
+def sets_variables(shape: object) -> bool:
     """Returns whether a statement may set variables that functions of its module see."""
     return any(isinstance(node, _SET_VARIABLES) for node in nodes(shape))
 

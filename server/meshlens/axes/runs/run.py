@@ -11,7 +11,7 @@ from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.dependence import worth_of
 from meshlens.axes.runs.frames import Frame, Sites
 from meshlens.axes.runs.invocation import Invocation
-from meshlens.axes.runs.ledger import Entry, Key, Ledger, Ledgers
+from meshlens.axes.runs.ledger import Entry, Item, Key, Ledger, Ledgers
 from meshlens.axes.runs.records import Records
 from meshlens.axes.worth.spending import (
     ALL,
@@ -283,14 +283,14 @@ class Run:
         """Notes a call of a function that is worth entering."""
         self.entrances += 1
 
-    def find(self, item: Any) -> Entry | None:
+    def find(self, item: Item) -> Entry | None:
         """Returns the entry of an item from other roots, as of this root's first request."""
         found = self.ledger.found
         if item not in found:
             found[item] = self.world.ledgers.find(item, self.root)
         return found[item]
 
-    def count(self, item: Any) -> int:
+    def count(self, item: Item) -> int:
         """Returns how often a function has run, in this root and before it, up to its limit."""
         before, own = self.find(item), self.ledger.left.get(item, 0)
         return (before if type(before) is int else 0) + (own if type(own) is int else 0)

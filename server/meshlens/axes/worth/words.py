@@ -31,18 +31,18 @@ class Said:
 
 
 @lru_cache(maxsize=10_000)
-def said_by(node: Any) -> Said:
+def said_by(node: object) -> Said:
     """Returns the subjects of an expression, cached because conditions recur."""
     words = _words_in(node)
     return Said(words, any(map(_is_axis_word, words)), any(map(is_version_word, words)))
 
 
-def speaks_of_axes(node: Any) -> bool:
+def speaks_of_axes(node: object) -> bool:
     """Returns whether an expression names something related to axes, meshes or the number of devices."""
     return said_by(node).axes
 
 
-def mentions(node: Any, names: frozenset[str]) -> bool:
+def mentions(node: object, names: frozenset[str]) -> bool:
     """Returns whether an expression mentions one of these names or attributes."""
     return not names.isdisjoint(said_by(node).words)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from meshlens.axes.domain.values import Class, Function
-from meshlens.axes.runs.ledger import Entry, Key, Ledger, Shared, added, is_number, is_same, told
+from meshlens.axes.runs.ledger import Entry, Item, Key, Ledger, Shared, added, is_number, is_same, told
 from meshlens.axes.runs.roots import RootResult
 from meshlens.axes.runs.spots import same
 
@@ -38,11 +38,11 @@ class OneAfterTheOther:
         self.is_out_of_step = False
         self._kept, self._before = kept, before
         self._waiting = {path: result for (path, name), result in kept.items() if name == ""}
-        self._left: dict[Any, Entry] = {
+        self._left: dict[Item, Entry] = {
             item: left for result in kept.values() for item, left in result.ledger.left.items() if is_number(item, left)
         }
 
-    def find(self, item: Any, root: RootKey) -> Entry | None:
+    def find(self, item: Item, root: RootKey) -> Entry | None:
         """Returns the entry of an item from roots that have ended; None if there is none."""
         return told(item, self._left.get(item))
 
@@ -53,7 +53,7 @@ class OneAfterTheOther:
         if before is not None and before.ledger is not ledger:
             keep_results(before.ledger, ledger)
         left = self._left
-        again: list[Any] = []
+        again: list[Item] = []
         for item, one in ledger.left.items():
             kind = type(item)
             if kind is Key:
@@ -104,7 +104,7 @@ class LedgerIndex:
 
     def __init__(self) -> None:
         self._known: dict[RootKey, Ledger] = {}
-        self._left_by: dict[Any, tuple[RootKey, ...]] = {}
+        self._left_by: dict[Item, tuple[RootKey, ...]] = {}
 
     def fit(self, ledgers: Iterable[tuple[RootKey, Ledger]]) -> None:
         """Updates the index to these roots."""
@@ -126,7 +126,7 @@ class LedgerIndex:
             if item not in old:
                 index[item] = (*index.get(item, ()), key)
 
-    def left_by(self, item: Any) -> tuple[RootKey, ...]:
+    def left_by(self, item: Item) -> tuple[RootKey, ...]:
         """Returns the roots that left an entry for an item."""
         return self._left_by.get(item, ())
 
@@ -142,7 +142,7 @@ class AsOfTurn:
         self._index, self._results, self.turns = index, results, turns
         self._fits = False
 
-    def find(self, item: Any, root: RootKey) -> Entry | None:
+    def find(self, item: Item, root: RootKey) -> Entry | None:
         """Returns the entry of an item from roots that ended before another one; None if there is none."""
         # A module that runs now but did not before ends after all others, until all of them run again.
         turn, results = self.turns.get(root, len(self.turns)), self._results
@@ -205,7 +205,7 @@ def keep_results(old: Ledger, new: Ledger) -> None:
             new.left[item] = before
 
 
-def _leave_the_same(old: Ledger, new: Ledger, item: Any) -> bool:
+def _leave_the_same(old: Ledger, new: Ledger, item: Item) -> bool:
     return is_same(old.left.get(item), new.left.get(item))
 
 

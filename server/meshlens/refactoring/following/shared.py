@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from meshlens.facts.nodes import (
     NOTHING,
@@ -409,7 +408,7 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
     return "drawn" if all(isinstance(node, For) for node in found) else "bound"
 
 
-def _without_sites(part: Any) -> Any:
+def _without_sites(part: object) -> object:
     """Returns a node without its sites, for comparing code at different places."""
     if not isinstance(part, tuple):
         return part

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from meshlens.axes.domain.values import Const
 from meshlens.axes.runs.programs import is_program
@@ -109,7 +108,7 @@ def _spelled(node: Expression) -> str | None:
     return f"{outer}.{node.name}" if outer is not None and isinstance(node, Attribute) else None
 
 
-def _calls_at_import(shape: Any) -> Iterator[Call]:
+def _calls_at_import(shape: object) -> Iterator[Call]:
     """Yields the calls in a top-level statement that run at import."""
     waiting = [shape]
     while waiting:
