@@ -62,6 +62,8 @@ _ROW_BY_ROW = re.compile(
     r"(?:.*_)?(?:apply|forward|predict|model|net|network|encode|decode|embed|normalize|preprocess)"
 )
 _OF_LOSSES = re.compile(r"(?:.*_)?(?:loss|losses|metrics?|accuracy|elbo|objective|nll)(?:_(?:fn|fun|func|function))?")
+_HELD = re.compile(r"_*(?P<stem>.*)_(?:fn|fun|func|function|impl)")
+_NETWORK = re.compile(r"(?:.*_)?(?:policy|actor|critic|value|q|encoder|decoder)")
 _PLAIN = ("axis", "keepdims", "dtype")
 _WITH_ROWS = frozenset({"rows", "turned"})
 
@@ -180,10 +182,25 @@ def _of_anything(follow: Follow, home: Follow, callee: Node, name: str, kinds: l
     rebound = isinstance(callee, Name) and (
         name in follow.bound - follow.together if name in follow.env else bound_at_top(follow.view, name) > 1
     )
-    if rebound or may_couple(name) or may_couple(maker) or _OF_LOSSES.fullmatch(name.lower()) is not None:
+    if (
+        rebound
+        or may_couple(name)
+        or may_couple(maker)
+        or _OF_LOSSES.fullmatch(name.lower()) is not None
+        or _holds_anything(callee)
+    ):
         return "mixed"
     found = applied(kinds, coupled=is_product(name))
     return "tree" if found == "rows" else found
+
+
+def _makes_anything(callee: Node, name: str) -> bool:
+    """Returns whether a name is that of a loss, or of an attribute that holds a function which is no network."""
+    if _OF_LOSSES.fullmatch(name.lower()) is not None:
+        return True
+    found = _HELD.fullmatch(name) if isinstance(callee, Attribute) else None
+    stem = found["stem"] if found is not None else ""
+    return found is not None and not (_ROW_BY_ROW.fullmatch(stem) or _NETWORK.fullmatch(stem))
 
 
 def _is_update(callee: Node) -> bool:
