@@ -182,13 +182,7 @@ def _of_anything(follow: Follow, home: Follow, callee: Node, name: str, kinds: l
     rebound = isinstance(callee, Name) and (
         name in follow.bound - follow.together if name in follow.env else bound_at_top(follow.view, name) > 1
     )
-    if (
-        rebound
-        or may_couple(name)
-        or may_couple(maker)
-        or _OF_LOSSES.fullmatch(name.lower()) is not None
-        or _holds_anything(callee)
-    ):
+    if rebound or may_couple(name) or may_couple(maker) or _makes_anything(callee, name):
         return "mixed"
     found = applied(kinds, coupled=is_product(name))
     return "tree" if found == "rows" else found
