@@ -52,7 +52,7 @@ def of_operator(operator: str, left: Value, right: Value, denominator_is_written
 
 
 def _along_last(value: Value, own: Variation, other: Variation) -> Variation:
-    """The variation of an operand: the rows of a vector that meets columns, such as a bias, are its columns, too."""
+    """Returns the variation of an operand, in which the rows of a vector that meets columns count as columns."""
     if not isinstance(value, Data) or value.shape is None or len(value.shape) != 1:
         return own
     if not any(along.truth == COLUMNS for _, along in other.axes):

@@ -69,7 +69,7 @@ def refusing() -> Iterator[None]:
 
 
 def first_refused() -> str:
-    """Returns what was refused first, as a verb phrase; empty where nothing was."""
+    """Returns the first refused action, as a verb phrase; empty if there was none."""
     return _STATE.first
 
 
