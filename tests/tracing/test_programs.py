@@ -237,6 +237,42 @@ def test_a_mesh_that_an_entry_has_entered_stays_entered(traced, tmp_path):
     assert [kind for kind, _ in traced(tmp_path / "returns.py").totals] == ["all-gather"]
 
 
+KERNEL = """\
+import jax
+import jax.numpy as jnp
+from jax.experimental import pallas as pl
+
+
+def kernel(x, y, out):
+    out[...] = jnp.dot(x[...], y[...])
+
+
+def step(x, y):
+    product = pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct((64, 64), jnp.float32), interpret=INTERPRET)(x, y)
+    return product @ y
+
+
+def entry():
+    x = jax.ShapeDtypeStruct((64, 64), jnp.float32)
+    return jax.jit(step), (x, x)
+"""
+
+
+def test_what_a_kernel_computes_is_said_to_be_unknown(traced, tmp_path):
+    file = tmp_path / "kernel.py"
+    file.write_text(KERNEL.replace("INTERPRET", "False"))
+    found = traced(file, level=1)
+    note = "kernel.py:11: the operations of this Pallas kernel are not counted"
+    assert (found.errors, found.notes) == ((), (note,))
+    assert found.flops == 2 * 64**3 / 8
+    (fault,) = traced(file).errors
+    assert "pass --level traced, or interpret=True" in fault.message
+    file.write_text(KERNEL.replace("INTERPRET", "True"))
+    found = traced(file)
+    assert (found.errors, found.level) == ((), "partitioned")
+    assert note in found.notes
+
+
 def test_the_files_that_were_read(traced):
     found = traced("fsdp.py")
     assert [file.path.rpartition("/")[2] for file in found.files] == ["fsdp.py"]

@@ -115,6 +115,7 @@ def _traced(traced: Mapping[str, Any], request: TraceRequest, blank: Trace) -> T
                     *map(str, traced.get("notes", [])),
                     *_loops(traced.get("unknown_loops", [])),
                     *_branches(traced.get("unequal_branches", [])),
+                    *_kernels(traced.get("kernels", [])),
                 ]
             )
         ),
@@ -158,6 +159,12 @@ def _branches(places: Iterable[Any]) -> Iterable[str]:
                 f"{Path(place.filename).name}:{place.row}: the branch depends on data; "
                 "the one that moves the most counts"
             )
+
+
+def _kernels(places: Iterable[Any]) -> Iterable[str]:
+    for place in map(faults.place_of, places):
+        if place is not None:
+            yield f"{Path(place.filename).name}:{place.row}: the operations of this Pallas kernel are not counted"
 
 
 def _mesh(traced: Mapping[str, Any], devices: int) -> Mesh:

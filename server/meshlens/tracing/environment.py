@@ -12,7 +12,7 @@ _OURS = frozenset(
     {"JAX_NUM_CPU_DEVICES", "JAX_COMPILATION_CACHE_DIR", "JAX_TRACEBACK_FILTERING", "JAX_PLATFORM_NAME", "PYTHONPATH"}
 )
 _LOADING = ("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_", "PYTHON")
-"""What loads code into a process before its program begins."""
+"""Beginnings of variables that load code into a process before its program begins."""
 _SECRET = re.compile(
     r"(?:^|_)(?:TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|PAT|(?:API|ACCESS|PRIVATE|SECRET|AUTH)_?KEY(?:_ID)?)"
     r"(?:_|$)",

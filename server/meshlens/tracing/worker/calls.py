@@ -45,7 +45,7 @@ class Calls:
 
     @property
     def run_on_import(self) -> bool:
-        """Whether importing the file would run them: it is a script without `if __name__ == "__main__"`."""
+        """Returns whether importing the file would run them, as in a script without `if __name__ == "__main__"`."""
         return any(self._begins_on_import(one, 0) for one in self.sites)
 
     def is_local(self, module: Any) -> bool:
@@ -141,7 +141,7 @@ class Calls:
         return None
 
     def _shape(self, name: str, site: Site) -> str:
-        """What an argument looks like, by what the function does with it: `{"image": f32[...]}`."""
+        """Returns the form of an argument, judged by its uses in the function: `{"image": f32[...]}`."""
         parameter = next(
             (
                 one.arg

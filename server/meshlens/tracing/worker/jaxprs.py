@@ -45,6 +45,7 @@ class Reading:
         flops: operations of matrix products and convolutions, over all devices.
         unknown_loops: places of loops whose number of iterations depends on data.
         unequal_branches: places where communication or computation depends on the branch.
+        kernels: places of Pallas kernels, whose operations are not counted.
         meshes: the axes of each mesh, by their text.
         first: the place of the first equation that runs a jaxpr, by the jaxpr's id.
     """
@@ -58,6 +59,7 @@ class Reading:
         self.flops = 0.0
         self.unknown_loops: set[tuple[str, int]] = set()
         self.unequal_branches: set[tuple[str, int]] = set()
+        self.kernels: set[tuple[str, int]] = set()
         self.meshes: dict[str, Any] = {}
         self.first: dict[int, tuple[str, int] | None] = {}
 
@@ -171,6 +173,10 @@ def _deeper(equation: Any, name: str, place: tuple[str, int] | None, reading: Re
         for axis in manual:
             copies *= sizes.get(str(axis), 1)
         return deeper.but(sizes={**around.sizes, **sizes}, copies=copies)
+    if name == "pallas_call":
+        # What a kernel computes depends on its grid and on the programs that run in it, which nothing here follows.
+        reading.kernels |= {place} if place is not None else set()
+        return deeper.but(copies=0)
     if name == "xla_pmap":
         size = int(params.get("global_axis_size") or params.get("axis_size") or 1)
         axis = str(params.get("axis_name"))

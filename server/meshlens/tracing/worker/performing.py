@@ -275,6 +275,7 @@ def _of(reading: jaxprs.Reading) -> dict[str, Any]:
         "flops": reading.flops,
         "unknown_loops": sorted(reading.unknown_loops),
         "unequal_branches": sorted(reading.unequal_branches),
+        "kernels": sorted(reading.kernels),
         "meshes": list(reading.meshes.values()),
     }
 

@@ -41,7 +41,7 @@ class NotRun(PermissionError):
 
 
 class _State:
-    """Whether anything is refused now, and the first that was.
+    """The switch of the audit hook, and the first event that was refused.
 
     An audit hook stays for good, so it asks here.
     """

@@ -1,4 +1,4 @@
-"""How the results of a jaxpr lie on the devices, as far as its equations say: what code that makes arguments shards."""
+"""Reads the shardings of the results of a jaxpr, as far as its equations tell them, for code that makes arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _CALLS = frozenset(
     | {"remat", "remat2", "checkpoint", "custom_lin"}
 )
 _SORTS = frozenset({"sort", "dot_general", "gather", "scatter", "cumsum", "conv_general_dilated"})
-"""Primitives that may keep a shape, but not where each element lies."""
+"""Primitives that may keep a shape, but not the place of each element."""
 
 
 class Unknown:
@@ -61,7 +61,7 @@ def _devices(params: Any) -> tuple[Any, ...]:
 
 
 def _moved(device: Any, before: Any) -> Any:
-    """Where `device_put` names no device, a value stays where it is."""
+    """Returns the sharding after `device_put`: a value stays in place if no device is named."""
     return before if device is None else None
 
 
@@ -88,7 +88,7 @@ def _called(equation: Any, given: list[Any]) -> list[Any]:
 
 
 def _carried(equation: Any, variable: Any, given: list[Any]) -> Any:
-    """A value of the same shape as its one sharded operand lies as that does; any other is unknown."""
+    """A value of the same shape as its one sharded operand is sharded alike; any other is unknown."""
     sharded = [(one, before) for one, before in zip(equation.invars, given) if before is not None]  # noqa: B905
     if not sharded:
         return None

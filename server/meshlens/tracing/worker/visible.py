@@ -267,12 +267,12 @@ class Shown:
 
 
 class _Made:
-    """What code under a trace has made: the arguments, with their arrays taken out.
+    """The arguments that code under a trace has made, with their arrays taken out.
 
     Attributes:
         function: what is called with them.
         count: how many arrays there are.
-        alike: pairs of results of the trace of which the second lies where the first does.
+        alike: pairs of results of the trace of which the second is sharded as the first.
         likes: pairs of arrays of which the second was made like the first.
     """
 
