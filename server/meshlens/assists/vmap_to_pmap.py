@@ -47,10 +47,17 @@ from math import prod
 
 from meshlens.project.view import FileView
 from meshlens.project.writing.new_imports import import_edits
-from meshlens.refactoring.maps.pmap import Obstacle, Pmap, argument_count, pmap_at
+from meshlens.refactoring.maps.pmap import Obstacle, Pmap, pmap_at
 from meshlens.refactoring.maps.prefix import Items, Prefix, axes_text
 from meshlens.refactoring.maps.readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
-from meshlens.refactoring.maps.vmap import must_work_on_devices, plain_arguments, read_plainly
+from meshlens.refactoring.maps.vmap import (
+    must_work_on_devices,
+    needed_values,
+    on_all,
+    plain_arguments,
+    read_plainly,
+    rows_along,
+)
 from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes
 from meshlens.refactoring.reading.jit_around import Outer, jit_around
 from meshlens.refactoring.writing.application import Layer, applied, kept
@@ -58,7 +65,7 @@ from meshlens.refactoring.writing.devices import count_of_devices, pmap_devices
 from meshlens.refactoring.writing.on_devices import pmap_helper
 from meshlens.refactoring.writing.sharding import merge_helper, split_helper
 from meshlens.refactoring.writing.spelling import Spelling
-from meshlens.refactoring.writing.writing import Source, in_order
+from meshlens.refactoring.writing.writing import Call, Source, in_order, listed
 from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert vmap to pmap"
@@ -98,24 +105,21 @@ def _around(
     Raises:
         Obstacle: the vmap's form or its uses do not allow that.
     """
-    axes = vmap.in_axes.items if isinstance(vmap.in_axes, Items) else (vmap.in_axes,)
-    is_plain = isinstance(vmap.in_axes, Items) and vmap.in_axes.kind == "tuple"
-    count = len(axes) if is_plain else argument_count(vmap)
-    fits = all(one in (0, None) for one in axes) and vmap.out_axes == 0 and 0 in axes
-    if vmap.binding.decorator or count is None or not fits or vmap.given("axis_name") is not None:
+    along = rows_along(vmap)
+    if along is None or (outer is not None and outer.arguments):
         raise obstacle
-    if outer is not None and outer.arguments:
-        raise obstacle
+    static = needed_values(view, vmap) if outer is None else ()
     span = outer.span if outer is not None else view.span(vmap.binder.site)
     spelling = Spelling(view, span.start)
     shard, split = split_helper(view, spelling, count_of_devices(wishes, spelling), sums=False, alone=True)
     merge, joined = merge_helper(view, spelling)
     name, helper = pmap_helper(view, spelling, "jax", shard, merge)
-    written = tuple(axes) if is_plain else (axes[0],) * count
-    said = f"({', '.join(map(str, written))}{',' * (len(written) == 1)})"
-    text = f"{name}(in_axes={said}, out_axes=0)({view.text(vmap.binder.site)})"
-    edit = FileEdit(view.path, Edit(span, text))
-    return in_order((*import_edits(view, spelling.needed), *split, *joined, *helper, edit))
+    given = [f"in_axes={listed(along)}", "out_axes=0"]
+    given += [f"static_broadcasted_argnums={listed(static)}"] if static else []
+    text = on_all(view, vmap, span, Call(name, tuple(given)))
+    return in_order(
+        (*import_edits(view, spelling.needed), *split, *joined, *helper, FileEdit(view.path, Edit(span, text)))
+    )
 
 
 def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) -> tuple[FileEdit, ...]:
@@ -132,8 +136,7 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) ->
         *(f"{name}={view.text(site)}" for name, site in folded.items()),
     )
     if static:
-        places = f"({', '.join(map(str, static))}{',' * (len(static) == 1)})"
-        arguments = (*arguments, f"static_broadcasted_argnums={places}")
+        arguments = (*arguments, f"static_broadcasted_argnums={listed(static)}")
     layer = Layer(spelling.of("jax", "pmap"), arguments)
     edit = applied(view, vmap.binding, (layer,), spelling, outer.span if outer is not None else None)
     return in_order((*import_edits(view, spelling.needed), edit))

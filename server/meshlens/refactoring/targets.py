@@ -23,7 +23,7 @@ from meshlens.text import Span
 TARGETS = {
     "jit": ("shard-with-jit",),
     "pmap": ("vmap-to-pmap", "convert-to-pmap"),
-    "shard_map": ("pmap-to-shard-map", "nested-pmap-to-shard-map", "wrap-in-shard-map"),
+    "shard_map": ("pmap-to-shard-map", "nested-pmap-to-shard-map", "vmap-to-shard-map", "wrap-in-shard-map"),
     "vmap": ("pmap-to-vmap",),
 }
 """The assists for each target: the first that applies at a place wins, otherwise the first that gives a reason."""
@@ -76,8 +76,13 @@ def places_named(target: str | None, function: str | None) -> Callable[[FileView
         return (lambda view: _functions(view)) if target == "pmap" else applications
     if target == "vmap":
         return lambda view: _of_function(view, function, "jax.pmap")
-    before = "jax.vmap" if target == "pmap" else "jax.pmap"
-    return lambda view: _of_function(view, function, before) or _named_exactly(view, function)
+    before = ("jax.vmap",) if target == "pmap" else ("jax.pmap", "jax.vmap")
+
+    def places(view: FileView) -> tuple[Span, ...]:
+        applied = (_of_function(view, function, one) for one in before)
+        return next((found for found in applied if found), None) or _named_exactly(view, function)
+
+    return places
 
 
 def _functions(view: FileView) -> tuple[Span, ...]:

@@ -40,6 +40,7 @@ from meshlens.refactoring.following.kinds import (
     kept,
     together,
 )
+from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
@@ -100,6 +101,7 @@ class Follow:
         own: the object of the method that is followed; None outside of methods.
         arrays: the names of arrays that are not trees of arrays.
         returned: the kinds that it returns.
+        has_ended: whether a `return` is certainly behind what is followed now.
     """
 
     constructs: Constructs
@@ -119,7 +121,9 @@ class Follow:
     home: str | None = None
     own: Own | None = None
     arrays: frozenset[str] = frozenset()
+    constants: dict[str, object] = field(default_factory=dict)
     returned: list[Kind] = field(default_factory=list)
+    has_ended: bool = False
 
     def kind(self, node: Node) -> Kind:
         """Returns the kind of an expression."""
@@ -132,7 +136,14 @@ class Follow:
             return tuple(self.whole(item) for item in node.items)
         if isinstance(node, DictDisplay) and self.reduce is not None:
             return kept(self.whole(value) for _, value in node.pairs)
-        return self.settled(node, self.kind(node))
+        return self.put_together(node, self.kind(node))
+
+    def put_together(self, node: Node, kind: Kind) -> Kind:
+        """Returns the kind of a value for all devices: a mean, a sum or a number of rows is reduced over them."""
+        if self.reduce is None or kind != "count":
+            return self.settled(node, kind)
+        self.reduce(node, "psum")
+        return "same"
 
     def settled(self, node: Node, kind: Kind) -> Kind:
         """Returns the kind of an expression in a nonlinear use, reducing it if possible."""
@@ -161,7 +172,7 @@ class Follow:
 
     def forget(self, name: str) -> None:
         """Forgets the meaning of a name from now on."""
-        for known in (self.env, self.local, self.made, self.imports):
+        for known in (self.env, self.local, self.made, self.imports, self.constants):
             known.pop(name, None)
 
     def dotted(self, node: Node) -> str:
@@ -206,6 +217,7 @@ class Follow:
             dict(self.imports),
         )
         inner.home, inner.own, inner.arrays = self.home, self.own, self.arrays
+        inner.constants = dict(self.constants)
         return inner
 
 
@@ -264,7 +276,7 @@ def called(
     parameters = function.function.parameters if isinstance(function, FunctionDef) else function.parameters
     scope = around.frozen() if around is not None else follow.outside()
     inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
-    inner.home, inner.own = scope.home, scope.own
+    inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
         inner.own = None
     inner.arrays = used_as_arrays(function)
@@ -272,16 +284,21 @@ def called(
     by_name = {label: kind for label, kind in arguments if label is not None}
     nodes = [value for label, _, value in handed if label is None]
     nodes_by_name = {label: value for label, _, value in handed if label is not None}
-    for name, _, how, _, _ in parameters:
+    for name, _, how, default, _ in parameters:
         inner.forget(name)
         given = nodes_by_name.get(name)
+        is_given = name in by_name
         if how in ("only", "any") and positional:
-            inner.env[name] = positional.pop(0)
+            inner.env[name], is_given = positional.pop(0), True
             given = nodes.pop(0) if nodes else None
         elif how in ("*", "**"):
             inner.env[name] = together((*positional, *by_name.values()))
         else:
             inner.env[name] = by_name.get(name, "same")
+        passed = given if is_given else default
+        constant = constant_of(follow.constants if is_given else {}, passed) if passed is not None else None
+        if constant is not None and how not in ("*", "**"):
+            inner.constants[name] = constant.value
         made = made_by(follow, given) if given is not None else None
         if made is not None:
             inner.made[name] = made
@@ -456,7 +473,7 @@ def _binary(follow: Follow, node: Node) -> Kind:
     left, right = (_operand(follow, operand) for operand in (node.left, node.right))
     found = combined(node.operator, left, right)
     if found == "mixed" and follow.reduce is not None:
-        return combined(node.operator, follow.settled(node.left, left), follow.settled(node.right, right))
+        return combined(node.operator, follow.put_together(node.left, left), follow.put_together(node.right, right))
     return found
 
 
@@ -501,6 +518,13 @@ def _call(follow: Follow, node: Node) -> Kind:
     return follow.constructs.call(follow, *follow.meant(callee), node)
 
 
+def _choice(follow: Follow, node: Node) -> Kind:
+    certain = outcome(follow.constants, node.test)
+    if certain is not None:
+        return follow.kind(node.then if certain else node.otherwise)
+    return either(follow.kind(node.then), follow.kind(node.otherwise))
+
+
 def _each(follow: Follow, nodes: tuple[Node, ...]) -> Kind:
     return applied(follow.settled(one, follow.kind(one)) for one in nodes)
 
@@ -516,7 +540,7 @@ _EXPRESSIONS: dict[str, Callable[[Follow, Node], Kind]] = {
     "tuple": lambda follow, node: tuple(follow.kind(item) for item in node.items),
     "list": lambda follow, node: tuple(follow.kind(item) for item in node.items),
     "dict": lambda follow, node: kept(follow.kind(value) for _, value in node.pairs),
-    "ifexp": lambda follow, node: either(follow.kind(node.then), follow.kind(node.otherwise)),
+    "ifexp": _choice,
     "cmp": lambda follow, node: _each(follow, node.operands),
     "bool": lambda follow, node: _each(follow, node.items),
     "comp": _comprehension,

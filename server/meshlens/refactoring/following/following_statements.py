@@ -37,6 +37,7 @@ from meshlens.refactoring.following.following import Env, Follow, Functions, fun
 from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.refactoring.following.random import makes_one_key
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.following.settled_tests import outcome
 from meshlens.refactoring.reading.mentions import mentions_of
 
 _CHECKS = frozenset({"chex.assert_shape", "chex.assert_axis_dimension"})
@@ -47,6 +48,8 @@ _SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perp
 def follow_body(follow: Follow, body: Iterable[Node]) -> None:
     """Follows statements, and collects the kinds that they return."""
     for statement in body:
+        if follow.has_ended:
+            return
         follower = _STATEMENTS.get(statement.tag)
         if follower is not None:
             follower(follow, statement)
@@ -156,11 +159,12 @@ def _annotated(follow: Follow, statement: Node) -> None:
 
 
 def _augmented(follow: Follow, statement: Node) -> None:
-    _bind(
-        follow,
-        statement.target,
-        combined(statement.operator, follow.kind(statement.target), follow.kind(statement.value)),
-    )
+    before, added = follow.kind(statement.target), follow.kind(statement.value)
+    found = combined(statement.operator, before, added)
+    if found == "mixed" and flat(before) == "same":
+        # What a mean or a sum is added to counts once, so that the devices put theirs together first.
+        found = combined(statement.operator, before, follow.put_together(statement.value, added))
+    _bind(follow, statement.target, found)
     _reduce(follow, statement, (statement.target,))
 
 
@@ -286,16 +290,23 @@ def _gathered(follow: Follow, call: Node) -> bool:
 
 def _return(follow: Follow, statement: Node) -> None:
     follow.returned.append(follow.whole(statement.value) if statement.value is not None else "same")
+    follow.has_ended = True
 
 
 def _if(follow: Follow, statement: Node) -> None:
     _walruses(follow, statement.test)
+    certain = outcome(follow.constants, statement.test)
+    if certain is not None:
+        follow_body(follow, statement.body if certain else statement.orelse)
+        return
     before = _state(follow)
     follow_body(follow, statement.body)
-    then = _state(follow)
+    then, has_ended = _state(follow), follow.has_ended
     _restore(follow, before)
+    follow.has_ended = False
     follow_body(follow, statement.orelse)
     _join(follow, then)
+    follow.has_ended &= has_ended
 
 
 def _for(follow: Follow, statement: Node) -> None:
@@ -316,6 +327,7 @@ def _loop(follow: Follow, body: Iterable[Node], begin: Callable[[], None]) -> No
         before = _state(follow)
         begin()
         follow_body(follow, body)
+        follow.has_ended = False
         _join(follow, before)
 
 
@@ -329,17 +341,20 @@ def _with(follow: Follow, statement: Node) -> None:
 def _try(follow: Follow, statement: Node) -> None:
     before = _state(follow)
     follow_body(follow, statement.body)
+    follow.has_ended = False
     after = _state(follow)
     _join(follow, before)
     raised = _state(follow)
     _restore(follow, after)
     follow_body(follow, statement.orelse)
+    follow.has_ended = False
     for _, name, body in statement.handlers:
         after = _state(follow)
         _restore(follow, raised)
         if name is not None:
             _bind(follow, Name("name", 0, name), "same")
         follow_body(follow, body)
+        follow.has_ended = False
         _join(follow, after)
     follow_body(follow, statement.final)
 

@@ -40,7 +40,7 @@ _SPLIT = frozenset(
     "batch x y xs ys data inputs input targets target labels label images image tokens examples minibatch "
     "observations features input_ids attention_mask pixel_values".split()
 )
-_OF_ROWS = re.compile(r"(?:sample|example|row|instance|importance)_(?:weights?|mask)|loss_mask")
+_OF_ROWS = re.compile(r"(?:sample|example|row|instance|importance|batch)_(?:weights?|mask)|loss_mask")
 _BATCH_AXES = frozenset({"batch", "b", "B", "bs", "N", "batch_size"})
 _ARRAYS = frozenset({"ndarray", "Array", "ArrayLike", "DeviceArray"})
 _WEAK = frozenset({"state", "states"})
@@ -457,5 +457,11 @@ def _is_carried(view: FileView, use: Use, place: int) -> bool:
     )
     root = tree(view, use.site.path, use.site.block) if isinstance(given, Name) else None
     return root is not None and any(
-        isinstance(node, Assign) and node.value == use.call and given.name in names_bound([node]) for node in walk(root)
+        isinstance(node, Assign) and _is_call(node.value, use) and given.name in names_bound([node])
+        for node in walk(root)
     )
+
+
+def _is_call(node: Node, use: Use) -> bool:
+    """Returns whether an expression is the call of a use, which gives some arguments by keyword perhaps."""
+    return isinstance(node, Call) and use.call is not None and node.site == use.call.site

@@ -114,12 +114,12 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
             message = f'line {line} passes "{target.name}" to {dotted}; convert the function that Python calls'
             raise Obstacle("traced-use", message)
         return
-    if _is_traced(view, mention.site):
+    if is_traced(view, mention.site):
         message = f'line {line} calls "{target.name}" in traced code; convert the function that Python calls'
         raise Obstacle("traced-use", message)
 
 
-def _is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
+def is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
     """Returns whether JAX certainly traces the code around a place."""
     around = [node for node in path_to(view, site)[:-1] if isinstance(node, FunctionDef)]
     if not around or depth > _DEEPEST:
@@ -138,7 +138,7 @@ def _is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
     for one in (attributes_called if is_method else mentions_of)(view, node.function.name):
         if is_method and last_name(one.node.object) not in ("self", "cls"):
             continue
-        if one.call is not None and one.root != here.block and _is_traced(view, one.site, depth + 1):
+        if one.call is not None and one.root != here.block and is_traced(view, one.site, depth + 1):
             return True
         above = parent_of(view, one.site) if one.call is None else NOTHING
         if isinstance(above, Call) and dotted_name(view, above.callee).startswith(_TRACES):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import prod
 
 from meshlens.axes.domain.values import Arg, Const, Data, Function, Site
@@ -10,12 +11,20 @@ from meshlens.facts.nodes import Assert, Attribute, Call, If, IfExpression, Name
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.trees import Node, names_used, path_to, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.maps.pmap import Obstacle, Pmap
+from meshlens.refactoring.following.jitting import jitting
+from meshlens.refactoring.following.roles import read_roles
+from meshlens.refactoring.maps.form_around import is_traced
+from meshlens.refactoring.maps.pmap import Obstacle, Pmap, argument_count, decorated
 from meshlens.refactoring.maps.prefix import Items, Prefix, Unknown, prefix_of
 from meshlens.refactoring.model import Wishes
 from meshlens.refactoring.reading.assigned import results_of
 from meshlens.refactoring.reading.functions import dotted_name, functions
+from meshlens.refactoring.reading.host_calls import Callee, host_calls
 from meshlens.refactoring.reading.jit_around import Outer
+from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.writing.writing import Call as Written
+from meshlens.refactoring.writing.writing import Source, around, call_text, width_of
+from meshlens.text import Span
 
 _PLACES_ARRAYS = (b"device_put", b"NamedSharding", b"set_mesh")
 _WANTS_A_VALUE = frozenset({"range", "int", "float", "bool", "len", "print"})
@@ -64,6 +73,70 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
     _must_fit(view, vmap, wishes)
 
 
+def must_stand_outside_maps(view: FileView, vmap: Pmap) -> None:
+    """Checks that no other map over devices runs a vmap, or places arrays in a program that it is part of.
+
+    Raises:
+        Obstacle: one does.
+    """
+    for context in (vmap.binding.context, *(call.context for call in vmap.calls)):
+        if context.env.maps:
+            raise Obstacle("nested-map", f"this vmap runs inside a {context.env.maps[-1].kind}")
+    _must_place_alone(view, vmap)
+
+
+def rows_along(vmap: Pmap) -> tuple[int | None, ...] | None:
+    """Returns 0 for every argument that a vmap maps over and None for those that it shares; None if not plainly so."""
+    axes = vmap.in_axes.items if isinstance(vmap.in_axes, Items) else (vmap.in_axes,)
+    is_plain = isinstance(vmap.in_axes, Items) and vmap.in_axes.kind == "tuple"
+    count = len(axes) if is_plain else argument_count(vmap)
+    fits = all(one in (0, None) for one in axes) and vmap.out_axes == 0 and 0 in axes
+    by_name = any(arg.label is not None for call in vmap.calls for arg in call.args)
+    if count is None or not fits or by_name or vmap.given("axis_name") is not None:
+        return None
+    found = tuple(axes) if is_plain else (axes[0],) * count
+    return tuple(one if isinstance(one, int) else None for one in found)
+
+
+def needed_values(view: FileView, vmap: Pmap) -> tuple[int, ...]:
+    """Returns the places of shared arguments that the function of a vmap needs as values of Python.
+
+    Raises:
+        Obstacle: it needs one that a call may pass as an array.
+    """
+    operand = vmap.binder.operand
+    target = next((one for one in functions(view) if isinstance(operand, Function) and one.site == operand.site), None)
+    if target is None:
+        return ()
+    callee = Callee(target.name, target.site, target)
+    calls = tuple((call, read_roles(view, callee, call)) for call in host_calls(view, callee))
+    try:
+        needed = jitting(view, target, calls)
+    except Obstacle as obstacle:
+        if obstacle.code == "python-value":
+            raise
+        return ()
+    names = [one.name for one in target.parameters]
+    return tuple(names.index(name) for name in needed.static if name in names) if needed is not None else ()
+
+
+def on_all(view: FileView, vmap: Pmap, span: Span, decorator: Written) -> str:
+    """Returns the application of a vmap with a decorator around it.
+
+    Args:
+        view: the file.
+        vmap: the map.
+        span: what it takes the place of: the map, or the `jit` around it.
+        decorator: the call of what runs a function on all devices.
+    """
+    mapped = view.text(vmap.binder.site)
+    indent, taken = around(view, span)
+    if vmap.binding.decorator:
+        return f"{call_text(decorator, indent, width_of(view), len(indent) + 1)}\n{indent}@{mapped}"
+    flat = call_text(decorator, indent, sys.maxsize, 0)
+    return call_text(Written(flat, (Source(mapped, indent),)), indent, width_of(view), taken)
+
+
 def plain_arguments(vmap: Pmap) -> tuple[int, ...]:
     """Returns the positions of shared arguments that are literals in every call, which pmap takes as static."""
     if not isinstance(vmap.in_axes, Items) or not vmap.calls:
@@ -106,6 +179,17 @@ def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
             raise Obstacle(
                 "inside-grad", f"line {_line(view, step.site)} takes gradients, which would be spread over all devices"
             )
+    # What runs a function is not always followed, where nothing in it has to do with devices yet.
+    function = decorated(view, vmap.binding)
+    own = (vmap.binder.site,) if function is None else ()
+    names = results_of(view, vmap.binder.site) if function is None else {function.function.name}
+    for site in (*own, *(one.site for name in names for one in mentions_of(view, name))):
+        if is_traced(view, site):
+            raise Obstacle("inside-jit", f"line {_line(view, site)} runs this vmap in code that JAX traces")
+    _must_place_alone(view, vmap)
+
+
+def _must_place_alone(view: FileView, vmap: Pmap) -> None:
     for records in view.solution.by_file.values():
         for one in records.bindings:
             inside = any(binder.site == vmap.binder.site for binder in one.context.env.maps)

@@ -40,7 +40,7 @@ MAKES = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call", "jax.vmap", "j
 }
 BATCH = re.compile(
     r"(?:.*_)?(?:batch|data|inputs?|images?|imgs?|labels?|lbls?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"
-    r"|ys?|actions?|rewards?|dones?|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
+    r"|ys?|actions?|rewards?|dones?|preds?|predictions?|logits|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
 )
 """Matches names of variables that hold a batch."""
 _NO_ARRAYS = frozenset(

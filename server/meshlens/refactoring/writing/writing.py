@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +76,11 @@ def _part(part: str | Source | Call, indent: str, width: int) -> str:
     first, *rest = part.text.split("\n")
     moved = [indent + line.removeprefix(part.indent) if line.startswith(part.indent) else line for line in rest]
     return "\n".join([first, *(line if line.strip() else "" for line in moved)])
+
+
+def listed(items: Sequence[object]) -> str:
+    """Returns the source of a tuple."""
+    return f"({', '.join(map(str, items))}{',' * (len(items) == 1)})"
 
 
 def width_of(view: FileView) -> int:

@@ -1,0 +1,154 @@
+"""The rows that a vmap maps over are split over a mesh of all devices, and each device runs the vmap on its own.
+
+That is how many seeds, tasks, particles or examples run at once: the function for one of them stays what it is, and so
+do the calls.
+`jit` around the vmap is folded in, as `on_all_devices` compiles; what the rows share goes to every device, and what the
+function needs as a value of Python is static.
+
+`devices: 8`
+
+```python
+import jax
+import jax.numpy as jnp
+
+
+def simulate(start, rate):
+    x = start
+    for _ in range(3):
+        x = x + rate * jnp.sin(x)
+    return x, jnp.abs(x - start).max()
+
+
+simulate_all = jax.jit(jax.$0vmap(simulate, in_axes=(0, None)))
+ends, moved = simulate_all(jnp.arange(48.0).reshape(16, 3), 0.1)
+```
+
+becomes
+
+```python
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+from jax.sharding import PartitionSpec as P
+
+
+@functools.cache
+def device_mesh():
+    \"\"\"Returns the mesh of all devices, made when it is first used.\"\"\"
+    return Mesh(np.array(jax.devices()), ("batch",))
+
+
+def on_all_devices(in_specs, out_specs, **options):
+    \"\"\"Runs a function on all devices; rows that do not divide go to each as a whole.\"\"\"
+
+    def decorate(function):
+        @functools.wraps(function)
+        def run(*args):
+            specs = in_specs[: len(args)]
+            pairs = zip(args, specs, strict=True)
+            batch = [arg for arg, spec in pairs if spec != P()]
+            sizes = [x.shape[0] for x in jax.tree.leaves(batch)]
+            divides = all(size % device_mesh().shape["batch"] == 0 for size in sizes)
+            specs, out = (specs, out_specs) if divides else (P(), P())
+            mapped = jax.shard_map(
+                function,
+                mesh=device_mesh(),
+                in_specs=specs,
+                out_specs=out,
+                check_vma=False,
+            )
+            return mapped(*args)
+
+        return jax.jit(run, **options)
+
+    return decorate
+
+
+def simulate(start, rate):
+    x = start
+    for _ in range(3):
+        x = x + rate * jnp.sin(x)
+    return x, jnp.abs(x - start).max()
+
+
+simulate_all = on_all_devices(in_specs=(P("batch"), P()), out_specs=P("batch"))(
+    jax.vmap(simulate, in_axes=(0, None))
+)
+ends, moved = simulate_all(jnp.arange(48.0).reshape(16, 3), 0.1)
+```
+"""
+
+from __future__ import annotations
+
+from meshlens.project.view import FileView
+from meshlens.project.writing.new_imports import import_edits
+from meshlens.refactoring.maps.pmap import Obstacle, Pmap, pmap_at
+from meshlens.refactoring.maps.prefix import specs_text
+from meshlens.refactoring.maps.readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
+from meshlens.refactoring.maps.vmap import must_stand_outside_maps, needed_values, on_all, read_plainly, rows_along
+from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes
+from meshlens.refactoring.reading.jit_around import Outer, jit_around
+from meshlens.refactoring.writing.devices import device_mesh
+from meshlens.refactoring.writing.on_devices import Wanted, shard_map_helper
+from meshlens.refactoring.writing.sharding import OnMesh, mesh_helper
+from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.writing import Call, in_order, listed, quoted
+from meshlens.text import Edit, FileEdit, Span
+
+_TITLE = "split what vmap maps over the devices with shard_map"
+_DEFAULT = "batch"
+
+
+def vmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
+    """Offers it on an application of `jax.vmap`, a call or a decorator, and on the name of what it decorates."""
+    binding = pmap_at(view, span, "jax.vmap")
+    if binding is None:
+        return None
+    try:
+        outer = jit_around(view, binding)
+        vmap = read_plainly(view, binding)
+        must_be_spelled_here(view, binding)
+        must_not_be_unwrapped(view, binding)
+        must_run_in_one_process(view, vmap, "each process would pass only its own rows, but vmap has them all")
+        must_stand_outside_maps(view, vmap)
+        edits = _written(view, vmap, outer, wishes)
+    except Obstacle as obstacle:
+        return Refused(_TITLE, obstacle.code, obstacle.message)
+    return Proposal(_TITLE, lambda: edits)
+
+
+def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) -> tuple[FileEdit, ...]:
+    along = rows_along(vmap)
+    if along is None:
+        raise Obstacle("unknown-rows", _why_not_along(vmap))
+    if outer is not None and outer.arguments:
+        raise Obstacle("jit-arguments", "the jit around this vmap has arguments; drop them first")
+    static = needed_values(view, vmap) if outer is None else ()
+    if any(along[place] is not None for place in static if place < len(along)):
+        raise Obstacle("python-value", "its function needs an argument that is mapped as a value of Python")
+    span = outer.span if outer is not None else view.span(vmap.binder.site)
+    spelling = Spelling(view, span.start)
+    axis = quoted(view, wishes.axis_name or wishes.usual_axis_name or _DEFAULT)
+    mesh = OnMesh(device_mesh(wishes, axis, spelling), axis)
+    called, made = mesh_helper(view, spelling, mesh)
+    name, helper = shard_map_helper(view, spelling, mesh, called, Wanted(static=bool(static)))
+    spec = spelling.spec()
+    specs = ["None" if place in static else specs_text(one, spec, axis) for place, one in enumerate(along)]
+    given = [f"in_specs={listed(specs)}", f"out_specs={specs_text(0, spec, axis)}"]
+    given += [f"static_argnums={listed(static)}"] if static else []
+    text = on_all(view, vmap, span, Call(name, tuple(given)))
+    return in_order((*import_edits(view, spelling.needed), *made, *helper, FileEdit(view.path, Edit(span, text))))
+
+
+def _why_not_along(vmap: Pmap) -> str:
+    """Returns why the rows of a vmap cannot be split as they are."""
+    if vmap.given("axis_name") is not None:
+        return "this vmap binds an axis name, and its rows would meet on several devices"
+    if any(arg.label is not None for call in vmap.calls for arg in call.args):
+        return "a call passes rows by keyword; pass them by position"
+    if vmap.out_axes != 0:
+        return "the rows that come out are not on axis 0; leave out_axes out"
+    return "in_axes is not written as one 0 or None for each argument; move the rows to axis 0"
