@@ -472,9 +472,6 @@ MEETING_ROWS = {
     "stride": "x[::2]",
     "flip": "x[::-1]",
     "roll": "jnp.roll(x, 1, axis=0)",
-    "len": "x / len(x)",
-    "len2": "x * x.shape[0]",
-    "size": "x / x.size",
     "arange": "x + jnp.arange(x.shape[0])[:, None]",
     "linspace": "x + jnp.linspace(0, 1, x.shape[0])[:, None]",
     "eye": "jnp.eye(x.shape[0]) @ x",
@@ -550,6 +547,25 @@ def test_results_in_which_rows_meet_stop_a_conversion(tmp_path, name):
     reason = _refused(tmp_path, ROWS.replace("VALUE", MEETING_ROWS[name]))
     known = ("unreduced-output", "random-numbers", "gradient-of-rows", "no-mean", "summed-loss", "nothing-to-split")
     assert reason in known
+
+
+NUMBERS_OF_ROWS = {
+    "len": "x / len(x)",
+    "shape": "x * x.shape[0]",
+    "size": "x / x.size",
+    "half": "jnp.sum(x) / (x.shape[0] // 2)",
+    "returned": "(x, len(x))",
+}
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("name", NUMBERS_OF_ROWS)
+def test_numbers_of_rows_are_those_of_all_devices(tmp_path, name, target):
+    text = ROWS.replace("VALUE", NUMBERS_OF_ROWS[name])
+    if name == "returned":
+        text = text.replace("out = step", "out, count = step")
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
 
 
 def test_state_that_comes_back_as_rows_stops_a_conversion(tmp_path):

@@ -75,6 +75,8 @@ for _ in range(3):
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
     Assign,
@@ -149,6 +151,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
 
 
 def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[str, tuple[FileEdit, ...]]:
+    target = replace(target, filled=form.filled)
     step = read_step(view, target, wishes, form)
     spelling = Spelling(view, view.span(target.at(target.node.site)).start)
     averages = [*without_star(view, target), *averaged(view, target, step, spelling)]

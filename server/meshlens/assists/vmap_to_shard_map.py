@@ -50,8 +50,10 @@ def on_all_devices(in_specs, out_specs, **options):
             specs = in_specs[: len(args)]
             pairs = zip(args, specs, strict=True)
             batch = [arg for arg, spec in pairs if spec != P()]
-            sizes = [x.shape[0] for x in jax.tree.leaves(batch)]
-            divides = all(size % device_mesh().shape["batch"] == 0 for size in sizes)
+            rows = {x.shape[0] for x in jax.tree.leaves(batch)}
+            if len(rows) > 1:
+                raise ValueError(f"the arrays of one batch have {sorted(rows)} rows")
+            divides = all(count % device_mesh().shape["batch"] == 0 for count in rows)
             specs, out = (specs, out_specs) if divides else (P(), P())
             mapped = jax.shard_map(
                 function,

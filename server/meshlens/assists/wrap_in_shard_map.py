@@ -94,6 +94,8 @@ for _ in range(3):
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from meshlens.axes.domain.values import Site
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
@@ -144,7 +146,8 @@ def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
     try:
         if target.is_method:
             raise Obstacle("method", f'"{target.name}" is a method that is never jitted')
-        return read_step(view, target, wishes, _form(view, target, span, wishes))
+        plain = _form(view, target, span, wishes)
+        return read_step(view, replace(target, filled=plain.filled), wishes, plain)
     except Obstacle as obstacle:
         form = form_around(view, target) if obstacle.code in UNSEEN else None
         if form is None or form.others:
@@ -154,6 +157,7 @@ def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
 
 def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
     step = _step(view, target, span, wishes)
+    target = replace(target, filled=step.form.filled)
     site = target.at(target.node.site)
     spelling = Spelling(view, view.span(site).start)
     mesh = OnMesh(device_mesh(wishes, step.axis, spelling), step.axis)

@@ -204,7 +204,9 @@ def result(
     if row.reduces == "size":
         return Data(frozenset({"axis-size"}), (), over=EVERYWHERE)
     if row.reduces in _REDUCES:
-        after = after_reduction(labels) | {(kind, name, site) for name in names for kind in ("over", "reduced-at")}
+        # A `psum` of a number counts devices and reduces nothing.
+        kinds = ("over",) if isinstance(value, Const) else ("over", "reduced-at")
+        after = after_reduction(labels) | {(kind, name, site) for name in names for kind in kinds}
         if row.reduces == "sum":
             after |= {("psum", site)}
             is_of_mean = any(value_over.over(name).truth in (MEAN, RATIO) for name in names)

@@ -18,11 +18,11 @@ from meshlens.refactoring.following.kinds import OVER_DEVICES, SAME, Kind, eithe
 from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
-from meshlens.refactoring.reading.made import used_as_arrays
+from meshlens.refactoring.reading.made import BATCH, used_as_arrays
 from meshlens.refactoring.reading.own_methods import owner_of
 from meshlens.refactoring.reading.scopes import home_of
 from meshlens.refactoring.writing.spelling import Spelling
-from meshlens.refactoring.writing.writing import lines_before
+from meshlens.refactoring.writing.writing import lines_before, wrapping
 from meshlens.text import Edit, FileEdit, Span
 
 OutAxes: TypeAlias = "tuple[int | None, ...] | int | None"
@@ -61,7 +61,7 @@ class Reductions:
     @property
     def sums(self) -> bool:
         """Returns whether something is summed over devices."""
-        return not {"psum", "all_gather"}.isdisjoint({how for *_, how in (*self.lines, *self.inside)})
+        return not {"psum", "all_gather", "divided"}.isdisjoint({how for *_, how in (*self.lines, *self.inside)})
 
 
 def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reductions:
@@ -120,6 +120,7 @@ def _reductions(
         view,
         {one.name: "same" if one.name in shared else "tree" for one in target.node.function.parameters},
     )
+    follow.env |= {name: "alike" for name in target.filled if BATCH.fullmatch(name) is not None}
     follow.env |= {name: "own" if name in folds else "key" for name in keys}
     streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
     bundles = bundles_of(target)
@@ -249,10 +250,21 @@ def reducing(
         )
     for node, how in found.inside:
         span = view.span(target.at(node.site))
+        if how == "divided":
+            edits += _divided(view, span, f"{spelling.of('jax', 'lax.psum')}(1, axis_name={axis})")
+            continue
         edits.append(FileEdit(view.path, Edit(Span(span.start, span.start), f"{spelling.of('jax', f'lax.{how}')}(")))
         rest = ", tiled=True" if how == "all_gather" else ""
         edits.append(FileEdit(view.path, Edit(Span(span.end, span.end), f", axis_name={axis}{rest})")))
     return edits
+
+
+def _divided(view: FileView, span: Span, by: str) -> list[FileEdit]:
+    """Returns the edits that divide an expression, with brackets where something else stands beside it."""
+    before, after = view.source[: span.start].rstrip(b" "), view.source[span.end :].lstrip(b" ")
+    is_alone = before.endswith((b"=", b"(", b",", b"return")) and after[:1] in (b"", b"\n", b"\r", b")", b",")
+    opening, closing = ("", "") if is_alone else ("(", ")")
+    return wrapping(view, span, opening, f" / {by}{closing}")
 
 
 def _line_below(view: FileView, target: Target, statement: Node, text: str, guard: str) -> FileEdit:

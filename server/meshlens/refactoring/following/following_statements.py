@@ -36,8 +36,8 @@ from meshlens.project.trees import Node, children, name_of_block, names_bound, t
 from meshlens.refactoring.following.following import Env, Follow, Functions, function_of, made_by
 from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.refactoring.following.random import makes_one_key
-from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.following.settled_tests import outcome
+from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.mentions import mentions_of
 
 _CHECKS = frozenset({"chex.assert_shape", "chex.assert_axis_dimension"})

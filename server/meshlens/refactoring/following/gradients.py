@@ -99,13 +99,43 @@ def gradient_kind(
     if kind not in ("mean", "total", *SAME):
         unread = ": attributes are not followed" if known is None and isinstance(operand, Attribute) else ""
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
-    for place, (_, one) in enumerate(given):
-        if place in _places(maker) and flat(one) not in SAME:
-            raise Obstacle("gradient-of-rows", "gradients with respect to the rows stay on their device")
     value: Kind = (kind, aux) if with_aux else kind
+    places = [place for place in _places(maker) if place < len(given)]
+    is_plain = not with_aux and not TAKES[home.dotted(maker.callee)] and len(places) == 1
+    taken = tuple(given[place][1] for place in places)
+    if SAME.issuperset(map(flat, taken)):
+        gradient: Kind = kind
+    else:
+        is_array = is_plain and _is_array(follow, node.arguments[places[0]].value, taken[0])
+        found = tuple(kind if flat(one) in SAME else _along_rows(follow, node, kind, one, is_array) for one in taken)
+        gradient = found if len(found) > 1 else found[0]
     if TAKES[home.dotted(maker.callee)]:
-        return (value, kind)
-    return (kind, aux) if with_aux else kind
+        return (value, gradient)
+    return (gradient, aux) if with_aux else gradient
+
+
+def _along_rows(follow: Follow, node: Node, loss: str, of: Kind, is_array: bool) -> Kind:
+    """Returns the kind of the gradient with respect to rows.
+
+    That of a sum is theirs alone; that of a mean over the rows of a device is too large by the number of devices, which
+    it is divided by if it certainly is one array.
+
+    Raises:
+        Obstacle: it cannot be had for the rows of all devices.
+    """
+    if loss == "total" and flat(of) == "rows":
+        return of
+    if loss == "mean" and is_array and follow.reduce is not None:
+        follow.reduce(node, "divided")
+        return "rows"
+    remedy = "; take the gradient of a sum over them instead of a mean" if loss == "mean" else ""
+    raise Obstacle("gradient-of-rows", f"gradients with respect to the rows stay on their device{remedy}")
+
+
+def _is_array(follow: Follow, value: Node, of: Kind) -> bool:
+    """Returns whether what gradients are taken for is certainly one array."""
+    is_named = isinstance(value, Name) and value.name in follow.arrays
+    return of == "rows" or (is_named and flat(of) == "rows")
 
 
 def _name(operand: Node | None) -> str:

@@ -216,7 +216,7 @@ def axis_of_parameter(
     name, annotation = parameter.name, parameter.annotation
     if (
         is_key(name)
-        or name in learned
+        or (name in learned and not is_input(view, target, name, place, uses))
         or name in {*streams_of(view, target), *bundles_of(target)}
         or (annotation is not None and last_name(annotation) in _SCALARS)
     ):
@@ -262,6 +262,16 @@ def axis_of_parameter(
     if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
         return 0
     raise Obstacle("which-batch", f'whether "{name}" is shared or split over the devices is unknown')
+
+
+def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[Use, ...]) -> bool:
+    """Returns whether a parameter that gradients are taken for holds inputs, as an attack or a score takes them.
+
+    It is called like a batch, stands beside the parameters of the model, and does not come back under its name.
+    """
+    beside = {parameter.name for parameter in target.parameters}
+    is_renewed = any(_is_carried(view, use, place) for use in uses)
+    return _is_batch(name) and not is_renewed and not beside.isdisjoint(_WITH_PARAMETERS)
 
 
 def _said_of_axes(annotation: Node | None) -> str | None:

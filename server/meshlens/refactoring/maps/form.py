@@ -13,7 +13,7 @@ from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.model import Wishes
 from meshlens.refactoring.reading.calls import PlainCall, plain_call
-from meshlens.refactoring.reading.functions import Target, Use
+from meshlens.refactoring.reading.functions import Target, Use, dotted_name
 from meshlens.refactoring.reading.jit import Folded, folded_jit, jit_above, jit_around
 from meshlens.refactoring.reading.scopes import class_around, home_of, parent_of
 from meshlens.refactoring.reading.uses import is_on_host, used_elsewhere, uses_of, uses_of_attribute, uses_of_name
@@ -41,6 +41,7 @@ class Form:
     others: bool = False
     around: bool = False
     obstacle: Obstacle | None = None
+    filled: frozenset[str] = frozenset()
 
 
 def as_decorator(view: FileView, target: Target, wishes: Wishes) -> Form:
@@ -71,9 +72,16 @@ def form_of(view: FileView, target: Target, asked: Span, wishes: Wishes) -> Form
     """
     uses = uses_of(view, target)
     compiled = [(use, call) for use in uses if use.call is None for call in [jit_around(view, use.site)] if call]
-    if len(compiled) == 1 and not target.node.function.decorators:
+    partly = [
+        (use, *found) for use in uses if use.call is None for found in [_compiled_partial(view, target, use)] if found
+    ]
+    if len(partly) == 1 and not compiled and not target.node.function.decorators:
+        use, call, filled = partly[0]
+        found = _instead_of_jit(view, replace(target, filled=filled), uses, use, call, wishes)
+        return replace(found, filled=filled)
+    if len(compiled) == 1 and not partly and not target.node.function.decorators:
         return _instead_of_jit(view, target, uses, *compiled[0], wishes)
-    if len(compiled) > 1:
+    if len(compiled) + len(partly) > 1:
         raise Obstacle("several-maps", f'"{target.name}" is compiled in several places')
     here = [use for use in uses if use.call is not None and view.span(use.site).contains(asked)]
     if here and len(uses) > 1:
@@ -109,6 +117,22 @@ def _instead_of_jit(
     is_nested = home_of(view, target.at(target.node.site)) is not None
     others = len(uses) > 1 or (not is_nested and _used_elsewhere(view, target.name, wishes) is not None)
     return Form("call", calls, folded, target.has_object, others)
+
+
+def _compiled_partial(view: FileView, target: Target, use: Use) -> tuple[ApiCall, frozenset[str]] | None:
+    """Returns the `jit` of a `partial` that a use is in, with the parameters that it fills; None for other uses."""
+    above = parent_of(view, use.site)
+    if not isinstance(above, Call) or dotted_name(view, above.callee) != "functools.partial":
+        return None
+    call = jit_around(view, Site(use.site.path, use.site.block, above.site))
+    first, *rest = above.arguments
+    names = [one.name for one in target.parameters]
+    by_place = [one for one in rest if one.label is None]
+    if call is None or first.value.site != use.site.index or len(by_place) > len(names):
+        return None
+    if any(one.label in ("*", "**") for one in rest):
+        raise Obstacle("splat", f'a splat hides which arguments the partial of "{target.name}" fills')
+    return call, frozenset({*names[: len(by_place)], *(one.label for one in rest if one.label is not None)})
 
 
 def _made_by(view: FileView, target: Target, call: ApiCall, wishes: Wishes) -> tuple[Use, ...]:

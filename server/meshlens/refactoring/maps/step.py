@@ -160,7 +160,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
         parameter.name for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
     }
     _must_read_its_batch(target, axes)
-    found = reductions(view, target, frozenset({*shared, *_receiver(target)}))
+    found = reductions(view, target, frozenset({*shared, *target.filled, *_receiver(target)}))
     _must_come_together(view, target, found)
     for call in form.calls:
         _must_stay_state(view, call, axes, found)

@@ -7,9 +7,10 @@ from math import prod
 
 from meshlens.axes.domain.values import Arg, Const, Data, Function, Site
 from meshlens.axes.runs.records import Binding, MappedCall
-from meshlens.facts.nodes import Assert, Attribute, Call, If, IfExpression, Name, While
+from meshlens.facts.nodes import Assert, Assign, Attribute, Call, If, IfExpression, Name, While
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
-from meshlens.project.trees import Node, names_used, path_to, walk
+from meshlens.jaxapi.transparent import COMPILES
+from meshlens.project.trees import Node, names_bound, names_used, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.jitting import jitting
 from meshlens.refactoring.following.roles import read_roles
@@ -22,6 +23,7 @@ from meshlens.refactoring.reading.functions import dotted_name, functions
 from meshlens.refactoring.reading.host_calls import Callee, host_calls
 from meshlens.refactoring.reading.jit_around import Outer
 from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.writing import Call as Written
 from meshlens.refactoring.writing.writing import Source, around, call_text, width_of
 from meshlens.text import Span
@@ -182,11 +184,22 @@ def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
     # What runs a function is not always followed, where nothing in it has to do with devices yet.
     function = decorated(view, vmap.binding)
     own = (vmap.binder.site,) if function is None else ()
-    names = results_of(view, vmap.binder.site) if function is None else {function.function.name}
+    names = _names_of(view, vmap.binder.site) if function is None else {function.function.name}
     for site in (*own, *(one.site for name in names for one in mentions_of(view, name))):
         if is_traced(view, site):
             raise Obstacle("inside-jit", f"line {_line(view, site)} runs this vmap in code that JAX traces")
     _must_place_alone(view, vmap)
+
+
+def _names_of(view: FileView, site: Site) -> set[str]:
+    """Returns the names that a statement gives a mapped function, or what `jit` makes of it."""
+    above = parent_of(view, site)
+    if isinstance(above, Call) and dotted_name(view, above.callee) in COMPILES:
+        above = parent_of(view, Site(site.path, site.block, above.site))
+    given = above.value if isinstance(above, Assign) else None
+    inside = given.arguments if isinstance(given, Call) else ()
+    is_it = given is not None and site.index in (given.site, *(one.value.site for one in inside))
+    return names_bound([above]) if is_it else set()
 
 
 def _must_place_alone(view: FileView, vmap: Pmap) -> None:

@@ -25,11 +25,13 @@ class Target:
         node: its node.
         site: the site of its name.
         is_method: whether it is in a class.
+        filled: the parameters that a `partial` of it gives, by which it is called.
     """
 
     node: Node
     site: Site
     is_method: bool
+    filled: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -49,8 +51,9 @@ class Target:
 
     @property
     def parameters(self) -> tuple[Node, ...]:
-        """Returns its parameters as in the facts, without the `self` of a method."""
-        every = tuple(parameter for parameter in self.node.function.parameters if parameter.name)
+        """Returns its parameters as in the facts, without the `self` of a method and those that are filled."""
+        named = (parameter for parameter in self.node.function.parameters if parameter.name)
+        every = tuple(parameter for parameter in named if parameter.name not in self.filled)
         return every[1:] if self.has_object else every
 
     @property

@@ -148,7 +148,7 @@ def _folded(
     library: Library,
 ) -> Folded:
     comments = comments_in(view.text(site))
-    names = [parameter.name for parameter in target.node.function.parameters]
+    names = [one.name for one in target.node.function.parameters if one.name not in target.filled]
     names = names[1:] if is_bound else names
     texts: dict[str, str] = {}
     static: list[str] = []
