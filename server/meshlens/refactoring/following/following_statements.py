@@ -246,10 +246,12 @@ def _assert(follow: Follow, statement: Node) -> None:
     """
     _walruses(follow, statement.test)
     test = statement.test
+    reduce, follow.reduce = follow.reduce, None
     for part in test.items if isinstance(test, BoolOperation) else (test,):
         kinds = {flat(follow.kind(one)) for one in part.operands} if isinstance(part, Comparison) else set()
         if "same" in kinds and not kinds.isdisjoint(("count", "shape", "mixed")):
             raise Obstacle("rows-asserted", _ASSERTED)
+    follow.reduce = reduce
 
 
 def _checked(follow: Follow, call: Node) -> None:
