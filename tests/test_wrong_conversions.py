@@ -746,8 +746,56 @@ def step(params, batch, targets):
     return params - 0.1 * grads, loss
 
 
-params, loss = step(jnp.ones(3), jnp.ones((16, 3)), jnp.sin(jnp.arange(8.0)))
+def load(rows):
+    return jnp.sin(jnp.arange(3.0 * rows)).reshape(rows, 3)
+
+
+params, loss = step(jnp.ones(3), load(16), load(8))
 """
+FEWER_AXES = {
+    "a column beside a flat array": "jnp.mean((batch @ params - targets) ** 2)",
+    "in a variable": "jnp.mean(jnp.abs(pred - targets))",
+    "by a function": "jnp.mean(jnp.square(jnp.subtract(pred, targets)))",
+    "picked": "jnp.mean(jnp.where(targets > 0, pred, 2 * pred) * targets)",
+}
+COLUMN = """
+
+def loss_fn(params, batch, targets):
+    pred = batch @ params
+    return VALUE
+
+
+@jax.jit
+def step(params, batch, targets):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch, targets)
+    return params - 0.1 * grads, loss
+
+
+params = jnp.ones(SHAPE)
+batch, targets = jnp.sin(jnp.arange(48.0)).reshape(16, 3), jnp.cos(jnp.arange(16.0))
+for _ in range(3):
+    params, loss = step(params, batch, targets)
+"""
+
+
+@pytest.mark.parametrize("name", FEWER_AXES)
+def test_rows_beside_another_axis_stop_a_conversion(tmp_path, name):
+    text = HEAD + COLUMN.replace("VALUE", FEWER_AXES[name])
+    assert _refused(tmp_path, text.replace("SHAPE", "(3, 1)")) == "no-mean"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_rows_beside_rows_give_the_same_numbers(tmp_path, target):
+    text = HEAD + COLUMN.replace("VALUE", FEWER_AXES["in a variable"]).replace("SHAPE", "3")
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+
+
+def test_a_target_for_all_rows_is_not_split_with_them(tmp_path):
+    step = "\n\n@jax.jit\ndef step(x, target):\n    return (x - target) ** 2\n\n"
+    call = "rows = step(jnp.ones((SIZE, 8)), jnp.arange(8.0))\n"
+    assert _refused(tmp_path, HEAD + step + call.replace("SIZE", "8")) == "unreduced-output"
+    assert _refused(tmp_path, HEAD + step + call.replace("SIZE", "64")) == "which-batch"
 
 
 @pytest.mark.jax

@@ -54,7 +54,9 @@ def shard_batch(tree):
     mesh = device_mesh()
 
     def place(x):
-        if not isinstance(x, (jax.Array, np.ndarray)):
+        if isinstance(x, np.ndarray):
+            x = x.copy()  # device_put may go on reading what it is given
+        elif not isinstance(x, jax.Array):
             return x
         divides = x.ndim > 0 and x.shape[0] % mesh.shape["data"] == 0
         return jax.device_put(x, NamedSharding(mesh, P("data") if divides else P()))
@@ -65,7 +67,15 @@ def shard_batch(tree):
 def replicate(tree):
     \"\"\"Copies every array to all devices.\"\"\"
     sharding = NamedSharding(device_mesh(), P())
-    return jax.tree.map(lambda x: jax.device_put(x, sharding) if isinstance(x, (jax.Array, np.ndarray)) else x, tree)
+
+    def place(x):
+        if isinstance(x, np.ndarray):
+            x = x.copy()  # device_put may go on reading what it is given
+        elif not isinstance(x, jax.Array):
+            return x
+        return jax.device_put(x, sharding)
+
+    return jax.tree.map(place, tree)
 
 
 def loss_fn(params, batch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
@@ -16,6 +16,7 @@ from meshlens.refactoring.following.following_calls import call_of
 from meshlens.refactoring.following.following_statements import follow_body
 from meshlens.refactoring.following.kinds import OVER_DEVICES, SAME, Kind, either, flat
 from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
+from meshlens.refactoring.following.sizes import Shape, nothing_known, shapes_inside
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
 from meshlens.refactoring.reading.made import BATCH, used_as_arrays
@@ -64,7 +65,9 @@ class Reductions:
         return not {"psum", "all_gather", "divided"}.isdisjoint({how for *_, how in (*self.lines, *self.inside)})
 
 
-def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reductions:
+def reductions(
+    view: FileView, target: Target, shared: frozenset[str], shapes: Mapping[str, Shape] | None = None
+) -> Reductions:
     """Returns the values that a step has to reduce over devices.
 
     Each device folds its index into the keys that no result holds.
@@ -73,6 +76,7 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
         view: the file.
         target: the step.
         shared: its parameters that are the same on every device; the others hold rows.
+        shapes: the shapes of its parameters, where the calls say them.
 
     Raises:
         Obstacle: it takes gradients of a value that is not certainly a mean over the rows.
@@ -87,7 +91,8 @@ def reductions(view: FileView, target: Target, shared: frozenset[str]) -> Reduct
     for count in range(len(keys) + 1):
         for alike in combinations(keys, count):
             try:
-                found = _reductions(view, target, shared, frozenset(keys) - {*alike}, tuple(parameters))
+                folds = frozenset(keys) - {*alike}
+                found = _reductions(view, target, shared, folds, tuple(parameters), shapes or {})
             except Obstacle as obstacle:
                 first = first or obstacle
                 continue
@@ -112,7 +117,12 @@ def _holds(kind: Kind, *wanted: str) -> bool:
 
 
 def _reductions(
-    view: FileView, target: Target, shared: frozenset[str], folds: frozenset[str], keys: tuple[str, ...]
+    view: FileView,
+    target: Target,
+    shared: frozenset[str],
+    folds: frozenset[str],
+    keys: tuple[str, ...],
+    shapes: Mapping[str, Shape],
 ) -> Reductions:
     inside: dict[int, tuple[Node, str]] = {}
     follow = Follow(
@@ -121,6 +131,7 @@ def _reductions(
         {one.name: "same" if one.name in shared else "tree" for one in target.node.function.parameters},
     )
     follow.env |= {name: "alike" for name in target.filled if BATCH.fullmatch(name) is not None}
+    follow.shapes = shapes_inside(target.body, shapes, nothing_known)
     follow.env |= {name: "own" if name in folds else "key" for name in keys}
     streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
     bundles = bundles_of(target)

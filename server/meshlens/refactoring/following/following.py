@@ -41,6 +41,7 @@ from meshlens.refactoring.following.kinds import (
     together,
 )
 from meshlens.refactoring.following.settled_tests import constant_of, outcome
+from meshlens.refactoring.following.sizes import Shape, Shapes, nothing_known, shape_of, shapes_inside
 from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
@@ -100,6 +101,7 @@ class Follow:
         home: the outermost function around the step; None for the top level.
         own: the object of the method that is followed; None outside of methods.
         arrays: the names of arrays that are not trees of arrays.
+        shapes: the shapes of variables, where the code says them.
         returned: the kinds that it returns.
         has_ended: whether a `return` is certainly behind what is followed now.
     """
@@ -122,6 +124,7 @@ class Follow:
     own: Own | None = None
     arrays: frozenset[str] = frozenset()
     constants: dict[str, object] = field(default_factory=dict)
+    shapes: Shapes = nothing_known
     returned: list[Kind] = field(default_factory=list)
     has_ended: bool = False
 
@@ -216,7 +219,8 @@ class Follow:
             dict(self.made),
             dict(self.imports),
         )
-        inner.home, inner.own, inner.arrays = self.home, self.own, self.arrays
+        inner.home, inner.own = self.home, self.own
+        inner.arrays, inner.shapes = self.arrays, self.shapes
         inner.constants = dict(self.constants)
         return inner
 
@@ -284,6 +288,7 @@ def called(
     by_name = {label: kind for label, kind in arguments if label is not None}
     nodes = [value for label, _, value in handed if label is None]
     nodes_by_name = {label: value for label, _, value in handed if label is not None}
+    given_shapes: dict[str, Shape] = {}
     for name, _, how, default, _ in parameters:
         inner.forget(name)
         given = nodes_by_name.get(name)
@@ -299,9 +304,12 @@ def called(
         constant = constant_of(follow.constants if is_given else {}, passed) if passed is not None else None
         if constant is not None and how not in ("*", "**"):
             inner.constants[name] = constant.value
+        given_shapes[name] = shape_of(given, follow.shapes) if given is not None else None
         made = made_by(follow, given) if given is not None else None
         if made is not None:
             inner.made[name] = made
+    body = (function.body,) if isinstance(function, Lambda) else function.function.body
+    inner.shapes = shapes_inside(body, given_shapes, scope.shapes)
     if isinstance(function, Lambda):
         return inner.kind(function.body)
     follow.constructs.run(inner, function.function.body)
@@ -471,10 +479,22 @@ def _rows_of(follow: Follow, index: Node) -> Kind:
 
 def _binary(follow: Follow, node: Node) -> Kind:
     left, right = (_operand(follow, operand) for operand in (node.left, node.right))
+    if node.operator != "@" and rows_meet(follow, (node.left, node.right), (left, right)):
+        return "mixed"
     found = combined(node.operator, left, right)
     if found == "mixed" and follow.reduce is not None:
         return combined(node.operator, follow.put_together(node.left, left), follow.put_together(node.right, right))
     return found
+
+
+def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> bool:
+    """Returns whether some operands of an elementwise operation have rows and certainly differ in how many axes.
+
+    The last axes of arrays meet, so the rows of the one with fewer axes meet another axis of the other.
+    """
+    rows = [node for node, kind in zip(nodes, kinds, strict=True) if flat(kind) == "rows"]
+    shapes = (shape_of(node, follow.shapes) for node in rows) if len(rows) > 1 else ()
+    return len({len(shape) for shape in shapes if shape is not None}) > 1
 
 
 def _operand(follow: Follow, node: Node) -> Kind:

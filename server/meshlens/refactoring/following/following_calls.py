@@ -26,6 +26,7 @@ from meshlens.refactoring.following.following import (
     function_of,
     method_called,
     returns_function,
+    rows_meet,
 )
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.gradients import gradient_kind, maker_above
@@ -46,6 +47,7 @@ from meshlens.refactoring.following.kinds import (
 from meshlens.refactoring.following.random import random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
+    is_elementwise,
     is_of_arrays,
     is_of_library,
     makes_arrays,
@@ -123,6 +125,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     kinds = [first, *(follow.kind(value) for value in values[1:])]
     if name == "arange" and "count" in map(flat, kinds):
         return "places" if [flat(follow.kind(value)) for value in positional] == ["count"] else "mixed"
+    if (is_elementwise(name) or name == "where") and rows_meet(follow, values, kinds):
+        return "mixed"
     given = Given(name, positional, named, kinds, follow.kind)
     if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
         return row_by_row(given)

@@ -88,7 +88,7 @@ def gradient_kind(
         return together
     scope, loss_function = home.meant(operand) if operand is not None else (home, ("", 0))
     known = decorated if decorated is not None else function_of(scope, loss_function)
-    loss: Kind = called(follow, *known, given) if known is not None else "mixed"
+    loss: Kind = called(follow, *known, given, node.arguments) if known is not None else "mixed"
     if isinstance(loss_function, Call) and operand is not None and decorated is None:
         loss = follow.constructs.call(follow, scope, loss_function, node)
     with_aux = any(label == "has_aux" and value.value is not False for label, _, value in maker.arguments)

@@ -121,6 +121,11 @@ def may_couple(name: str) -> bool:
     return name in _EVERYWHERE
 
 
+def is_elementwise(name: str) -> bool:
+    """Returns whether a function of this name works on each element separately."""
+    return name in _ELEMENTWISE
+
+
 def makes_arrays(name: str) -> bool:
     """Returns whether a function of this name makes an array of a given shape."""
     return name in _MAKERS

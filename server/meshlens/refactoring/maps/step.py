@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from meshlens.axes.runs.records import literal_name
@@ -30,6 +31,7 @@ from meshlens.refactoring.following.random import bundles_of, holds_keys, stream
 from meshlens.refactoring.following.roles import read_roles
 from meshlens.refactoring.following.row_by_row import may_be_flat
 from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of
+from meshlens.refactoring.following.sizes import Shape, shapes_given
 from meshlens.refactoring.maps.form import Form
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.model import Wishes
@@ -160,7 +162,10 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
         parameter.name for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
     }
     _must_read_its_batch(target, axes)
-    found = reductions(view, target, frozenset({*shared, *target.filled, *_receiver(target)}))
+    shapes = shapes_given(view, (one.name for one in target.parameters), uses)
+    if not wishes.in_axes:
+        _must_have_as_many_rows(target, axes, shapes)
+    found = reductions(view, target, frozenset({*shared, *target.filled, *_receiver(target)}), shapes)
     _must_come_together(view, target, found)
     for call in form.calls:
         _must_stay_state(view, call, axes, found)
@@ -296,6 +301,20 @@ def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:
     if split and not inner and read.isdisjoint(split):
         names = " and ".join(f'"{name}"' for name in split)
         raise Obstacle("unread-batch", f'"{target.name}" never reads {names}, so every device would do the same work')
+
+
+def _must_have_as_many_rows(target: Target, axes: tuple[int | None, ...], shapes: Mapping[str, Shape]) -> None:
+    """Makes sure that the calls do not give arrays with different numbers of rows as one batch.
+
+    Raises:
+        Obstacle: they do.
+    """
+    names = [one.name for one, axis in zip(target.parameters, axes, strict=False) if axis == 0]
+    sizes = {name: shape[0] for name in names if (shape := shapes.get(name))}
+    known = {size: name for name, size in sizes.items() if size is not None}
+    if len(known) > 1:
+        said = " and ".join(f'{size} of "{name}"' for size, name in known.items())
+        raise Obstacle("which-batch", f'which argument of "{target.name}" holds the batch? the calls give rows: {said}')
 
 
 def _receiver(target: Target) -> tuple[str, ...]:

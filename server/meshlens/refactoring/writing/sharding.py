@@ -157,7 +157,9 @@ def {name}(tree):
     mesh = {mesh}()
 
     def place(x):
-        if not isinstance(x, ({array}, {ndarray})):
+        if isinstance(x, {ndarray}):
+            x = x.copy()  # device_put may go on reading what it is given
+        elif not isinstance(x, {array}):
             return x
         divides = x.ndim > 0 and x.shape[0] % mesh.shape[{axis}] == 0
         return {device_put}(x, {named_sharding}(mesh, {spec}({axis}) if divides else {spec}()))
@@ -179,7 +181,15 @@ _COPY_TO_ALL = '''\
 def {name}(tree):
     """Copies every array to all devices."""
     sharding = {named_sharding}({mesh}(), {spec}())
-    return {tree_map}(lambda x: {device_put}(x, sharding) if isinstance(x, ({array}, {ndarray})) else x, tree)'''
+
+    def place(x):
+        if isinstance(x, {ndarray}):
+            x = x.copy()  # device_put may go on reading what it is given
+        elif not isinstance(x, {array}):
+            return x
+        return {device_put}(x, sharding)
+
+    return {tree_map}(place, tree)'''
 
 
 _SHARD_AXIS = '''\
@@ -188,7 +198,9 @@ def {name}(tree, axis):
     mesh = {mesh}()
 
     def place(x):
-        if not isinstance(x, ({array}, {ndarray})):
+        if isinstance(x, {ndarray}):
+            x = x.copy()  # device_put may go on reading what it is given
+        elif not isinstance(x, {array}):
             return x
         divides = x.ndim > axis and x.shape[axis] % mesh.shape[{axis}] == 0
         spec = {spec}(*[None] * axis, {axis}) if divides else {spec}()
@@ -202,7 +214,9 @@ def {name}(tree):
     mesh = {mesh}()
 
     def place(x):
-        if not isinstance(x, ({array}, {ndarray})):
+        if isinstance(x, {ndarray}):
+            x = x.copy()  # device_put may go on reading what it is given
+        elif not isinstance(x, {array}):
             return x
         divides = [axis for axis, size in enumerate(x.shape) if size and size % mesh.shape[{axis}] == 0]
         largest = max(divides, key=lambda axis: x.shape[axis], default=None)

@@ -1,0 +1,247 @@
+"""Reads the shapes of arrays from the code that makes them, where it says them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    BinaryOperation,
+    Call,
+    Comparison,
+    Constant,
+    FunctionDef,
+    ListDisplay,
+    Name,
+    SeparateDef,
+    Slice,
+    Starred,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    last_name,
+)
+from meshlens.project.trees import Node, bound_by, names_used, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.row_by_row import is_elementwise
+from meshlens.refactoring.reading.functions import Use
+
+Shape: TypeAlias = "tuple[int | None, ...] | None"
+"""The size of each axis, None for one that is unknown; None for a shape that is unknown."""
+Shapes: TypeAlias = Callable[[str], Shape]
+"""Returns the shape of a variable."""
+
+_DEPTH = 6
+_MADE_BY_SIZE = frozenset("zeros ones empty full".split())
+_DRAWN = frozenset("normal uniform integers randint truncated_normal bernoulli rand randn random".split())
+_AS_ARRAYS = frozenset("asarray array device_put stop_gradient".split())
+_ELEMENTWISE = frozenset("+ - * / ** // %".split())
+
+
+def nothing_known(_: str) -> Shape:
+    """Returns no shape, for a variable of which nothing is known."""
+    return None
+
+
+def shape_of(node: Node, shapes: Shapes, depth: int = _DEPTH) -> Shape:
+    """Returns the shape of an expression.
+
+    Args:
+        node: the expression.
+        shapes: the shapes of the variables.
+        depth: how many parts of parts are read.
+    """
+    if depth == 0:
+        return None
+
+    def of(part: Node) -> Shape:
+        return shape_of(part, shapes, depth - 1)
+
+    if isinstance(node, Constant):
+        return () if type(node.value) in (int, float, bool) else None
+    if isinstance(node, Name):
+        return shapes(node.name)
+    if isinstance(node, UnaryOperation):
+        return of(node.operand)
+    if isinstance(node, BinaryOperation):
+        left, right = of(node.left), of(node.right)
+        if left is None or right is None:
+            return None
+        if node.operator == "@":
+            return (
+                (*left[:-1], *right[-1:]) if len(left) and len(right) == 2 else left[:-1] if len(right) == 1 else None
+            )
+        return _together(left, right) if node.operator in _ELEMENTWISE else None
+    if isinstance(node, Comparison):
+        return _all_together(map(of, node.operands))
+    if isinstance(node, (ListDisplay, TupleDisplay)):
+        inner = {of(item) for item in node.items}
+        first = inner.pop() if len(inner) == 1 else None
+        return (len(node.items), *first) if first is not None else None
+    if isinstance(node, Attribute):
+        whole = of(node.object) if node.name == "T" else None
+        return whole[::-1] if whole is not None else None
+    if isinstance(node, Subscript):
+        return _part(of(node.object), node.key)
+    return _made(node, of) if isinstance(node, Call) else None
+
+
+def _together(left: tuple[int | None, ...], right: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """Returns the shape of what an elementwise operation makes of two arrays."""
+    longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
+    lead = len(longer) - len(shorter)
+    tail = (
+        other if one == 1 else one if other in (1, one) else None
+        for one, other in zip(longer[lead:], shorter, strict=True)
+    )
+    return (*longer[:lead], *tail)
+
+
+def _all_together(shapes: Iterable[Shape]) -> Shape:
+    found: tuple[int | None, ...] = ()
+    for one in shapes:
+        if one is None:
+            return None
+        found = _together(found, one)
+    return found
+
+
+def _part(whole: Shape, index: Node) -> Shape:
+    if whole is None:
+        return None
+    found: list[int | None] = []
+    left = list(whole)
+    for item in index.items if isinstance(index, TupleDisplay) else (index,):
+        if isinstance(item, Constant) and item.value is None:
+            found.append(1)
+        elif isinstance(item, Slice) and left:
+            size = left.pop(0)
+            found.append(size if all(part is None for part in (item.lower, item.upper, item.step)) else None)
+        elif isinstance(item, Constant) and type(item.value) is int and left:
+            left.pop(0)
+        else:
+            return None
+    return (*found, *left)
+
+
+def _made(node: Node, of: Callable[[Node], Shape]) -> Shape:
+    """Returns the shape of what a call makes."""
+    name = last_name(node.callee) if isinstance(node.callee, (Name, Attribute)) else ""
+    given: list[Node] = [value for label, _, value in node.arguments if label is None]
+    named = {label: value for label, _, value in node.arguments if label is not None}
+    size = named.get("shape", named.get("size"))
+    if name == "astype" and isinstance(node.callee, Attribute):
+        return of(node.callee.object)
+    if name == "reshape" and isinstance(node.callee, Attribute):
+        sizes = given[1:] if of(node.callee.object) is None and _is_module(node.callee.object) else given
+        return _sizes(sizes[0].items if len(sizes) == 1 and isinstance(sizes[0], TupleDisplay) else sizes)
+    if name in _MADE_BY_SIZE:
+        size = size if size is not None else given[0] if given else None
+    elif name in ("rand", "randn") and size is None:
+        return _sizes(given)
+    elif name in _DRAWN and size is None:
+        size = next((one for one in given if isinstance(one, TupleDisplay)), None)
+    elif name in ("arange", "linspace"):
+        return (_number(given[0]) if len(given) == 1 else None,)
+    elif name in _AS_ARRAYS and given:
+        return of(given[0])
+    elif size is None and (is_elementwise(name) or name == "where") and given:
+        return _all_together(map(of, given))
+    if size is None or not (name in _MADE_BY_SIZE or name in _DRAWN):
+        return None
+    return _sizes(size.items if isinstance(size, (TupleDisplay, ListDisplay)) else (size,))
+
+
+def _is_module(node: Node) -> bool:
+    return isinstance(node, Name) and node.name in ("jnp", "np", "onp", "numpy")
+
+
+def _sizes(nodes: Iterable[Node]) -> Shape:
+    return tuple(_number(node) for node in nodes)
+
+
+def _number(node: Node) -> int | None:
+    is_whole = isinstance(node, Constant) and type(node.value) in (int, float) and node.value == int(node.value)
+    return int(node.value) if is_whole else None
+
+
+def shapes_inside(body: Iterable[Node], parameters: Mapping[str, Shape], outside: Shapes) -> Shapes:
+    """Returns the shapes of the variables of a function.
+
+    A variable that is bound twice has none, unless it is made anew from itself, as the state of a training is.
+
+    Args:
+        body: its statements.
+        parameters: the shapes of what it is given.
+        outside: the shapes of the variables around it.
+    """
+    every = [node for statement in body for node in walk(statement)]
+    bound = Counter(name for node in every for name in bound_by(node))
+    counted = bound - Counter(
+        name for node in every if isinstance(node, Assign) for name in bound_by(node) & _used(node)
+    )
+    values = {name: value for name, value in _assigned(every) if name not in names_used(value)}
+    busy: set[str] = set()
+
+    def find(name: str) -> Shape:
+        if name in busy:
+            return None
+        if bound[name] == 0:
+            return parameters[name] if name in parameters else outside(name)
+        if counted[name] != 1 or name in parameters or name not in values:
+            return None
+        busy.add(name)
+        found = shape_of(values[name], find)
+        busy.discard(name)
+        return found
+
+    return find
+
+
+def _used(statement: Node) -> set[str]:
+    return set(names_used(statement.value))
+
+
+def _assigned(nodes: Iterable[Node]) -> Iterator[tuple[str, Node]]:
+    """Yields the names that assignments bind to one expression."""
+    for node in nodes:
+        if not isinstance(node, Assign) or len(node.targets) != 1:
+            continue
+        target, value = node.targets[0], node.value
+        if isinstance(target, Name):
+            yield target.name, value
+        elif isinstance(target, TupleDisplay) and isinstance(value, TupleDisplay):
+            pairs = zip(target.items, value.items, strict=False)
+            is_plain = not any(isinstance(one, Starred) for one in (*target.items, *value.items))
+            yield from ((one.name, part) for one, part in pairs if is_plain and isinstance(one, Name))
+
+
+def around_call(view: FileView, use: Use) -> Shapes:
+    """Returns the shapes of the variables where a function is called: of its scope, then of the top level."""
+    top = [view.facts.blocks[key].shape for key in view.facts.top]
+    plain = [node for node in top if not isinstance(node, (FunctionDef, SeparateDef))]
+    at_top = shapes_inside(plain, {}, nothing_known)
+    root = tree(view, use.site.path, use.site.block)
+    if not isinstance(root, FunctionDef):
+        return at_top
+    return shapes_inside(root.function.body, dict.fromkeys(one.name for one in root.function.parameters), at_top)
+
+
+def shapes_given(view: FileView, names: Iterable[str], uses: Iterable[Use]) -> dict[str, Shape]:
+    """Returns the shape of each parameter: what all calls say of it, where they say the same.
+
+    Args:
+        view: the file.
+        names: the parameters in order.
+        uses: the calls, with every argument by position.
+    """
+    names = tuple(names)
+    said: dict[str, set[Shape]] = {name: set() for name in names}
+    for use in uses:
+        shapes = around_call(view, use)
+        for name, one in zip(names, use.call.arguments if use.call is not None else (), strict=False):
+            said[name].add(shape_of(one.value, shapes))
+    return {name: found.pop() if len(found) == 1 else None for name, found in said.items()}
