@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -59,8 +60,9 @@ def ours(calls: dict[str, str], folder: Path) -> dict[str, dict[str, Along]]:
 
 @pytest.fixture(scope="module")
 def said_by_jax() -> Said:
+    python = os.environ.get("MESHLENS_JAX_PYTHON", sys.executable)
     run = subprocess.run(
-        [sys.executable, HERE / "variation_in_jax.py", *OPERATIONS], capture_output=True, text=True, check=True
+        [python, HERE / "variation_in_jax.py", *OPERATIONS], capture_output=True, text=True, check=True
     )
     return {said["name"]: said for said in map(json.loads, run.stdout.splitlines())}
 

@@ -28,7 +28,9 @@ def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
     for arg in args:
         label = arg.label
         if label is None:
-            positional.append(arg)
+            # Behind an unknown splat the place of an argument is unknown too.
+            if not star:
+                positional.append(arg)
         elif label == "*":
             star = True
         elif label == "**":

@@ -127,6 +127,8 @@ def _beyond_rank(view: FileView, call: MappedCall) -> tuple[int, int, int] | Non
     """Returns the argument, axis and rank if an argument has fewer axes than `in_axes` requires."""
     statics = static_places(call.binder)
     for place, arg in enumerate(call.args):
+        if arg.label == "*":
+            break
         axis = axis_of(call.binder, place, None)
         if arg.label is not None or place in statics or arg.whole is None or not isinstance(axis, Const):
             continue
