@@ -59,7 +59,10 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     ),
   ];
   const registered = Object.entries(table).map(([name, run]) =>
-    vscode.commands.registerCommand(`${SECTION}.${name}`, run),
+    // A menu names the file where a lightbulb names the place; the cursor is where the menu was opened.
+    vscode.commands.registerCommand(`${SECTION}.${name}`, (asked?: Place | vscode.Uri) =>
+      run(asked instanceof vscode.Uri ? undefined : asked),
+    ),
   );
   return vscode.Disposable.from(...registered, ...ofLenses);
 }

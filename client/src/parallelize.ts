@@ -99,8 +99,12 @@ async function instead({ ways }: Ways, { refused }: Way): Promise<Way | undefine
 }
 
 /** Asks which argument holds the batch, and along which axis its rows lie. */
-async function askBatch({ title, refused }: Way, names: readonly string[]): Promise<string | undefined> {
-  const name = await vscode.window.showQuickPick(names, { title, placeHolder: refused?.message ?? "" });
+async function askBatch({ title }: Way, names: readonly string[]): Promise<string | undefined> {
+  const name = await vscode.window.showQuickPick(names, {
+    title,
+    placeHolder: vscode.l10n.t("Which argument holds the batch?"),
+    ignoreFocusOut: true,
+  });
   if (name === undefined) {
     return undefined;
   }

@@ -111,6 +111,6 @@ def patch(path: Path, before: bytes, after: bytes) -> bytes:
     texts = (before, after) if path.suffix == ".ipynb" else (as_its_lines_say(before), as_its_lines_say(after))
     old, new = ([line + b"\n" for line in text.split(b"\n")] for text in texts)
     old, new = ([*lines[:-1], lines[-1][:-1]] if lines[-1] != b"\n" else lines[:-1] for lines in (old, new))
-    name = shown(path).encode()
+    name = shown(path).lstrip("/").encode()
     lines = diff_bytes(unified_diff, old, new, b"a/" + name, b"b/" + name)
     return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in lines)

@@ -66,18 +66,17 @@ if __name__ == "__main__":
 """
 
 
-def make(target: Path, shots: Path, room: Path, installed: Path) -> None:
+def make(target: Path, room: Path) -> None:
     """Writes the picture.
 
     Args:
         target: the file to write.
-        shots: where the frames go.
         room: an empty folder.
-        installed: the folder of extensions that has ours.
     """
     (workspace := room / "demo").mkdir()
     (workspace / "train.py").write_text(PROGRAM)
     (workspace / "meshlens.toml").write_text("devices = 8\n")
+    installed, shots = extensions(room / "extensions", vsix()), room / "shots"
     machine = {"meshlens.interpreter": sys.executable}
     with serving(room / "profile", installed, {}, machine, ["--disable-workspace-trust"]) as address:
         shown = play("moving-picture", address, workspace, shots, room / "profile")["frames"]
@@ -87,7 +86,5 @@ def make(target: Path, shots: Path, room: Path, installed: Path) -> None:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        made = extensions(folder / "extensions", vsix())
-        make(ROOT / "docs" / "images" / "meshlens.gif", folder / "shots", folder, made)
+    with tempfile.TemporaryDirectory() as folder:
+        make(Path(sys.argv[1]) if sys.argv[1:] else ROOT / "docs" / "images" / "meshlens.gif", Path(folder))

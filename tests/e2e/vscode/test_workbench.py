@@ -19,7 +19,6 @@ import depth
 import meshlens
 from browser import notebook
 from command_line import write
-from e2e.vscode import moving_picture
 from packaged import vsix
 from recorded_clients import compare, stand_in
 from workbench import extensions, play, serving
@@ -94,9 +93,9 @@ def test_what_it_claims_is_what_was_recorded(room: Room, update: bool):
 
 
 @pytest.mark.deep
-def test_the_moving_picture_of_the_readme_can_be_made_again(room: Room):
-    made = room.folder / "made.gif"
-    moving_picture.make(made, room.shots, room.folder, room.extensions)
+def test_the_moving_picture_of_the_readme_can_be_made_again(tmp_path: Path):
+    made = tmp_path / "made.gif"
+    subprocess.run([sys.executable, Path(__file__).with_name("moving_picture.py"), made], check=True)
     assert made.read_bytes().startswith(b"GIF89a")
 
 
@@ -108,6 +107,11 @@ def test_in_a_notebook(room: Room):
 
 def test_a_function_is_sharded_from_the_palette_and_one_that_cannot_says_why(room: Room):
     room.play("parallelize-with-jit", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
+
+
+@pytest.mark.deep
+def test_a_function_whose_batch_is_not_known_is_asked_for_it(room: Room):
+    room.play("parallelize-context-menu", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
 
 
 def test_what_became_a_pmap_runs_under_jax(room: Room):

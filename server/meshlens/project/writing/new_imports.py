@@ -71,11 +71,11 @@ def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ..
         offsets = [each.before for each in (known, one) if each is not None and each.before is not None]
         merged[key] = one._replace(names=names, before=min(offsets, default=None))
     lines = merged.values() if _combines(view) else [line for one in merged.values() for line in _apart(one)]
-    places: dict[int, list[str]] = {}
+    places: dict[int, list[tuple[Import, str]]] = {}
     for one in sorted(lines, key=_order):
         at, text = _place(view, one)
-        places.setdefault(at, []).append(text)
-    return tuple(FileEdit(view.path, Edit(Span(at, at), _joined(texts))) for at, texts in places.items())
+        places.setdefault(at, []).append((one, text))
+    return tuple(FileEdit(view.path, Edit(Span(at, at), _joined(placed))) for at, placed in places.items())
 
 
 def _combines(view: FileView) -> bool:
@@ -94,13 +94,15 @@ def _apart(one: Import) -> list[Import]:
     return [*([one._replace(names=plain)] if plain or not aliased else []), *aliased]
 
 
-def _joined(texts: list[str]) -> str:
-    if len(texts) == 1:
-        return texts[0]
-    # Add blank lines between sections only once, before the first or after the last of them.
-    first = texts[0].rstrip("\n") + "\n" if texts[0].endswith("\n") else texts[0]
-    rest = [text.lstrip("\n") if first.endswith("\n") else "\n" + text.lstrip("\n") for text in texts[1:]]
-    return first + "".join(rest)
+def _joined(placed: list[tuple[Import, str]]) -> str:
+    """Returns the lines of imports for one place, with a blank line between sections."""
+    (last, text), *others = placed
+    joined, ending = text.rstrip("\n"), text[len(text.rstrip("\n")) :]
+    for one, text in others:
+        between = "\n" if _section(one.module) == _section(last.module) else "\n\n"
+        joined, ending = joined + between + text.strip("\n"), text[len(text.rstrip("\n")) :]
+        last = one
+    return joined + ending
 
 
 def _place(view: FileView, new: Import) -> tuple[int, str]:
