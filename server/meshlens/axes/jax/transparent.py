@@ -131,6 +131,8 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
     if how == "jit":
         note_shardings(run, wrapped, args, site, ctx)
+    # Those of libraries put new arrays into the objects that they are given.
+    if how == "jit" and wrapped.dotted.startswith("jax."):
         note_donated(run, [(arg.label, arg.value) for arg in wrapped.arguments], wrapped.operand, call)
     value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     if how == "jit":

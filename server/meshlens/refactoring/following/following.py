@@ -103,7 +103,7 @@ class Follow:
         arrays: the names of arrays that are not trees of arrays.
         shapes: the shapes of variables, where the code says them.
         returned: the kinds that it returns.
-        has_ended: whether a `return` is certainly behind what is followed now.
+        has_ended: whether a `return` has certainly run before what is followed now.
     """
 
     constructs: Constructs

@@ -193,7 +193,7 @@ def _of_anything(follow: Follow, home: Follow, callee: Node, name: str, kinds: l
 
 
 def _makes_anything(callee: Node, name: str) -> bool:
-    """Returns whether a name is that of a loss, or of an attribute that holds a function which is no network."""
+    """Returns whether a name is that of a loss, or of an attribute that holds a function other than a network."""
     if _OF_LOSSES.fullmatch(name.lower()) is not None:
         return True
     found = _HELD.fullmatch(name) if isinstance(callee, Attribute) else None

@@ -25,7 +25,7 @@ def constant_of(known: Constants, node: Node) -> Constant | None:
 
 
 def outcome(known: Constants, test: Node) -> bool | None:
-    """Returns how a test certainly comes out; None if that is not known.
+    """Returns how a test certainly comes out; None if that is unknown.
 
     Args:
         known: the constants that names stand for.

@@ -84,7 +84,7 @@ def own_method(view: FileView, owner: str, name: str, *, through_class: bool) ->
     """Returns the method that a class runs under a name.
 
     "unread" is for one that cannot be followed: a subclass may run another one, or it changes its object, or it is
-    abstract. None is for a name that is no method of the project's classes.
+    abstract. None is for a name that the project's classes do not define as a method.
 
     Args:
         view: the file of the class.
@@ -177,7 +177,7 @@ def _root(node: Node) -> str:
 
 
 def _may_be_another(view: FileView, owner: str, name: str) -> bool:
-    """Returns whether some class of the workspace that is derived from this one may define the method anew."""
+    """Returns whether some class of the workspace that is derived from this one may define the method again."""
     own = view.facts.blocks[owner].shape.name
     key = f"assists: classes that define {name} and derive from {own} of {view.path}"
     found: bool = view.solution.once(key, lambda _: any(_defines(text, own, name) for text in view.texts.values()))
