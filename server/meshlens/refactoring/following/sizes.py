@@ -171,7 +171,7 @@ def _number(node: Node) -> int | None:
 def shapes_inside(body: Iterable[Node], parameters: Mapping[str, Shape], outside: Shapes) -> Shapes:
     """Returns the shapes of the variables of a function.
 
-    A variable that is bound twice has none, unless it is made anew from itself, as the state of a training is.
+    A variable that is bound twice has none, unless it is made again from itself, as the state of a training is.
 
     Args:
         body: its statements.
