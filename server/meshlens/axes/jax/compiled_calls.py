@@ -33,7 +33,8 @@ def note_donated(run: Run, given: Iterable[tuple[str | None, Value]], operand: V
     args, ctx = call.args, call.ctx
     if not said or ctx.env.maps or any(arg.label in ("*", "**") for arg in args):
         return
-    if any(step.how in ("jit", "grad", "run", "map") for step in ctx.route):
+    # Inside another jit or map nothing is donated.
+    if not {call.how, *(step.how for step in ctx.route)}.isdisjoint(("jit", "grad", "run", "map")):
         return
     positional = [arg for arg in args if arg.label is None]
     donated: list[Arg] = []
