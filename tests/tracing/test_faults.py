@@ -317,7 +317,7 @@ def test_flags_and_options_of_the_program_do_not_change_the_devices(program, wor
     )
     found = trace(program(source + GOOD), workers)
     assert found.level == "partitioned"
-    assert any("asks for 32 CPU devices; it was traced with 2" in note for note in found.notes)
+    assert any("requests 32 CPU devices; it was traced with 2" in note for note in found.notes)
 
 
 def test_a_signal_to_the_group_of_this_process_is_not_sent(program, workers):
