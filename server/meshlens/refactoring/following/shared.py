@@ -214,6 +214,9 @@ def axis_of_parameter(
 ) -> int | None:
     """Returns the axis along which an argument is split over devices; None if all devices get the same."""
     name, annotation = parameter.name, parameter.annotation
+    is_carried = any(_is_carried(view, use, place) for use in uses)
+    if is_carried and _is_batch(name) and any(_is_bound_with_a_batch(view, target, use, place) for use in uses):
+        raise Obstacle("which-batch", f'"{name}" is bound together with rows, but each call renews it like a state')
     if (
         is_key(name)
         or (name in learned and not is_input(view, target, name, place, uses))
@@ -232,7 +235,7 @@ def axis_of_parameter(
         return None
     if any(_is_number(view, use, place) for use in uses):
         return None
-    if any(_is_carried(view, use, place) for use in uses) or _is_model(view, target, parameter):
+    if is_carried or _is_model(view, target, parameter):
         return None
     mapped = _axis_in_vmap(view, target, name)
     if mapped is not None:
@@ -416,6 +419,23 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
     if not found:
         return ""
     return "drawn" if all(isinstance(node, For) for node in found) else "bound"
+
+
+def _is_bound_with_a_batch(view: FileView, target: Target, use: Use, place: int) -> bool:
+    """Returns whether one statement binds the variable of an argument and that of another, called like a batch."""
+    arguments: list[Node] = [value for _, _, value in use.call.arguments] if use.call is not None else []
+    given: Node = arguments[place] if place < len(arguments) else NOTHING
+    named = zip(target.parameters, arguments, strict=False)
+    others = {
+        value.name
+        for at, (parameter, value) in enumerate(named)
+        if at != place and isinstance(value, Name) and _is_batch(parameter.name)
+    }
+    root = tree(view, use.site.path, use.site.block) if isinstance(given, Name) and others else None
+    return root is not None and any(
+        isinstance(node, (Assign, For)) and given.name in bound_by(node) and bool(bound_by(node) & others)
+        for node in walk(root)
+    )
 
 
 def _without_sites(part: object) -> object:
