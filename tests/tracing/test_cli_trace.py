@@ -58,7 +58,7 @@ def test_a_table_by_line():
     assert run.returncode == 0, run.stderr
     assert "data_parallel.py::entry on 8xH100: 8 devices, mesh data=8, JAX " in run.stdout
     assert re.search(
-        r"data_parallel\.py:14\s+all-reduce(?: \(backward\))?\s+data\s+8\s+\d+\s+5\.0 MiB\s+█+\s+[\d.]+ µs", run.stdout
+        r"data_parallel\.py:14\s+all-reduce \(backward\)\s+data\s+8\s+\d+\s+5\.0 MiB\s+█+\s+[\d.]+ µs", run.stdout
     )
     assert re.search(r"at least [\d.]+ µs of communication and [\d.]+ µs of computation", run.stdout)
 

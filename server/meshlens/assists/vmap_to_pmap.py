@@ -49,13 +49,12 @@ from meshlens.project.view import FileView
 from meshlens.project.writing.new_imports import import_edits
 from meshlens.refactoring.maps.pmap import Obstacle, Pmap, pmap_at
 from meshlens.refactoring.maps.prefix import Items, Prefix, axes_text
-from meshlens.refactoring.maps.readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
 from meshlens.refactoring.maps.vmap import (
     must_work_on_devices,
     needed_values,
     on_all,
     plain_arguments,
-    read_plainly,
+    read_replaceable,
     rows_along,
 )
 from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes
@@ -80,10 +79,7 @@ def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
         return None
     try:
         outer = jit_around(view, binding)
-        vmap = read_plainly(view, binding)
-        must_be_spelled_here(view, binding)
-        must_not_be_unwrapped(view, binding)
-        must_run_in_one_process(view, vmap, "each process would pass pmap only its own rows, but vmap has them all")
+        vmap = read_replaceable(view, binding)
         try:
             must_work_on_devices(view, vmap, wishes, outer)
             edits = _written(view, vmap, outer, wishes)

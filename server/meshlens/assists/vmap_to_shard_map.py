@@ -89,8 +89,7 @@ from meshlens.project.view import FileView
 from meshlens.project.writing.new_imports import import_edits
 from meshlens.refactoring.maps.pmap import Obstacle, Pmap, pmap_at
 from meshlens.refactoring.maps.prefix import specs_text
-from meshlens.refactoring.maps.readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
-from meshlens.refactoring.maps.vmap import must_stand_outside_maps, needed_values, on_all, read_plainly, rows_along
+from meshlens.refactoring.maps.vmap import must_stand_outside_maps, needed_values, on_all, read_replaceable, rows_along
 from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes
 from meshlens.refactoring.reading.jit_around import Outer, jit_around
 from meshlens.refactoring.writing.devices import device_mesh
@@ -111,10 +110,7 @@ def vmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
         return None
     try:
         outer = jit_around(view, binding)
-        vmap = read_plainly(view, binding)
-        must_be_spelled_here(view, binding)
-        must_not_be_unwrapped(view, binding)
-        must_run_in_one_process(view, vmap, "each process would pass only its own rows, but vmap has them all")
+        vmap = read_replaceable(view, binding)
         must_stand_outside_maps(view, vmap)
         edits = _written(view, vmap, outer, wishes)
     except Obstacle as obstacle:

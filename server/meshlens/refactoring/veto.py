@@ -53,8 +53,9 @@ def veto(title: str, before: Workspace, after: Workspace, paths: Iterable[Path])
         paths: those that it rewrites.
     """
     for path in paths:
-        known = Counter(one.code for one in _against(before, path))
-        for one in _against(after, path):
+        found = _against(after, path)
+        known = Counter(one.code for one in _against(before, path)) if found else Counter()
+        for one in found:
             known[one.code] -= 1
             if known[one.code] < 0:
                 return Refused(title, CODE, f"the result would have {one.code}: {one.finding.message}")

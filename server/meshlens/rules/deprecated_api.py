@@ -39,7 +39,7 @@ from meshlens.checking.registry import rule
 from meshlens.jaxapi.history import BEHAVIOURS, Change, KeywordChange, holds, keyword_change
 from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import name_of_module
-from meshlens.rules.helpers.history import dated_keywords, dated_names
+from meshlens.rules.helpers.history import dated_keywords, dated_names, is_removed
 from meshlens.rules.helpers.history_fixes import history_fixes, keyword_finding, version_words, wording
 from meshlens.rules.helpers.uses_of_names import UsesOfNames
 from meshlens.text import Edit, FileEdit, Span
@@ -53,8 +53,7 @@ def deprecated_api(view: FileView) -> Iterator[Finding]:
     version = view.jax_version
 
     def going(row: Change) -> bool:
-        gone = row.removed is not None and row.removed <= version
-        return row.deprecated is not None and row.deprecated <= version and not gone
+        return row.deprecated is not None and row.deprecated <= version and not is_removed(row, version)
 
     names = UsesOfNames(view)
     for dated in dated_names(view, going):
@@ -65,8 +64,7 @@ def deprecated_api(view: FileView) -> Iterator[Finding]:
     yield from _keywords(view)
 
     def warned_of(row: KeywordChange) -> bool:
-        gone = row.removed is not None and row.removed <= version
-        return row.deprecated is not None and row.deprecated <= version and not gone
+        return row.deprecated is not None and row.deprecated <= version and not is_removed(row, version)
 
     for keyword in dated_keywords(view, warned_of):
         assert keyword.change.deprecated is not None
@@ -85,7 +83,7 @@ def _keywords(view: FileView) -> Iterator[Finding]:
             if row is None or arg.whole is None or row.deprecated is None or row.deprecated > view.jax_version:
                 continue
             span = view.span(arg.whole)
-            if row.removed is not None and row.removed <= view.jax_version:
+            if is_removed(row, view.jax_version):
                 continue
             if call.guarded or call.context.guarded or span in seen or not view.is_here(arg.whole):
                 continue
@@ -102,17 +100,13 @@ def _mesh_contexts(view: FileView) -> Iterator[Finding]:
     """Yields a finding for each mesh entered by `with`, unless its constructor was removed (AX501)."""
     seen: set[Span] = set()
     since = version_words(BEHAVIOURS["mesh-context-is-deprecated"])
-
-    def gone(row: Change) -> bool:
-        return row.removed is not None and row.removed <= view.jax_version
-
-    for mention in view.records.mentions:
+    entered = [one for one in view.records.mentions if one.dotted == _MESH_ENTERED and not one.guarded]
+    removed = [one.span for one in dated_names(view, lambda row: is_removed(row, view.jax_version))] if entered else []
+    for mention in entered:
         span = view.span(mention.site)
-        if mention.dotted != _MESH_ENTERED or mention.guarded or span in seen:
+        if span in seen or any(map(span.contains, removed)):
             continue
         seen.add(span)
-        if any(span.contains(dated.span) for dated in dated_names(view, gone)):
-            continue
         jax = name_of_module(view, "jax")
         fixes: tuple[Fix, ...] = ()
         if jax is not None:

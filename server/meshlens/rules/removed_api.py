@@ -35,9 +35,9 @@ from collections.abc import Iterator
 from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
-from meshlens.jaxapi.history import Change, holds
+from meshlens.jaxapi.history import holds
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.history import dated_keywords, dated_names
+from meshlens.rules.helpers.history import dated_keywords, dated_names, is_removed
 from meshlens.rules.helpers.history_fixes import history_fixes, keyword_finding, version_words, wording
 from meshlens.rules.helpers.uses_of_names import UsesOfNames
 from meshlens.text import Span
@@ -46,12 +46,8 @@ from meshlens.text import Span
 @rule("AX501", Severity.ERROR, reads="names")
 def removed_api(view: FileView) -> Iterator[Finding]:
     """Reports names and nestings that the JAX in use does not have."""
-
-    def gone(row: Change) -> bool:
-        return row.removed is not None and row.removed <= view.jax_version
-
     names = UsesOfNames(view)
-    for dated in dated_names(view, gone):
+    for dated in dated_names(view, lambda row: is_removed(row, view.jax_version)):
         assert dated.change.removed is not None
         since = version_words(dated.change.removed)
         message = f'"{dated.change.dotted}" was removed in {since}{wording(dated, view.jax_version)}'
@@ -63,7 +59,7 @@ def removed_api(view: FileView) -> Iterator[Finding]:
 
 def _keywords(view: FileView) -> Iterator[Finding]:
     version = view.jax_version
-    for dated in dated_keywords(view, lambda row: row.removed is not None and row.removed <= version):
+    for dated in dated_keywords(view, lambda row: is_removed(row, version)):
         row = dated.change
         assert row.removed is not None
         since = version_words(row.removed)

@@ -412,10 +412,7 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
         return "cut"
     if not isinstance(given, Name):
         return ""
-    names = {one.name for one in rows if isinstance(one, Name)}
-    root = tree(view, use.site.path, use.site.block)
-    binding = (node for node in walk(root) if isinstance(node, (Assign, For))) if root is not None else ()
-    found = [node for node in binding if given.name in bound_by(node) and bound_by(node) & names]
+    found = _binding_both(view, use, given.name, {one.name for one in rows if isinstance(one, Name)})
     if not found:
         return ""
     return "drawn" if all(isinstance(node, For) for node in found) else "bound"
@@ -431,11 +428,14 @@ def _is_bound_with_a_batch(view: FileView, target: Target, use: Use, place: int)
         for at, (parameter, value) in enumerate(named)
         if at != place and isinstance(value, Name) and _is_batch(parameter.name)
     }
-    root = tree(view, use.site.path, use.site.block) if isinstance(given, Name) and others else None
-    return root is not None and any(
-        isinstance(node, (Assign, For)) and given.name in bound_by(node) and bool(bound_by(node) & others)
-        for node in walk(root)
-    )
+    return isinstance(given, Name) and bool(_binding_both(view, use, given.name, others))
+
+
+def _binding_both(view: FileView, use: Use, name: str, others: set[str]) -> list[Node]:
+    """Returns the assignments and loops around a call that bind a name together with one of some others."""
+    root = tree(view, use.site.path, use.site.block) if others else None
+    binding = (node for node in walk(root) if isinstance(node, (Assign, For))) if root is not None else ()
+    return [node for node in binding if name in (bound := bound_by(node)) and bound & others]
 
 
 def _without_sites(part: object) -> object:

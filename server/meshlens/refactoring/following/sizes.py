@@ -136,8 +136,7 @@ def _made(node: Node, of: Callable[[Node], Shape]) -> Shape:
     if name == "astype" and isinstance(node.callee, Attribute):
         return of(node.callee.object)
     if name == "reshape" and isinstance(node.callee, Attribute):
-        sizes = given[1:] if of(node.callee.object) is None and _is_module(node.callee.object) else given
-        return _sizes(sizes[0].items if len(sizes) == 1 and isinstance(sizes[0], TupleDisplay) else sizes)
+        return _reshaped(given, is_method=of(node.callee.object) is not None)
     if name in _MADE_BY_SIZE:
         size = size if size is not None else given[0] if given else None
     elif name in ("rand", "randn") and size is None:
@@ -155,8 +154,13 @@ def _made(node: Node, of: Callable[[Node], Shape]) -> Shape:
     return _sizes(size.items if isinstance(size, (TupleDisplay, ListDisplay)) else (size,))
 
 
-def _is_module(node: Node) -> bool:
-    return isinstance(node, Name) and node.name in ("jnp", "np", "onp", "numpy")
+def _reshaped(given: list[Node], *, is_method: bool) -> Shape:
+    """Returns the shape that `reshape` gives, as a method, or as a function whose first argument is the array."""
+    last = given[-1] if given and len(given) <= 2 else None
+    if isinstance(last, (TupleDisplay, ListDisplay)):
+        return _sizes(last.items)
+    # `jnp.reshape(x, -1)` or `x.reshape(rows, -1)`: only a known array tells.
+    return _sizes(given) if is_method or len(given) != 2 else None
 
 
 def _sizes(nodes: Iterable[Node]) -> Shape:

@@ -17,6 +17,7 @@ from meshlens.refactoring.following.roles import read_roles
 from meshlens.refactoring.maps.form_around import is_traced
 from meshlens.refactoring.maps.pmap import Obstacle, Pmap, argument_count, decorated
 from meshlens.refactoring.maps.prefix import Items, Prefix, Unknown, prefix_of
+from meshlens.refactoring.maps.readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
 from meshlens.refactoring.model import Wishes
 from meshlens.refactoring.reading.assigned import results_of
 from meshlens.refactoring.reading.functions import dotted_name, functions
@@ -52,6 +53,19 @@ def read_plainly(view: FileView, binding: Binding) -> Pmap:
     ((in_axes, out_axes),) = found
     names = None if binding.parameters is None else tuple(name for name, how, _ in binding.parameters if how != "key")
     return Pmap(binding, calls, in_axes, out_axes, (), arguments, names)
+
+
+def read_replaceable(view: FileView, binding: Binding) -> Pmap:
+    """Returns the same of a vmap that a map over devices may replace: written here, whole, and of one process.
+
+    Raises:
+        Obstacle: something about it is unknown, or it must stay.
+    """
+    vmap = read_plainly(view, binding)
+    must_be_spelled_here(view, binding)
+    must_not_be_unwrapped(view, binding)
+    must_run_in_one_process(view, vmap, "each process would pass only its own rows, but vmap has them all")
+    return vmap
 
 
 def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Outer | None) -> None:

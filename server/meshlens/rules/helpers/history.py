@@ -45,6 +45,11 @@ class Dated:
     span: Span
 
 
+def is_removed(row: Change | KeywordChange, version: tuple[int, ...]) -> bool:
+    """Returns whether a release of JAX lacks a name or a keyword that older ones have."""
+    return row.removed is not None and row.removed <= version
+
+
 @dataclass(frozen=True, slots=True)
 class DatedKeyword:
     """A keyword argument in JAX's history.

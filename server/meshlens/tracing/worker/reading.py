@@ -232,25 +232,12 @@ def _rebound(node: ast.stmt) -> set[str]:
 
 def binds(node: ast.AST) -> set[str]:
     """Returns the names that a statement binds, or whose value it changes: `x.y = 1`, `x[0] = 1`."""
-    found: set[str] = set()
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Scope):
-            found.add(one.name)
-            continue
-        if isinstance(one, _OWN_NAMES):
-            continue
-        if isinstance(one, ast.Name) and isinstance(one.ctx, (ast.Store, ast.Del)):
-            found.add(one.id)
-        elif isinstance(one, (ast.Attribute, ast.Subscript)) and isinstance(one.ctx, ast.Store):
-            found |= {root for root in (_root(one),) if root}
-        elif isinstance(one, (ast.Import, ast.ImportFrom)):
-            found |= {(alias.asname or alias.name).split(".")[0] for alias in one.names}
-        elif isinstance(one, ast.ExceptHandler) and one.name:
-            found.add(one.name)
-        waiting += ast.iter_child_nodes(one)
-    return found
+    changed = (
+        _root(one)
+        for one in _own_nodes(node)
+        if isinstance(one, (ast.Attribute, ast.Subscript)) and isinstance(one.ctx, ast.Store)
+    )
+    return binds_exactly(node) | {name for name in changed if name}
 
 
 def changed_by_call(node: ast.AST) -> str | None:
@@ -287,20 +274,26 @@ def reads(node: ast.AST) -> set[str]:
 def binds_exactly(node: ast.AST) -> set[str]:
     """Returns the names that a statement makes local to its function."""
     found: set[str] = set()
-    waiting = [node]
-    while waiting:
-        one = waiting.pop()
+    for one in _own_nodes(node):
         if isinstance(one, Scope):
             found.add(one.name)
-            continue
-        if isinstance(one, _OWN_NAMES):
-            continue
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+        elif isinstance(one, ast.Name) and isinstance(one.ctx, (ast.Store, ast.Del)):
             found.add(one.id)
         elif isinstance(one, (ast.Import, ast.ImportFrom)):
             found |= {(alias.asname or alias.name).split(".")[0] for alias in one.names}
-        waiting += ast.iter_child_nodes(one)
+        elif isinstance(one, ast.ExceptHandler) and one.name:
+            found.add(one.name)
     return found
+
+
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yields the parts of a statement, without those of the functions, classes and comprehensions in it."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        if not isinstance(one, _OWN_NAMES):
+            waiting += ast.iter_child_nodes(one)
 
 
 def runs_on_import(site: Site) -> bool:
