@@ -52,12 +52,19 @@ def shape_after(
         return None
     split = _place(integer(found, "split_axis"), len(shape))
     concat = _place(integer(found, "concat_axis"), len(shape))
-    if split is None or concat is None:
+    if split is None or concat is None or _is_wrong(shape[split], size, tiled):
         return None
     if tiled:
         return _grown(_shrunk(shape, split, size), concat, size)
     rest = shape[:split] + shape[split + 1 :]
     return (*rest[:concat], size, *rest[concat:])
+
+
+def _is_wrong(split: int | None, count: int | None, tiled: bool) -> bool:
+    """Returns whether the devices certainly cannot share an axis."""
+    if split is None or count is None:
+        return False
+    return split % count != 0 if tiled else split != count
 
 
 def _place(axis: int | None, rank: int) -> int | None:

@@ -18,8 +18,11 @@ def shape_or_none(value: Value) -> Sizes | None:
 
 
 def matmul(left: Sizes | None, right: Sizes | None) -> Sizes | None:
-    """Returns the shape of `left @ right`."""
+    """Returns the shape of `left @ right`; None if it is unknown or the arrays do not fit."""
     if not left or not right:
+        return None
+    inner = {left[-1], right[-2] if len(right) > 1 else right[0]} - {None}
+    if len(inner) > 1:
         return None
     if len(right) == 1:
         return left[:-1]
@@ -48,18 +51,28 @@ def dot_of(args: tuple[Arg, ...]) -> Sizes | None:
     return (*left[:-1], *right[:-2], *right[-1:]) if len(right) > 1 else left[:-1]
 
 
-def einsum_of(args: tuple[Arg, ...]) -> Sizes | None:
-    """Returns the shape of an `einsum` whose subscripts include the output."""
-    said, *operands = [arg.value for arg in args if arg.label is None]
+def einsum_terms(args: tuple[Arg, ...]) -> tuple[list[tuple[str, Value]], str] | None:
+    """Returns the subscripts of each operand of an `einsum`, and of the output; None if they are not all written."""
+    values = [arg.value for arg in args if arg.label is None]
+    said = values[0] if values else None
     if not isinstance(said, Const) or not isinstance(said.value, str):
         return None
     inputs, arrow, output = said.value.replace(" ", "").partition("->")
     terms = inputs.split(",")
-    if not arrow or len(terms) != len(operands) or not all(map(_EINSUM.fullmatch, (*terms, output))):
+    if not arrow or len(terms) != len(values) - 1 or not all(map(_EINSUM.fullmatch, (*terms, output))):
         return None
+    return list(zip(terms, values[1:], strict=True)), output
+
+
+def einsum_of(args: tuple[Arg, ...]) -> Sizes | None:
+    """Returns the shape of an `einsum` whose subscripts include the output; None if it is unknown or wrong."""
+    found = einsum_terms(args)
+    if found is None:
+        return None
+    terms, output = found
     known: dict[str, int | None] = {}
     rest: Sizes | None = ()
-    for term, operand in zip(terms, operands, strict=True):
+    for term, operand in terms:
         shape = shape_or_none(operand)
         first, dots, last = term.partition("...")
         if shape is None:
@@ -72,8 +85,11 @@ def einsum_of(args: tuple[Arg, ...]) -> Sizes | None:
             rest = broadcast(rest, shape[len(first) : len(shape) - len(last)])
         of_last = shape[len(shape) - len(last) :] if last else ()
         for letter, size in (*zip(first, shape, strict=False), *zip(last, of_last, strict=True)):
-            if known.get(letter) in (None, 1):
-                known[letter] = size if size is not None else known.get(letter)
+            own = known.get(letter)
+            if own in (None, 1):
+                known[letter] = size if size is not None else own
+            elif size not in (None, 1, own):
+                return None
     before, dots, after = output.partition("...")
     if any(letter not in known for letter in before + after) or (dots and rest is None):
         return None

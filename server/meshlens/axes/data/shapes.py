@@ -23,19 +23,22 @@ _SAME = frozenset(
         "real imag conj conjugate fliplr flipud"
     ).split()
 )
-_BROADCAST = frozenset(
+BROADCAST = frozenset(
     (
         "add subtract multiply divide true_divide floor_divide mod remainder power maximum minimum where clip arctan2 "
         "logical_and logical_or logical_xor equal not_equal less less_equal greater greater_equal hypot logaddexp "
         "fmod float_power bitwise_and bitwise_or bitwise_xor"
     ).split()
 )
+"""Functions that combine arrays elementwise, after broadcasting them."""
+
 _REDUCTIONS = frozenset(
     (
         "sum mean max min prod any all std var median nansum nanmean nanmax nanmin nanstd nanvar amax amin "
         "logsumexp argmax argmin count_nonzero"
     ).split()
 )
+_TRANSFORMS = frozenset("fft ifft fft2 ifft2 fftn ifftn fftshift ifftshift".split())
 _CUMULATIVE = frozenset("cumsum cumprod cummax cummin".split())
 
 
@@ -51,15 +54,24 @@ def shape_of_result(name: str, args: tuple[Arg, ...]) -> Sizes | None:
         return None
     if short in _SAME:
         return shape_or_none(args[0].value)
-    if short in _BROADCAST:
+    if short in BROADCAST:
         return _broadcast(args)
     if short in _REDUCTIONS:
         return _reduced(args, short)
     if short in _CUMULATIVE:
-        of_lax = name.startswith("jax.lax.")
-        return shape_or_none(args[0].value) if of_lax or "axis" in by_parameter(("a", "axis"), args) else None
+        of_lax, shape = name.startswith("jax.lax."), shape_or_none(args[0].value)
+        if of_lax or "axis" in by_parameter(("a", "axis"), args):
+            return shape
+        return (product(shape),) if shape is not None else None
+    if name.startswith("jax.numpy.fft."):
+        return shape_or_none(args[0].value) if short in _TRANSFORMS and _keeps_size(args) else None
     found = _KNOWN.get(short)
     return found(args) if found is not None else None
+
+
+def _keeps_size(args: tuple[Arg, ...]) -> bool:
+    """Returns whether a Fourier transform is not told to pad or cut the array."""
+    return all(arg.label in (None, "axis", "axes", "norm") for arg in args) and sum(not arg.label for arg in args) == 1
 
 
 def _broadcast(args: tuple[Arg, ...]) -> Sizes | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.operating import SIZES, counts_rows, of_library
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.values import UNKNOWN, Const, Data, Made, Value
@@ -75,6 +76,8 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
     callee = _callee(dotted)
     result = callee.handle(run, callee, call)
     name, recorded, args = callee.name, callee.recorded, call.args
+    if call.ctx.env.maps and name.startswith("jax.numpy."):
+        note_combined(run, name, args, call.site, call.ctx)
     takes_spec = name in TAKE_SPECS or OUT_SHARDING in [arg.label for arg in args]
     if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
         mesh = run.ambient[-1] if run.ambient and takes_spec else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.data import arrays, noise
+from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.operating import counts_rows, of_all, of_method
 from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.domain.constants import parts_of, text_of_method
@@ -83,6 +84,9 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
         if any(arg.label == "order" for arg in args):
             kept -= {"in-order"}
         result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes), over=over)
+        if receiver.shape is not None and ctx.env.maps:
+            given = (Arg(None, receiver, None, None), Arg("shape", wanted, None, None))
+            note_combined(run, "jax.numpy.reshape", given, site, ctx)
         run.records.calls.append(
             ApiCall(
                 "numpy.ndarray.reshape",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.contractions import matmul
+from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.domain.axis_sizes import as_number
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, travelling
-from meshlens.axes.domain.values import Const, Data, Value
+from meshlens.axes.domain.values import Arg, Const, Data, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
@@ -43,7 +44,10 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         if "of-gradient" in labels and ctx.env.maps:
             labels |= drift((left, right))
     combined = matmul if operator == "@" else arrays.broadcast
-    shape = combined(arrays.shape_of(left), arrays.shape_of(right))
+    shapes = arrays.shape_of(left), arrays.shape_of(right)
+    shape = combined(*shapes)
+    if shapes[0] and shapes[1] and ctx.env.maps:
+        note_combined(run, operator, (Arg(None, left, None, None), Arg(None, right, None, None)), site, ctx)
     is_uniform = type(left) is Const or "uniform" in left_labels
     if is_uniform and (type(right) is Const or "uniform" in right_labels):
         labels |= {"uniform"}

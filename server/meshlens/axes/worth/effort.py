@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from meshlens.axes.data.arrays import sizes
 from meshlens.axes.domain.joining import join_all, variations_in
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -70,6 +71,8 @@ _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 _MOST_FOLLOWED = 40
 """Maximum number of calls in maps that are followed only for their effect on arrays."""
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
+_MOST_SIZED = 16
+"""Maximum number of runs of a function that makes arrays of the sizes that it gets."""
 _THIN = 2
 """Maximum number of statements of a thin wrapper, such as one around a map."""
 
@@ -101,7 +104,8 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     # Most strings are not axis names. They count only near a binder or a use of an axis, and when an object is created,
     # which has no attributes yet.
     is_plain = not decides or not (function.name in _MAKE_ATTRIBUTES or _names_axes(run, function))
-    if run.count(ran) < (MOST_PLAIN_RUNS if is_plain else most_runs(ran)) or is_news:
+    most = MOST_PLAIN_RUNS if is_plain else most_runs(ran)
+    if run.count(ran) < max(most, _MOST_SIZED if _makes_array(run, function, values) else 0) or is_news:
         own = left.get(ran, 0)
         left[ran] = own + 1 if type(own) is int else 1
         if handed:
@@ -120,6 +124,11 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         written = _returned(run.body(function)) if type(latest.value) in (Seq, Dict) else ()
         run.memo[known] = _whatever_given(_Result(run, function, latest.given), latest.value, written)
     return run.memo[known]
+
+
+def _makes_array(run: Run, function: Function, values: dict[str, Value]) -> bool:
+    """Returns whether a function is one expression that gets sizes, so that its result has another shape each time."""
+    return len(run.body(function)) == 1 and any(sizes(value) for value in values.values())
 
 
 def _names_axes(run: Run, function: Function) -> bool:

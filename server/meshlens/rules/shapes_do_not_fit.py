@@ -1,0 +1,87 @@
+"""Arrays in a map do not fit each other, because of the part of them that each device has.
+
+In `shard_map` and `pmap` a function sees each device's part, and a collective may change its shape: an `all_gather`
+or `all_to_all` without `tiled=True` inserts an axis, and a spec that splits the wrong axis of a matrix leaves parts
+that no longer fit the others: `TypeError: dot_general requires contracting dimensions to have the same shape, got
+(8,) and (2,).`
+If the shapes of the arrays are known, the rule checks elementwise operations, products, `einsum`, `concatenate`,
+`stack` and `reshape` inside maps.
+
+`devices: 8`
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ("data", "model"))
+
+
+def project(x, w):
+    return x @ w
+    #      ^^^^^ AX213: on each device these have shapes (8, 16) and (4, 32), which do not fit
+
+
+project = jax.shard_map(project, mesh=mesh, in_specs=(P("data"), P("model")), out_specs=P("data", "model"))
+print(project(jnp.ones((16, 16)), jnp.ones((16, 32))))
+```
+
+With the columns of the matrix split, each device has all of its rows:
+
+`devices: 8`
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ("data", "model"))
+
+
+def project(x, w):
+    return x @ w
+
+
+project = jax.shard_map(project, mesh=mesh, in_specs=(P("data"), P(None, "model")), out_specs=P("data", "model"))
+print(project(jnp.ones((16, 16)), jnp.ones((16, 32))))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.data.fitting import COMBINES, misfit
+from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.project.view import FileView
+
+
+@rule("AX213", Severity.ERROR, reads="places")
+def shapes_do_not_fit(view: FileView) -> Iterator[Finding]:
+    """Compares the shapes that arrays have on each device where code in a map combines them."""
+    places: dict[Site, list[ApiCall]] = defaultdict(list)
+    for call in view.records.calls:
+        if call.dotted.startswith(COMBINES) and not call.guarded and view.is_here(call.call):
+            places[call.call].append(call)
+    for site, calls in places.items():
+        found = certain((call, call.context, bool(_why(call))) for call in calls)
+        if found is None:
+            continue
+        maps = [binder for binder in reversed(found.context.env.maps) if binder.kind in MAPS_ON_DEVICES]
+        related = tuple(
+            Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")
+            for binder in maps[:1]
+        )
+        yield Finding(view.span(site), _why(found), (), related)
+
+
+def _why(call: ApiCall) -> str:
+    return misfit(call.dotted.removeprefix(COMBINES), call.args) or ""
