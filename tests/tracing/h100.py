@@ -6,6 +6,7 @@ It needs `jax-cuda12-plugin` and `jax-cuda12-pjrt` of JAX's own release, and nei
 """
 
 import importlib.util
+import inspect
 import os
 import sys
 from pathlib import Path
@@ -28,7 +29,9 @@ def main(file: str, name: str) -> None:
     spec = importlib.util.spec_from_file_location(Path(file).stem, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    function, args, *_ = getattr(module, name)()
+    made = getattr(module, name)()
+    # What an entry that yields has entered stays so until the end.
+    function, args, *_ = next(made) if inspect.isgenerator(made) else made
     if not hasattr(function, "trace") or not type(function).__module__.startswith("jax"):
         lowered = trace(function, args, {}).lower()
     else:

@@ -63,6 +63,7 @@ def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, 
     sizes = _sizes(module, collectives)
     runs = times_in(module, sizes)
     times = runs.times
+    backward = _backward(module)
     rows: dict[tuple[object, ...], Collective] = {}
     lost = 0
     for moved in collectives:
@@ -70,6 +71,7 @@ def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, 
         one = _collective(moved, count, mesh, locate)
         if one is None:
             continue
+        one = replace(one, backward=moved.instruction.name in backward)
         if (seconds := estimate(moved.kind, moved.bytes, moved.groups)) is not None:
             one = replace(one, seconds=replace(seconds, lower_bound=seconds.lower_bound * count))
         lost += one.place is None
@@ -81,6 +83,24 @@ def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, 
         tuple(sorted({place for one in runs.unknown_loops if (place := locate(one)) is not None})),
         tuple(sorted({place for one in runs.unequal_branches if (place := locate(one)) is not None})),
         lost,
+    )
+
+
+def _backward(module: Module) -> set[str]:
+    """Returns the names of the instructions of the backward pass, including those of the loops and calls in it."""
+    own = {
+        one.name
+        for computation in module.computations.values()
+        for one in computation.instructions.values()
+        if "transpose(" in one.text and "transpose(" in one.op_name
+    }
+    calls = _calls(module)
+    forward = {module.entry}
+    for name in _callers_first(module.entry, calls):
+        if name in forward:
+            forward |= {callee for one in calls[name] if one.instruction.name not in own for callee in one.callees}
+    return own.union(
+        *(computation.instructions for name, computation in module.computations.items() if name not in forward)
     )
 
 
@@ -131,7 +151,6 @@ def _collective(
         count=count,
         bytes=moved.bytes * count,
         dtype=moved.arrays[0].dtype if moved.arrays else "",
-        backward="transpose(" in instruction.op_name,
         others=tuple(dict.fromkeys(place for place in places[1:] if place != places[0])),
     )
 
@@ -184,22 +203,17 @@ def times_in(module: Module, sizes: Mapping[str, Size]) -> Runs:
         module: the module that XLA dumped.
         sizes: the size of each computation by itself; for a conditional, the largest branch counts.
     """
-    calls: dict[str, list[_Call]] = defaultdict(list)
+    calls = _calls(module)
     unknown = []
-    for computation in module.computations.values():
-        for one in computation.instructions.values():
-            callees = tuple(name for name in one.called if name in module.computations)
-            if not callees:
-                continue
-            trips: int | None = 1
-            if one.opcode == "while":
-                trips = _trips(module, computation.instructions, one)
+    for name, listed in calls.items():
+        for index, call in enumerate(listed):
+            if call.instruction.opcode == "while":
+                trips = _trips(module, module.computations[name].instructions, call.instruction)
                 if trips is None:
-                    unknown.append(one)
-            calls[computation.name].append(_Call(one, callees, 1 if trips is None else trips))
-    order = _callers_first(
-        module.entry, {name: [callee for one in listed for callee in one.callees] for name, listed in calls.items()}
-    )
+                    unknown.append(call.instruction)
+                else:
+                    listed[index] = replace(call, trips=trips)
+    order = _callers_first(module.entry, calls)
     whole: dict[str, Size] = {}
     unequal = []
     for name in reversed(order):
@@ -223,6 +237,16 @@ def times_in(module: Module, sizes: Mapping[str, Size]) -> Runs:
     return Runs(times, tuple(unknown), tuple(unequal))
 
 
+def _calls(module: Module) -> dict[str, list[_Call]]:
+    """Returns the instructions of each computation that run other computations."""
+    found: dict[str, list[_Call]] = defaultdict(list)
+    for computation in module.computations.values():
+        for one in computation.instructions.values():
+            if callees := tuple(name for name in one.called if name in module.computations):
+                found[computation.name].append(_Call(one, callees))
+    return found
+
+
 def _sizes(module: Module, collectives: Iterable[Moved]) -> dict[str, Size]:
     """Returns the bytes and operations of each computation by itself."""
     moved: dict[str, int] = defaultdict(int)
@@ -231,14 +255,14 @@ def _sizes(module: Module, collectives: Iterable[Moved]) -> dict[str, Size]:
     return {one.name: (moved[one.name], _flops(one)) for one in module.computations.values()}
 
 
-def _callers_first(entry: str, calls: Mapping[str, list[str]]) -> list[str]:
+def _callers_first(entry: str, calls: Mapping[str, list[_Call]]) -> list[str]:
     """Returns computations in an order in which each follows all its callers."""
     done: list[str] = []
     seen: set[str] = {entry}
     stack: list[tuple[str, int]] = [(entry, 0)]
     while stack:
         name, index = stack.pop()
-        callees = calls.get(name, [])
+        callees = [callee for one in calls.get(name, ()) for callee in one.callees]
         if index < len(callees):
             stack.append((name, index + 1))
             callee = callees[index]
@@ -350,6 +374,7 @@ def shardings_in(
         to_user: selects places in the user's files.
     """
     locate = _locator(module, to_user)
+    backward = _backward(module)
     found: dict[Place, list[tuple[tuple[int, ...], str]]] = defaultdict(list)
     counted = placed = 0
     for computation in module.computations.values():
@@ -370,7 +395,7 @@ def shardings_in(
                 without_place.append(one.name)
                 continue
             sharding = one.attribute("sharding")
-            if not sharding or "transpose(" in name or one.array.dtype not in WIDTHS:
+            if not sharding or one.name in backward or one.array.dtype not in WIDTHS:
                 continue
             if spec := spec_of(sharding, len(one.array.shape), mesh):
                 found[place].append((one.array.shape, spec))

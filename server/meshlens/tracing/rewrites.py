@@ -25,6 +25,7 @@ MOVES = (
 )
 _UNARY = frozenset({"convert", "reshape", "transpose", "copy", "bitcast", "negate"})
 _KEPT = frozenset({"reshape", "transpose", "copy", "bitcast", "slice"})
+_COPIES = ("copy", "bitcast")
 _NARROWED = ("all-gather", "all-to-all", "collective-permute", "collective-broadcast")
 _SLICED = frozenset({"convert", "reshape", "transpose", "copy", "bitcast"})
 
@@ -270,16 +271,21 @@ def _accumulates(
     added: Instruction,
     root: Instruction,
 ) -> bool:
-    carried = instructions.get(accumulator)
-    if carried is None or carried.opcode != "get-tuple-element" or users[accumulator] != [added.name]:
+    # Explicit axes and constraints leave copies around each value.
+    user = added.name
+    while (carried := instructions.get(accumulator)) is not None and users[accumulator] == [user]:
+        if carried.opcode not in _COPIES:
+            break
+        accumulator, user = carried.operands[0], accumulator
+    if carried is None or carried.opcode != "get-tuple-element" or users[accumulator] != [user]:
         return False
     index = carried.attribute("index")
     if root.opcode != "tuple" or not index.isdigit() or int(index) >= len(root.operands):
         return False
-    result = root.operands[int(index)]
-    while result in instructions and instructions[result].opcode in ("copy", "bitcast"):
-        result = instructions[result].operands[0]
-    return result == added.name and users[added.name] in ([root.name], [])
+    result, user = root.operands[int(index)], root.name
+    while result in instructions and instructions[result].opcode in _COPIES and users[result] == [user]:
+        result, user = instructions[result].operands[0], result
+    return result == added.name and users[result] == [user]
 
 
 def _narrowed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
@@ -326,7 +332,7 @@ def _uses(computation: Computation, users: dict[str, list[str]], value: Instruct
     """Yields the uses of a value, seeing through XLA's form of products: a transpose, a reshape, the value."""
     for name in users[value.name]:
         one = computation.instructions[name]
-        if one.opcode in ("copy", "bitcast"):
+        if one.opcode in _COPIES:
             yield from _uses(computation, users, one)
         elif one.opcode == "reshape":
             yield one.opcode, one.array.shape
