@@ -13,6 +13,7 @@ from meshlens.tracing.answers import trace_from
 from meshlens.tracing.machines import machine_of
 from meshlens.tracing.model import Trace, to_json
 from meshlens.tracing.request import TraceRequest
+from meshlens.tracing.specs import spec_of
 
 TRACED = {
     "lines": [["/p/a.py", 3, {"dtype": "float32", "shape": [8, 4], "varying": [], "sharding": None}]],
@@ -98,6 +99,46 @@ def test_a_loop_in_a_module(room):
     assert (one.kind, one.axes, one.group_size, one.count, one.bytes) == ("all-reduce", ("x",), 8, 5, 80)
     assert (one.place.filename, one.place.row) == ("/p/a.py", 3)
     assert found.level == "partitioned"
+
+
+def test_elements_of_tuples_as_newer_releases_name_them(room):
+    text = "".join(line for line in MODULE.splitlines(keepends=True) if "get-tuple-element" not in line)
+    for old, new in (("(%i, ", "(%p#0, "), ("(%x)", "(%p#1)"), ("(%i.1, ", "(%p.1#0, ")):
+        assert old in text
+        text = text.replace(old, new)
+    (room / "dumps" / "module_0.jit_f.2.after_spmd-partitioning.txt").write_text(text)
+    (one,) = trace_from(room, REQUEST, BLANK).collectives
+    assert (one.count, one.bytes) == (5, 80)
+
+
+def test_what_gathers_an_argument_stands_at_the_line_that_uses_it(room):
+    gathered = "  %g = f32[32]{0} all-gather(%y), replica_groups=[1,8]<=[8], dimensions={0}\n"
+    used = '  %n = f32[32]{0} negate(%g), metadata={op_name="f" stack_frame_id=1}\n'
+    text = MODULE.replace("  %zero = ", gathered + used + "  %zero = ")
+    (room / "dumps" / "module_0.jit_f.2.after_spmd-partitioning.txt").write_text(text)
+    found = trace_from(room, REQUEST, BLANK)
+    assert {one.kind: one.place.row for one in found.collectives} == {"all-gather": 3, "all-reduce": 3}
+
+
+@pytest.mark.parametrize(
+    ("sharding", "spec"),
+    [
+        ("{devices=[2,1,4]<=[8] last_tile_dim_replicate}", "P('data')"),
+        ("{devices=[1,4,2]<=[2,4]T(1,0) last_tile_dim_replicate}", "P(None, 'model')"),
+        ("{replicated}", "P()"),
+        ("{mesh['data'=2,'model'=4], [{'data'}, {}]}", "P('data')"),
+        ("{mesh['data'=2,'model'=4], [{}, {'model'}]}", "P(None, 'model')"),
+        ("{mesh['axis_0'=2,'axis_1'=4], [{'axis_0', 'axis_1'}, {}]}", "P(('data', 'model'))"),
+        ("{mesh['data'=2,'model'=4], [{'model', 'data'}, {?}], replicated={}}", "P(('model', 'data'))"),
+        ("{mesh['data'=2,'model'=4], [{}, {}]}", "P()"),
+        ("{mesh[], replicated}", "P()"),
+        ("{mesh['data'=2,'model'=4], [{'model':(1)2}, {}]}", None),
+        ("{mesh['data'=8], device_ids=([7,6,5,4,3,2,1,0]), [{'data'}, {}]}", None),
+        ("{maximal device=0}", None),
+    ],
+)
+def test_shardings_in_the_forms_of_all_releases(sharding, spec):
+    assert spec_of(sharding, 2, (("data", 2), ("model", 4))) == spec
 
 
 @settings(max_examples=examples(300))

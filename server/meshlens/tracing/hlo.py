@@ -24,7 +24,7 @@ _INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = ")
 _OPCODE = re.compile(r"([a-z][\w\-]*)\(")
 _ARRAY = re.compile(r"\b([a-z]+[0-9a-z]*)\[([0-9,<=]*)\]")
 _BRACKET = re.compile(r'[(){}\[\]"]')
-_NAME = re.compile(r"%([\w.\-]+)")
+_NAME = re.compile(r"%([\w.\-]+(?:#\d+)*)")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 _COMMENT = re.compile(r"/\*.*?\*/")
 _CALLED = re.compile(r"\b(?:calls|to_apply|condition|body|true_computation|false_computation)=%?([\w.\-]+)")
@@ -174,6 +174,9 @@ def read_module(text: str) -> Module:
         elif line.startswith("}"):
             current = None
         elif instruction := _instruction(line):
+            for operand in instruction.operands:
+                if "#" in operand and operand not in current.instructions:
+                    current.instructions[operand] = _element(current, operand)
             current.instructions[instruction.name] = instruction
     return Module(computations, entry or next(reversed(computations), ""), frames)
 
@@ -220,6 +223,14 @@ def _instruction(line: str) -> Instruction | None:
         literal=literal,
         is_root=head[1] is not None,
     )
+
+
+def _element(computation: Computation, name: str) -> Instruction:
+    """Returns the element of a tuple that newer releases name by its number: `%while.1#3`."""
+    whole, _, index = name.rpartition("#")
+    of_whole = computation.instructions.get(whole)
+    arrays = of_whole.arrays[int(index) : int(index) + 1] if of_whole is not None else ()
+    return Instruction(name, "get-tuple-element", arrays, (whole,), f", index={index}")
 
 
 def _operands(inside: str) -> tuple[str, ...]:

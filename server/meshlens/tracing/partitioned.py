@@ -115,22 +115,34 @@ def _locator(module: Module, to_user: ToUser) -> Callable[[Instruction], Place |
 
 
 def _through(module: Module, locate: Callable[[Instruction], Place | None]) -> Callable[[Instruction], Place | None]:
-    """Returns a function from an instruction to its place, or that of its operand: resharded results have none."""
+    """Returns a function from an instruction to its place, or that of its operands or users.
+
+    Resharded results have none; an argument that is gathered has none either, and nothing before it.
+    """
     instructions = {
         one.name: one for computation in module.computations.values() for one in computation.instructions.values()
     }
+    users: dict[str, list[str]] = {}
 
-    def located(instruction: Instruction) -> Place | None:
-        names = [instruction.name]
+    def nearest(name: str, near: Callable[[str], Iterable[str]]) -> Place | None:
+        names = [name]
         for name in names:
             if (one := instructions.get(name)) is None:
                 continue
             if (place := locate(one)) is not None:
                 return place
-            names += [operand for operand in one.operands if operand not in names]
+            names += [other for other in near(name) if other not in names]
             if len(names) > _NEAR:
                 break
         return None
+
+    def located(instruction: Instruction) -> Place | None:
+        if (place := nearest(instruction.name, lambda name: instructions[name].operands)) is not None:
+            return place
+        if not users:
+            for computation in module.computations.values():
+                users.update(users_in(computation))
+        return nearest(instruction.name, lambda name: users.get(name, ()))
 
     return located
 

@@ -10,9 +10,10 @@ from math import prod
 from meshlens.tracing.groups import iota, numbers
 
 _TILES = re.compile(r"devices=\[([\d,]+)\](?:<=\[([\d,]+)\](?:T\(([\d,]+)\))?|([\d,]+))")
-_MESH = re.compile(r"mesh\[([^\]]*)\][^\[]*\[(.*)\]")
-_AXIS = re.compile(r"'([\w.\-]+)'=(\d+)")
-_LAST = re.compile(r"last_tile_dims=\{([^}]*)\}")
+_NAMED = re.compile(r"\{mesh\[([^\]]*)\], (?:replicated\}|\[(.*?)\])")
+_AXIS = re.compile(r"'([^']+)'=(\d+)")
+_DIMENSION = re.compile(r"\{([^}]*)\}")
+_NAME = re.compile(r"'([^']+)'(:\()?")
 
 
 @lru_cache(4096)
@@ -32,7 +33,25 @@ def spec_of(sharding: str, rank: int, mesh: tuple[tuple[str, int], ...]) -> str 
     if found := _TILES.search(sharding):
         flat = numbers(found[4]) if found[4] else iota(numbers(found[2]), numbers(found[3]) if found[3] else None)
         return _of_tiles(numbers(found[1]), flat, rank, mesh)
+    if (found := _NAMED.match(sharding)) and "device_ids" not in sharding:
+        return _of_names({name: int(size) for name, size in _AXIS.findall(found[1])}, found[2] or "", rank, mesh)
     return None
+
+
+def _of_names(sizes: dict[str, int], dimensions: str, rank: int, mesh: tuple[tuple[str, int], ...]) -> str | None:
+    """Returns the spec for the form of newer releases: `{mesh['x'=4,'y'=2], [{'y'}, {}]}`, with names of XLA's own."""
+    listed = [_NAME.findall(one) for one in _DIMENSION.findall(dimensions)]
+    used = [name for names in listed for name, _ in names]
+    if any(part for names in listed for _, part in names) or not set(used) <= set(sizes):
+        # A part of an axis is none of the mesh's.
+        return None
+    if not used:
+        return "P()"
+    left = [name for name in sizes if name not in used]
+    places = list(sizes)
+    flat = iota(list(sizes.values()), [places.index(name) for name in (*used, *left)])
+    tiles = [prod(sizes[name] for name, _ in names) for names in listed]
+    return _of_tiles([*tiles, prod(sizes[name] for name in left)], flat, rank, mesh)
 
 
 def _of_tiles(tiles: list[int], flat: list[int], rank: int, mesh: Sequence[tuple[str, int]]) -> str | None:
