@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Timer
 from typing import IO
@@ -39,6 +39,19 @@ def test_a_new_project_gets_a_file_of_its_own(tmp_path: Path):
     assert "vendor" not in found
 
 
+def test_the_version_that_the_python_here_has_is_written_where_the_project_sets_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(name, raising=False)
+    says(tmp_path / "bin", answer())
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    versions: Mapping[str, str] = ANSWER["versions"]  # type: ignore[assignment]
+    ran = meshlens("init", "--print", cwd=write(tmp_path / "project", {"train.py": CLEAN, "meshlens.toml": ""}))
+    assert tomllib.loads(ran.out)["jax-version"] == versions["jax"]
+    assert "no version found here" in meshlens("init", "--print", "--no-detect", cwd=tmp_path / "project").out
+
+
 def test_pyproject_keeps_what_it_has(tmp_path: Path):
     (tmp_path / "pyproject.toml").write_bytes(b'[project]\r\nname = "x"\r\n')
     assert meshlens("init", "--devices", "2x4", cwd=tmp_path).code == 0
@@ -54,6 +67,7 @@ def test_pyproject_keeps_what_it_has(tmp_path: Path):
 def test_the_devices_that_the_projects_python_has_become_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
     says(tmp_path / ".venv" / "bin", answer(devices=GPUS, default_backend="gpu"))
     (tmp_path / ".venv" / "pyvenv.cfg").touch()
     ran = meshlens("init", "--print", cwd=tmp_path)

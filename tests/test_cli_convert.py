@@ -73,13 +73,16 @@ def test_several_processes_are_spoken_of(tmp_path):
     [
         (["a.py"], "FILE --all"),
         (["a.py::step", "--all"], "FILE --all"),
-        (["a.py::nothing"], 'nothing to convert has the name "nothing"'),
+        (["a.py::nothing"], 'nothing to convert has the name "nothing"; its functions: step\n'),
+        (["a.py::stepp"], 'nothing to convert has the name "stepp"; did you mean "step"?\n'),
+        (["broken.py::step"], 'nothing to convert has the name "step"; the file has a syntax error\n'),
+        ([".::step"], ". is a folder; name the file of the function: FILE::FUNCTION"),
         (["gone.py::step"], "gone.py: no such file or folder"),
     ],
 )
 def test_what_cannot_be_done(tmp_path, arguments, said):
-    ran = _convert(write(tmp_path, {"a.py": STEP}), *arguments)
-    assert ran.code == 2
+    ran = _convert(write(tmp_path, {"a.py": STEP, "broken.py": "def step(:\n    x\n"}), *arguments)
+    assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
 
 
@@ -281,7 +284,7 @@ def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
 def test_vmap_of_what_no_pmap_maps(tmp_path):
     ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
     assert ran.code == 2
-    assert 'nothing to convert has the name "rows"' in ran.err
+    assert ran.err == 'meshlens: a.py: nothing to convert has the name "rows"\n'
 
 
 PLAIN = """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -162,6 +163,30 @@ def test_a_rule_that_crashes_costs_only_its_findings(tmp_path, monkeypatch):
 def test_broken_syntax_is_not_an_error(tmp_path):
     ran = _check(write(tmp_path, {"a.py": TYPO, "b.py": "def f(:\n    return )\n", "c.py": b"\x00\x01", "d.py": ""}))
     assert (ran.code, ran.err) == (1, "")
+
+
+def test_what_has_broken_syntax_is_named(tmp_path):
+    write(tmp_path, {"a.py": CLEAN, "b.py": "def f(:\n    return )\n", "pyproject.toml": ""})
+    for path in tmp_path.iterdir():
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    note = "b.py has a syntax error; code around it may not have been checked.\n"
+    ran = meshlens("check", cwd=tmp_path)
+    assert (ran.code, ran.out, ran.err) == (0, f"Nothing to report in 2 files.\n{note}", "")
+    assert meshlens("check", cwd=tmp_path) == ran, "also where the result was kept"
+    assert meshlens("check", "a.py", cwd=tmp_path).out == "Nothing to report in 1 file.\n"
+    write(tmp_path, {f"c{n}.py": "x = (\n" for n in range(4)})
+    said = "5 files have syntax errors; code around them may not have been checked: b.py, c0.py, c1.py, …"
+    assert meshlens("check", cwd=tmp_path).out.splitlines()[-1] == said
+
+
+def test_findings_that_rest_on_an_assumed_version_say_so(tmp_path):
+    old = "import jax\n\njax.tree_map(abs, [1])\n"
+    said = meshlens("check", cwd=write(tmp_path / "old", {"a.py": old, "pyproject.toml": ""})).out.splitlines()[-1]
+    assert re.fullmatch(r'No JAX version was found, so 0\.\d+\.\d+ is assumed; "jax-version" sets it\.', said)
+    known = write(tmp_path / "known", {"a.py": old, "requirements.txt": "jax==0.7.0\n", "pyproject.toml": ""})
+    assert "assumed" not in meshlens("check", cwd=known).out
+    other = write(tmp_path / "other", {"a.py": TYPO, "pyproject.toml": ""})
+    assert "assumed" not in meshlens("check", cwd=other).out
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of another kind")

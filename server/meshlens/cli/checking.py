@@ -32,12 +32,14 @@ class Checked:
         found: the findings.
         problems: one line for each file that could not be read.
         failures: one line for each internal error.
+        broken: the checked files that have syntax errors.
     """
 
     workspace: Workspace
     found: tuple[Diagnosed, ...]
     problems: tuple[str, ...]
     failures: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
 
 
 def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
@@ -84,7 +86,8 @@ def check_workspace(workspace: Workspace, group: Group, bar: Progress) -> Checke
         found.extend(check(view, group.settings))
         bar.advance()
     problems = tuple(f"{shown(path)}: {message}" for path, message in workspace.problems)
-    return Checked(workspace, tuple(found), problems, _failures(workspace) if readable else ())
+    broken = tuple([str(path) for path in readable if workspace.files[str(path)].facts.broken])
+    return Checked(workspace, tuple(found), problems, _failures(workspace) if readable else (), broken)
 
 
 def _failures(workspace: Workspace) -> tuple[str, ...]:

@@ -22,9 +22,10 @@ from meshlens.devices.report import Report, summary
 from meshlens.devices.reports import report_of
 from meshlens.devices.runner import Question
 from meshlens.foreign_files import CONFIGURATION, Unread, read_bytes, read_text
+from meshlens.jaxapi.changes import parse_version
 from meshlens.project.settings.configuration import OWN_FILE, SHARED_FILE, configuration_in, project_root
 from meshlens.project.settings.jax_folders import nearest_jax_version
-from meshlens.project.settings.jax_version import JaxVersion
+from meshlens.project.settings.jax_version import JaxVersion, default_jax_version
 from meshlens.settings import DevicesWanted, Settings, parse_devices, spell_version
 from meshlens.settings import shown as written
 
@@ -121,8 +122,11 @@ def _of_others(root: Path) -> Iterator[str]:
 
 def _lines(devices: DevicesWanted | None, seen: _Seen) -> Iterator[str]:
     yield from _devices_lines(devices, seen.report)
-    if seen.jax is None:
-        yield '# jax-version = "0.10.2"  # no version found here: set yours'
+    installed = seen.report.version("jax") if seen.report is not None else None
+    if seen.jax is None and installed is not None and parse_version(installed) is not None:
+        yield f"jax-version = {written(installed)}  # as here; set another one if the project runs elsewhere"
+    elif seen.jax is None:
+        yield f'# jax-version = "{spell_version(default_jax_version().version)}"  # no version found here: set yours'
     else:
         yield f'# jax-version = "{spell_version(seen.jax.version)}"  # {seen.jax.origin}; used by default'
     if seen.exclude:

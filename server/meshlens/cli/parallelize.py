@@ -22,14 +22,18 @@ from meshlens.cli.writing import CannotWrite, write_sources
 from meshlens.foreign_files import Unread
 from meshlens.project.disk.discover import walk_files
 from meshlens.project.disk.python_text import read_source
+from meshlens.project.view import FileView
 from meshlens.project.workspace import Workspace
+from meshlens.project.writing.did_you_mean import closest
 from meshlens.refactoring.everywhere import Job, Outcome, convert_everywhere
 from meshlens.refactoring.model import Strategy, Wishes
+from meshlens.refactoring.reading.functions import functions
 from meshlens.refactoring.targets import TARGETS, assist_for, places_named
 from meshlens.settings import BadSetting, parse_device_sizes
 
 DONE, NOT_DONE, BROKEN = 0, 1, 2
 _MOST_FILES = 20_000
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,8 @@ def command(
         raise click.UsageError("pass FILE::FUNCTION for one function, or FILE --all for everything")
     if target not in (None, "jit") and strategy != "data":
         raise click.UsageError(f'--strategy goes with "--to jit", not with "--to {target}"')
+    for folder in [path for path, separator, _ in named if separator and Path(path).is_dir()]:
+        raise click.UsageError(f"{folder} is a folder; name the file of the function: FILE::FUNCTION")
     request = ask([path if separator else function for path, separator, function in named], {})
     for error in request.errors:
         complain(error)
@@ -121,10 +127,25 @@ def _convert(group: Group, jobs: list[_Asked], target: str | None, wishes: Wishe
     done = convert_everywhere(workspace, todo, assist_for(target), wishes)
     for job, found in zip(usable, done.outcomes, strict=True):
         if not found and job.function is not None:
-            complain(f'{shown(job.path)}: nothing to convert has the name "{job.function}"')
+            hint = _instead(workspace.view(job.path), job.function)
+            complain(f'{shown(job.path)}: nothing to convert has the name "{job.function}"{hint}')
             return BROKEN
     outcomes = [(job.path, one) for job, found in zip(usable, done.outcomes, strict=True) for one in found]
     return _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))
+
+
+def _instead(view: FileView, wanted: str) -> str:
+    """Returns what helps somebody who named a function that a file does not have, in words."""
+    known = list(dict.fromkeys(one.name for one in functions(view) if one.node.site == 0))
+    if wanted.rsplit(".", 1)[-1] in known:
+        return ""
+    close = closest(wanted, known)
+    if close is not None:
+        return f'; did you mean "{close}"?'
+    if view.facts.broken:
+        return "; the file has a syntax error"
+    more = ", …" if len(known) > _FEW else ""
+    return f"; its functions: {', '.join(known[:_FEW])}{more}" if known else ""
 
 
 def _importing(group: Group) -> list[Path]:

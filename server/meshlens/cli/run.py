@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from meshlens.caches.folder import Cache, OpenCache
 from meshlens.cli.printing.progress import Progress
 from meshlens.cli.request import Group, Request
 from meshlens.project.settings.configuration import is_project
+from meshlens.settings import spell_version
 
 if TYPE_CHECKING:
     from meshlens.checking.model import Safety
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from meshlens.cli.printing.report import Report, Reported
 
 _WORTH_CACHING = 20
+_FEW = 3
+# Rules of this family compare with the history of JAX.
+_HISTORY = "AX5"
 _log = logging.getLogger("meshlens")
 
 
@@ -73,6 +78,7 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
     problems: list[str] = list(request.errors)
     failures: list[str] = []
     fixed: Counter[str] = Counter()
+    broken: list[str] = []
     repaired: list[Repaired] = []
     texts: dict[Path, bytes] = {}
     for group in request.groups:
@@ -86,11 +92,13 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
                 findings += _reported(one)
                 problems += [*one.checked.problems, *one.problems]
                 failures += one.checked.failures
+                broken += one.checked.broken
             else:
-                found, wrong, failed = _check(group, bar, _cache(group, open_cache))
-                findings += found
-                problems += wrong
-                failures += failed
+                checked = _check(group, bar, _cache(group, open_cache))
+                findings += checked.found
+                problems += checked.problems
+                failures += checked.failures
+                broken += checked.broken
         except Exception as error:  # One project must not affect the others.
             from meshlens.cli.request import shown
             from meshlens.project.failures import failure_of
@@ -98,15 +106,64 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
             failures.append(failure_of(str(group.root), "checking this project", error).line(shown(group.root)))
     files = sum(len(group.files) for group in request.groups)
     report = Report(
-        in_order(findings), files, line_reader(texts), dict(fixed), tuple(problems), failures=tuple(failures)
+        in_order(findings),
+        files,
+        line_reader(texts),
+        dict(fixed),
+        tuple(problems),
+        failures=tuple(failures),
+        notes=(*_assumed(request.groups, findings), *_unread(broken)),
     )
     return Outcome(report, tuple(repaired))
 
 
-def _check(
-    group: Group, bar: Progress, cache: Cache | None
-) -> tuple[tuple[Reported, ...], tuple[str, ...], tuple[str, ...]]:
-    """Returns the findings, and a line for each problem and each internal error."""
+def _assumed(groups: Sequence[Group], findings: Sequence[Reported]) -> Iterator[str]:
+    """Yields a note if findings about removed APIs go by a version of JAX that nothing sets."""
+    assumed = {str(group.root): group.jax for group in groups if group.jax.is_assumed}
+    told = [one.place.path for one in findings if one.code.startswith(_HISTORY)]
+    for root, jax in assumed.items():
+        if any(path.startswith(root + os.sep) for path in told):
+            yield f'No JAX version was found, so {spell_version(jax.version)} is assumed; "jax-version" sets it.'
+            return
+
+
+def _unread(broken: Sequence[str]) -> Iterator[str]:
+    from meshlens.cli.printing.report import shown_path
+    from meshlens.cli.printing.visible import visible
+
+    named = ", ".join(visible(shown_path(path)) for path in sorted(broken)[:_FEW])
+    if len(broken) == 1:
+        yield f"{named} has a syntax error; code around it may not have been checked."
+    elif broken:
+        more = ", …" if len(broken) > _FEW else ""
+        yield f"{len(broken)} files have syntax errors; code around them may not have been checked: {named}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The results for one group, computed or stored.
+
+    Attributes:
+        found: the findings.
+        broken: the checked files that have syntax errors.
+        problems: one line for each file that could not be read.
+        failures: one line for each internal error.
+    """
+
+    found: tuple[Reported, ...]
+    broken: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+
+
+def _stored(data: Any) -> _Found:
+    from meshlens.cli.printing.report import texts_in, unpacked
+
+    found, broken = data
+    return _Found(unpacked(found), texts_in(broken))
+
+
+def _check(group: Group, bar: Progress, cache: Cache | None) -> _Found:
     from meshlens.project.disk.results import ResultsCache, question
 
     started = time.time_ns()
@@ -114,11 +171,9 @@ def _check(
     asked = question(group.settings, group.jax_folders, str(group.root), tuple(map(str, group.files)), others)
     results = ResultsCache(cache) if cache is not None else None
     if results is not None:
-        from meshlens.cli.printing.report import unpacked
-
-        known = results.get(asked, map(str, group.files), unpacked)
+        known = results.get(asked, map(str, group.files), _stored)
         if known is not None:
-            return known, (), ()
+            return known
     from meshlens.cli.checking import reported
     from meshlens.cli.printing.report import packed
 
@@ -126,8 +181,8 @@ def _check(
     workspace = checked.workspace
     found = tuple(reported(workspace, checked.found))
     if results is not None and not checked.problems and not checked.failures:
-        results.put(asked, tuple({*workspace.files, *others}), packed(found), started)
-    return found, checked.problems, checked.failures
+        results.put(asked, tuple({*workspace.files, *others}), (packed(found), checked.broken), started)
+    return _Found(found, checked.broken, checked.problems, checked.failures)
 
 
 def _repair(group: Group, safeties: Collection[Safety], bar: Progress, cache: Cache | None) -> Repaired:

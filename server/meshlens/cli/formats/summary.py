@@ -28,6 +28,7 @@ def summary(report: Report) -> str:
         lines.append("There was nothing to check.")
     if report.baselined:
         lines.append(f"{_count(report.baselined, 'finding is', 'findings are')} in the baseline.")
+    lines += report.notes
     return "\n".join(lines) + "\n"
 
 

@@ -86,6 +86,7 @@ class Report:
         lines: returns the lines of a file, or of a cell of it, without line endings.
         problems: one line for each problem.
         failures: one line for each internal error; findings elsewhere still count.
+        notes: sentences that say what the findings rest on.
         baselined: the number of findings silenced by the baseline.
     """
 
@@ -96,6 +97,7 @@ class Report:
     problems: tuple[str, ...] = ()
     baselined: int = 0
     failures: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Places:
@@ -158,6 +160,15 @@ def in_order(findings: Iterable[Reported]) -> tuple[Reported, ...]:
 def packed(findings: Iterable[Reported]) -> tuple[Any, ...]:
     """Returns findings as nested tuples of plain values."""
     return tuple(astuple(finding) for finding in findings)
+
+
+def texts_in(data: Any) -> tuple[str, ...]:
+    """Returns texts after a round trip through JSON.
+
+    Raises:
+        TypeError: they are not texts.
+    """
+    return tuple([_text(one) for one in _list(data)])
 
 
 def unpacked(data: Any) -> tuple[Reported, ...]:

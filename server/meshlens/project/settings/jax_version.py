@@ -29,10 +29,12 @@ class JaxVersion:
     Attributes:
         version: the version as numbers.
         origin: where it was found, in words.
+        is_assumed: whether nothing sets it.
     """
 
     version: Version
     origin: str
+    is_assumed: bool = False
 
 
 def find_jax_version(root: Path, settings: Settings) -> Version | None:
@@ -81,7 +83,7 @@ def speaks_of_versions(folder: Path) -> bool:
 
 def default_jax_version() -> JaxVersion:
     """Returns the version to assume if nothing sets one, or if the bounds allow older and newer ones."""
-    return JaxVersion(SETTLED, "assumed, no version found")
+    return JaxVersion(SETTLED, "assumed, no version found", is_assumed=True)
 
 
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:
