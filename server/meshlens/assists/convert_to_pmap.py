@@ -79,7 +79,6 @@ from dataclasses import replace
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
-    Assign,
     Attribute,
     BinaryOperation,
     Call,
@@ -89,7 +88,6 @@ from meshlens.facts.nodes import (
     Subscript,
     TupleDisplay,
     UnaryOperation,
-    last_name,
 )
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
@@ -112,7 +110,6 @@ from meshlens.refactoring.reading.functions import (
 )
 from meshlens.refactoring.reading.mentions import mentions_of
 from meshlens.refactoring.reading.parameters import without_star
-from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.devices import count_of_devices, pmap_devices
 from meshlens.refactoring.writing.mapped_by_pmap import mapped_by_pmap
 from meshlens.refactoring.writing.on_devices import pmap_helper
@@ -180,20 +177,24 @@ def _shard(view: FileView, spelling: Spelling, wishes: Wishes, step: Step) -> tu
 def _merged(
     view: FileView, calls: tuple[PlainCall, ...], step: Step, spelling: Spelling
 ) -> tuple[list[FileEdit], tuple[FileEdit, ...]]:
-    """Returns edits that merge the rows of all devices in each call's result, and the one that adds the helper."""
+    """Returns edits that merge the rows of all devices in each call's result, and the one that adds the helper.
+
+    Raises:
+        Obstacle: only some of the results are rows.
+    """
     out = step.out
     if not calls or out is None or (isinstance(out, tuple) and 0 not in out):
         return [], ()
+    if isinstance(out, tuple):
+        line = line_of(view, calls[0].whole)
+        raise Obstacle("rows-among-results", f"line {line} gets rows that must be merged among other results")
     merge, helper = merge_helper(view, spelling)
-    if out == 0:
-        edits = [
-            edit
-            for call in calls
-            for edit in wrapping(view, view.span(call.whole), f"{merge}(", f", {_batch(view, call, step)})")
-        ]
-        return edits, helper
-    places = out if isinstance(out, tuple) else (out,)
-    return [_merged_below(view, call, places, merge, _batch(view, call, step)) for call in calls], helper
+    edits = [
+        edit
+        for call in calls
+        for edit in wrapping(view, view.span(call.whole), f"{merge}(", f", {_batch(view, call, step)})")
+    ]
+    return edits, helper
 
 
 def _batch(view: FileView, call: PlainCall, step: Step) -> str:
@@ -220,30 +221,6 @@ def _is_plain(view: FileView, value: Node) -> bool:
         for one, name in zip(calls, names, strict=True)
     )
     return is_pure and all(isinstance(node, _PLAIN) for node in walk(value))
-
-
-def _merged_below(view: FileView, call: PlainCall, out: tuple[int | None, ...], merge: str, batch: str) -> FileEdit:
-    """Returns the line after a call's statement that merges the results that are rows."""
-    above = parent_of(view, call.whole)
-    line = line_of(view, call.whole)
-    targets = (
-        above.targets[0].items
-        if isinstance(above, Assign) and isinstance(above.targets[0], (TupleDisplay, ListDisplay))
-        else ()
-    )
-    if len(above.value) != 1 or len(targets) != len(out) or any(not isinstance(one, Name) for one in targets):
-        message = f"line {line} does not name each result, and some are rows that must be merged"
-        raise Obstacle("rows-among-results", message)
-    names = ", ".join(last_name(one) for one, axis in zip(targets, out, strict=True) if axis == 0)
-    span = view.span(Site(call.whole.path, call.whole.block, above.site))
-    end = view.source.find(b"\n", span.end)
-    end = end if end >= 0 else len(view.source)
-    head = view.source[view.source.rfind(b"\n", 0, span.start) + 1 : span.start].decode("utf-8", "replace")
-    rest = view.source[span.end : end].strip()
-    if head.strip() or (rest and not rest.startswith(b"#")):
-        raise Obstacle("rows-among-results", f"line {line} holds more than one statement")
-    text = f"\n{head}{names} = {merge}({f'({names})' if ',' in names else names}, {batch})"
-    return FileEdit(view.path, Edit(Span(end, end), text))
 
 
 def _sharded(view: FileView, call: PlainCall, axes: tuple[int | None, ...], shard: str) -> list[FileEdit]:

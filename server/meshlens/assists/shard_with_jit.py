@@ -310,7 +310,7 @@ def _must_have_arguments(function: Target | None, wishes: Wishes) -> None:
 
 def _must_compile(view: FileView, callee: Callee, function: Target | None, calls: _Calls) -> None:
     is_mapped = any(call.is_vmapped for call, _ in calls) and function is not None
-    roots = [function.node] if function is not None else []
+    roots: list[Node] = [function.node] if function is not None else []
     above = parent_of(view, callee.site)
     roots += [above.value] if callee.target is None and isinstance(above, Assign) else []
     if roots and may_convolve(view) and any(takes_gradients_by_row(view, one, is_mapped=is_mapped) for one in roots):

@@ -53,7 +53,8 @@ params, losses = step(jnp.ones(3), jnp.ones((8, 4, 3)))
 from __future__ import annotations
 
 from meshlens.axes.domain.values import Binder, Const, Seq
-from meshlens.project.trees import Node, names_used, walk
+from meshlens.facts.nodes import Parameter
+from meshlens.project.trees import names_used, walk
 from meshlens.project.view import FileView
 from meshlens.project.writing.new_imports import import_edits
 from meshlens.refactoring.following.averaging import reducing, reductions
@@ -115,7 +116,7 @@ def _in_axes(binder: Binder) -> tuple[object, ...] | None:
     return tuple(item.value if isinstance(item, Const) else 0 for item in given.value.items)
 
 
-def _is_state(view: FileView, target: Target, parameter: Node, place: int, learned: frozenset[str]) -> bool:
+def _is_state(view: FileView, target: Target, parameter: Parameter, place: int, learned: frozenset[str]) -> bool:
     try:
         return axis_of_parameter(view, target, parameter, place, (), learned) is None
     except Obstacle:

@@ -96,8 +96,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.domain.values import Site
-from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.project.writing.new_imports import import_edits
 from meshlens.refactoring.maps.form import Form, as_decorator, form_of
@@ -109,6 +107,7 @@ from meshlens.refactoring.model import Answer, Proposal, Wishes
 from meshlens.refactoring.offering import offered_as
 from meshlens.refactoring.reading.calls import without_labels
 from meshlens.refactoring.reading.functions import Target, function_at, maps_around, may_use_jax, uses_libraries
+from meshlens.refactoring.reading.jit import operand_of
 from meshlens.refactoring.reading.mentions import mentions_of
 from meshlens.refactoring.reading.parameters import without_star
 from meshlens.refactoring.writing.devices import device_mesh
@@ -209,8 +208,7 @@ def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, h
     if step.folded.comments:
         raise Obstacle("comments", "there are comments between the arguments of this jit")
     if step.form.how == "call":
-        site = step.folded.site
-        operand = view.text(Site(site.path, site.block, path_to(view, site)[-1].arguments[0].site))
+        operand = view.text(operand_of(view, step.folded))
         operand = f"{below}({operand})" if below else operand
         text = f"{call_text(Call(helper, arguments), indent, width_of(view), 0)}({operand})"
         return FileEdit(view.path, Edit(span, text))

@@ -49,7 +49,9 @@ def key_of(node: Node) -> str | None:
     """Returns the dotted name of a variable or of an attribute of one; None for any other expression."""
     if isinstance(node, Name):
         return node.name
-    owner = key_of(node.object) if isinstance(node, Attribute) else None
+    if not isinstance(node, Attribute):
+        return None
+    owner = key_of(node.object)
     return f"{owner}.{node.name}" if owner is not None else None
 
 
@@ -152,7 +154,7 @@ def _in_statement(statement: Node, keys: set[str]) -> Node | None:
     return None
 
 
-def _in_compound(statement: Node, keys: set[str]) -> Node | None:
+def _in_compound(statement: If | While | For | With | Try, keys: set[str]) -> Node | None:
     heads: list[Node] = []
     if isinstance(statement, (If, While)):
         heads = [statement.test]

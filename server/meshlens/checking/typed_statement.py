@@ -9,10 +9,12 @@ from meshlens.checking.kept_findings import Checked
 from meshlens.checking.registry import Rule
 from meshlens.checking.spelled_names import Written, spells_alike
 from meshlens.facts.model import FileFacts, Shape
-from meshlens.facts.nodes import Hole
+from meshlens.facts.nodes import AnnAssign, Assign, AugAssign, ExpressionStatement, Hole, Raise, Return
 from meshlens.facts.paths import Spot, statement_at
 from meshlens.project.solving.links import BlockKey
 from meshlens.project.view import FileView
+
+_WITH_VALUE = (ExpressionStatement, Assign, AnnAssign, AugAssign, Return, Raise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +74,4 @@ def _written(facts: FileFacts, spot: Spot, source: bytes) -> Written:
 
 
 def _is_hole(shape: Shape) -> bool:
-    return shape.value is not None and isinstance(shape.value, Hole)
+    return isinstance(shape, _WITH_VALUE) and isinstance(shape.value, Hole)

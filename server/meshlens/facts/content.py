@@ -8,12 +8,12 @@ from __future__ import annotations
 import logging
 from array import array
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from meshlens.facts.mentioned import names_of
-from meshlens.facts.nodes import FunctionDef, FunctionShape, Statements
+from meshlens.facts.nodes import FunctionDef, FunctionShape, Statement, Statements
 
-Shape: TypeAlias = Any
+Shape: TypeAlias = Statement | FunctionShape
 
 _log = logging.getLogger("meshlens")
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from meshlens.facts.content import Content, Shape
+from meshlens.facts.nodes import FunctionShape, Statements
 from meshlens.text import Span
 
 if TYPE_CHECKING:
@@ -147,6 +148,12 @@ class FileFacts:
     since: tuple[object, frozenset[str]] | None = field(default=None, compare=False, repr=False)
     spot: Spot | None = field(default=None, compare=False, repr=False)
     failure: str = ""
+
+    @property
+    def statements(self) -> Statements:
+        """Returns the top-level statements, in order."""
+        shapes = (self.blocks[key].shape for key in self.top)
+        return tuple([shape for shape in shapes if not isinstance(shape, FunctionShape)])
 
     def touched_since(self, before: FileFacts) -> Iterable[str]:
         """Returns the keys of all blocks that may have changed, including added and removed ones."""

@@ -573,6 +573,7 @@ Statement: TypeAlias = (
 )
 TreeNode: TypeAlias = Expression | Statement
 Display: TypeAlias = TupleDisplay | ListDisplay | SetDisplay
+AnyFunction: TypeAlias = FunctionDef | Lambda
 
 CLASSES: dict[str, type[TreeNode]] = {
     "name": Name,
@@ -636,6 +637,11 @@ NOTHING = Opaque("opaque", 0, ())
 def is_node(part: object) -> TypeGuard[TreeNode]:
     """Returns whether a part of a tree is an expression or a statement."""
     return type(part) in _NODES
+
+
+def parameters_of(function: AnyFunction) -> tuple[Parameter, ...]:
+    """Returns the parameters of a function or a lambda."""
+    return function.function.parameters if isinstance(function, FunctionDef) else function.parameters
 
 
 def last_name(node: object) -> str:

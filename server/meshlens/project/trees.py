@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.model import Block
@@ -27,9 +27,12 @@ from meshlens.facts.nodes import (
     ListDisplay,
     Match,
     Name,
+    Parameter,
     SeparateDef,
     Starred,
+    Statements,
     Subscript,
+    TreeNode,
     Try,
     TupleDisplay,
     Walrus,
@@ -40,7 +43,7 @@ from meshlens.facts.nodes import (
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
-Node: TypeAlias = Any
+Node: TypeAlias = TreeNode
 
 _HOLDS_SUITES = (FunctionDef, If, For, While, With, Try, Match)
 _MANY = 40
@@ -65,6 +68,13 @@ def tree(view: FileView, path: str, block: str) -> Node | None:
         return None
     shape = found.shape
     return FunctionDef("fn", 0, shape) if isinstance(shape, FunctionShape) else shape
+
+
+def nodes_in(view: FileView, path: str, block: str) -> Iterator[Node]:
+    """Yields the nodes of a block; nothing if it is not there."""
+    root = tree(view, path, block)
+    if root is not None:
+        yield from walk(root)
 
 
 def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
@@ -144,7 +154,7 @@ def children(node: Node) -> Iterator[Node]:
         yield from _nodes(tuple(node))
 
 
-def suite_of(parent: Node, child: Node) -> tuple[Node, ...]:
+def suite_of(parent: Node, child: Node) -> Statements:
     """Returns the statements of the block that contains a child; none if the child is not a statement.
 
     Args:
@@ -153,7 +163,7 @@ def suite_of(parent: Node, child: Node) -> tuple[Node, ...]:
     """
     if not isinstance(parent, _HOLDS_SUITES):
         return ()
-    waiting: list[Any] = [parent.function.body] if isinstance(parent, FunctionDef) else list(parent)
+    waiting: list[object] = [parent.function.body] if isinstance(parent, FunctionDef) else list(parent)
     for part in waiting:
         if isinstance(part, tuple) and not is_node(part):
             if any(one is child for one in part):
@@ -162,12 +172,12 @@ def suite_of(parent: Node, child: Node) -> tuple[Node, ...]:
     return ()
 
 
-def _of_parameters(parameters: tuple[Node, ...]) -> Iterator[Node]:
+def _of_parameters(parameters: tuple[Parameter, ...]) -> Iterator[Node]:
     for parameter in parameters:
         yield from (part for part in (parameter.default, parameter.annotation) if part is not None)
 
 
-def _nodes(part: Any) -> Iterator[Node]:
+def _nodes(part: object) -> Iterator[Node]:
     if is_node(part):
         yield part
     elif isinstance(part, tuple):
@@ -212,7 +222,7 @@ def bound_by(node: Node) -> set[str]:
     return set(_bound_by(node))
 
 
-def definitions(nodes: Iterable[Node]) -> Iterator[Node]:
+def definitions(nodes: Iterable[Node]) -> Iterator[FunctionDef | SeparateDef]:
     """Yields the functions that code defines, without functions nested in them."""
     for node in nodes:
         if isinstance(node, (FunctionDef, SeparateDef)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Attribute, Call, Lambda, Name
-from meshlens.project.trees import Node, tree, walk
+from meshlens.project.trees import nodes_in
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import Target, function_at, functions
 from meshlens.refactoring.reading.host_calls import callee_at
@@ -44,7 +44,7 @@ def _at_call(view: FileView, span: Span) -> Span | None:
         if not view.facts.blocks[entry.key].holds(span):
             continue
         found: Span | None = None
-        for node in walk(tree(view, path, entry.key) or ("", 0)):
+        for node in nodes_in(view, path, entry.key):
             if isinstance(node, (Call, Lambda)) and view.span(Site(path, entry.key, node.site)).contains(span):
                 inner = _meant(view, Site(path, entry.key, node.site), node, span)
                 found = inner if inner is not None else found
@@ -53,7 +53,7 @@ def _at_call(view: FileView, span: Span) -> Span | None:
     return None
 
 
-def _meant(view: FileView, site: Site, node: Node, span: Span) -> Span | None:
+def _meant(view: FileView, site: Site, node: Call | Lambda, span: Span) -> Span | None:
     if isinstance(node, Lambda):
         above = parent_of(view, site)
         while isinstance(above, Call):
@@ -66,7 +66,7 @@ def _meant(view: FileView, site: Site, node: Node, span: Span) -> Span | None:
     if not view.span(callee).contains(span):
         return None
     operand = next((value for label, _, value in node.arguments if label is None), None)
-    while operand is not None and isinstance(operand, Call):
+    while isinstance(operand, Call):
         operand = next((value for label, _, value in operand.arguments if label is None), None)
     if operand is None:
         return None

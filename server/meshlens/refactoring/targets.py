@@ -8,7 +8,7 @@ from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Attribute, Call, Name
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES
-from meshlens.project.trees import Node, tree, walk
+from meshlens.project.trees import nodes_in
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import applications, decorated
 from meshlens.refactoring.model import Answer, Proposal, Wishes
@@ -116,7 +116,7 @@ def _compiled(view: FileView) -> frozenset[Site]:
     """Returns the functions that are passed to `jit`, with every candidate if it is uncertain."""
     found: set[Site] = set()
     for key in view.facts.blocks:
-        for node in walk(tree(view, str(view.path), key) or ("", 0)):
+        for node in nodes_in(view, str(view.path), key):
             if isinstance(node, Call) and node.arguments and dotted_name(view, node.callee) in COMPILES:
                 value = node.arguments[0].value
                 if isinstance(value, (Name, Attribute)):
@@ -124,7 +124,7 @@ def _compiled(view: FileView) -> frozenset[Site]:
     return frozenset(found)
 
 
-def _meant(view: FileView, site: Site, value: Node) -> Iterator[Target]:
+def _meant(view: FileView, site: Site, value: Name | Attribute) -> Iterator[Target]:
     """Yields the functions that a name or attribute at a site may refer to, if its object is known."""
     named = [one for one in functions_called(view, value.name) if one.is_method == (isinstance(value, Attribute))]
     if isinstance(value, Name):

@@ -58,7 +58,7 @@ from meshlens.facts.nodes import (
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import Node, names_used, path_to, tree, walk
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.loops import changing_names, enclosing_loop, turns_often
+from meshlens.rules.helpers.loops import Loop, changing_names, enclosing_loop, turns_often
 from meshlens.text import Edit, FileEdit, Span
 
 _TESTS = re.compile(r"(^|[_.])(tests?|conftest|bench\w*|profile)([_.]|$)", re.IGNORECASE)
@@ -111,15 +111,16 @@ def _runs_eagerly(context: Context) -> bool:
 
 
 def _in_loop(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding | None:
-    inside = enclosing_loop(path)
-    if inside is None or not turns_often(view, inside[0], made.site):
+    found = enclosing_loop(path)
+    if found is None or not turns_often(view, found[0], made.site):
         return None
-    changing = changing_names(view, made.site, (inside[0],))
-    loop = Site(made.site.path, made.site.block, inside[0].site)
-    if not _made_inside(view, made, loop) or _depends(inside[-2:], changing) or not _only_called(inside, inside[0]):
+    loop, inside = found
+    changing = changing_names(view, made.site, (loop,))
+    around = Site(made.site.path, made.site.block, loop.site)
+    if not _made_inside(view, made, around) or _depends(inside[-2:], changing) or not _only_called(inside, loop):
         return None
     message = f"{made.kind} is created inside the loop, so it recompiles on every iteration"
-    return Finding(callee_span(view, made.site, made.kind), message, _fixes(view, made, inside))
+    return Finding(callee_span(view, made.site, made.kind), message, _fixes(view, made, loop, inside))
 
 
 def _in_function(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding | None:
@@ -146,9 +147,9 @@ def _loop_on_the_route(view: FileView, context: Context) -> Site | None:
     for step in reversed(context.route):
         if step.function is not None and _remembers(view, step.function):
             return None
-        inside = enclosing_loop(path_to(view, step.site))
-        if inside is not None:
-            return step.site if turns_often(view, inside[0], step.site) else None
+        found = enclosing_loop(path_to(view, step.site))
+        if found is not None:
+            return step.site if turns_often(view, found[0], step.site) else None
     return None
 
 
@@ -163,17 +164,18 @@ def _remembers(view: FileView, function: Site) -> bool:
     return False
 
 
-def _owner(view: FileView, site: Site, path: tuple[Node, ...]) -> tuple[Node | None, tuple[Node, ...], str]:
+def _owner(view: FileView, site: Site, path: tuple[Node, ...]) -> tuple[FunctionDef | None, tuple[Node, ...], str]:
     """Returns the function whose body creates the map, the nodes from there to the place, and its block."""
     for place in range(len(path) - 2, -1, -1):
-        if isinstance(path[place], FunctionDef) and path[place + 1] in path[place].function.body:
-            return path[place], path[place:], site.block
-        if isinstance(path[place], Lambda):
+        node = path[place]
+        if isinstance(node, FunctionDef) and path[place + 1] in node.function.body:
+            return node, path[place:], site.block
+        if isinstance(node, Lambda):
             return None, (), ""
     if path and isinstance(path[0], FunctionDef) and "." in site.block:
         block = site.block.rsplit(".", 1)[0]
         parent = tree(view, site.path, block)
-        if parent is not None and isinstance(parent, FunctionDef):
+        if isinstance(parent, FunctionDef):
             return parent, (parent, *path), block
     return None, (), ""
 
@@ -224,9 +226,9 @@ def _is_only_called(name: str, scope: Node, made: Node) -> bool:
     return not any(callee is below for node in inner for below in walk(node) for callee in callees)
 
 
-def _fixes(view: FileView, made: _Made, inside: tuple[Node, ...]) -> tuple[Fix, ...]:
+def _fixes(view: FileView, made: _Made, loop: Loop, inside: tuple[Node, ...]) -> tuple[Fix, ...]:
     """Moves a one-line assignment directly in the loop to the line before it."""
-    loop, statement = inside[0], inside[1]
+    statement = inside[1]
     if (
         isinstance(loop, Comprehension)
         or not isinstance(statement, Assign)

@@ -16,6 +16,7 @@ from meshlens.axes.runs.frames import Frame, numbered, site_of
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.axes.worth.words import mentions
+from meshlens.facts.content import function_in
 from meshlens.facts.nodes import (
     AnnAssign,
     ClassDef,
@@ -52,8 +53,8 @@ def define_block(run: Run, node: SeparateDef, frame: Frame, ctx: Context) -> Non
     if block is None:
         return
     own = Frame(frame.path, node.key, frame)
-    header = block.header
-    shape = header.function if isinstance(header, FunctionDef) else header
+    shape = function_in(block.header)
+    assert shape is not None
     run.deps.add(header_of(frame.path, node.key))
     value = make_function(run, shape, own, frame, ctx, separate=True)
     frame.home(shape.name).vars[shape.name] = value

@@ -31,7 +31,7 @@ from meshlens.axes.runs.programs import PROGRAM, is_program, program_of, sets_va
 from meshlens.axes.runs.records import Records
 from meshlens.axes.runs.run import Left, ModuleState, Run, World
 from meshlens.axes.runs.spots import Moment, may_do_more
-from meshlens.facts.nodes import FunctionDef
+from meshlens.facts.nodes import FunctionDef, FunctionShape
 
 _SPLAT = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
 _CLOSED = Context(AxisEnv(), ())
@@ -76,12 +76,13 @@ def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
     frame = state.frame
     for key in facts.top:
         block = facts.blocks.get(key)
-        if block is None or is_program(block.header):
+        header = block.header if block is not None else None
+        if header is None or isinstance(header, FunctionShape) or is_program(header):
             continue
-        if not isinstance(block.header, FunctionDef):
+        if not isinstance(header, FunctionDef):
             run.deps.add((path, key))
         frame.block = key
-        run.execute((block.header,), frame, _CLOSED)
+        run.execute((header,), frame, _CLOSED)
     state.left = Left(dict(run.mapped), dict(run.made), frozenset(run.called), frozenset(run.entered))
 
 
@@ -111,7 +112,8 @@ def run_program(world: World, path: str) -> RootResult:
         for key in program:
             run.deps.add((path, key))
             frame.block = key
-            run.execute((facts.blocks[key].shape,), frame, _CLOSED)
+            shape = facts.blocks[key].shape
+            run.execute((shape,) if not isinstance(shape, FunctionShape) else (), frame, _CLOSED)
         finish(run)
     finally:
         # The module's frame outlives this solution, whatever happens to the run.

@@ -25,8 +25,9 @@ from meshlens.axes.worth.spending import (
     without,
 )
 from meshlens.devices.topology import Topology
+from meshlens.facts.content import function_in
 from meshlens.facts.model import FileFacts, Shape
-from meshlens.facts.nodes import Expression, FunctionDef, Statements
+from meshlens.facts.nodes import Expression, Statements
 
 if TYPE_CHECKING:
     from meshlens.axes.runs.spots import Moment
@@ -444,6 +445,5 @@ class Run:
         if block is None:
             return ()
         whole = self.world.watched.get((function.path, function.block), block.shape)
-        shape = whole.function if isinstance(whole, FunctionDef) else whole
-        body = shape.body
-        return body if isinstance(body, tuple) else ()
+        shape = function_in(whole)
+        return shape.body if shape is not None else ()

@@ -55,7 +55,8 @@ class Watch:
     @property
     def statement(self) -> Shape:
         """Returns the statement that ran last."""
-        return statement_at(self.shape, self.spot.path)
+        found: Shape = statement_at(self.shape, self.spot.path)
+        return found
 
     def names(self) -> frozenset[str]:
         """Returns the names that the rest of the function mentions, as in `names_of`."""
@@ -73,7 +74,8 @@ class Watch:
 
     def may_repeat(self) -> bool:
         """Returns whether the statement may run again in the same frame."""
-        node, repeats = self.shape, False
+        node: Any = self.shape
+        repeats = False
         for index in self.spot.path:
             node = node[index]
             repeats = isinstance(node, (For, While)) or (repeats and not isinstance(node, FunctionDef))
@@ -81,7 +83,8 @@ class Watch:
 
     def may_be_skipped(self) -> bool:
         """Returns whether it is in a branch for which it decides whether the branch reduces over devices."""
-        node, rest = self.shape, self._rest()
+        node: Any = self.shape
+        rest: Any = self._rest()
         for index in self.spot.path:
             is_branch = isinstance(node, If)
             node, rest = node[index], rest[index]
@@ -90,7 +93,8 @@ class Watch:
         return False
 
     def _rest(self) -> Shape:
-        return with_statement(self.shape, self.spot.path, Pass("pass", self.spot.first))
+        found: Shape = with_statement(self.shape, self.spot.path, Pass("pass", self.spot.first))
+        return found
 
     def _once(self, key: str, work_out: Any) -> frozenset[str]:
         if key not in self.around:

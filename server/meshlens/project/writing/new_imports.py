@@ -80,10 +80,9 @@ def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ..
 
 def _combines(view: FileView) -> bool:
     """Returns whether a file has an import statement with an alias and other names."""
-    statements = (view.facts.blocks[key].shape for key in view.facts.top)
     return any(
         isinstance(shape, ImportFrom) and len(shape.names) > 1 and any(one.alias for one in shape.names)
-        for shape in statements
+        for shape in view.facts.statements
     )
 
 
@@ -161,8 +160,8 @@ def _order_of(shape: Shape) -> tuple[int, bool, str]:
 
 def _module(shape: Shape) -> str:
     if isinstance(shape, shapes.Import):
-        return str(shape.names[0].name) if shape.names else ""
-    return "." * int(shape.level) + str(shape.module)
+        return shape.names[0].name if shape.names else ""
+    return "." * shape.level + shape.module if isinstance(shape, ImportFrom) else ""
 
 
 def _section(module: str) -> int:

@@ -105,7 +105,7 @@ def reductions(
     raise first or Obstacle("random-numbers", f'"{target.name}" returns a random key, which differs between devices')
 
 
-def _makes_keys(view: FileView, statement: Node) -> bool:
+def _makes_keys(view: FileView, statement: Assign) -> bool:
     """Returns whether a statement assigns keys made by a JAX function, whatever their names."""
     value = statement.value
     dotted = dotted_name(view, value.callee) if isinstance(value, Call) else ""

@@ -45,16 +45,17 @@ def carried_state(view: FileView, call: HostCall, given: tuple[Given, ...]) -> l
     inner = next(
         (place for place in range(len(path) - 1, -1, -1) if isinstance(path[place], (FunctionDef, Lambda))), -1
     )
-    if inner >= 0 and isinstance(path[inner], Lambda):
+    function = path[inner] if inner >= 0 else None
+    if isinstance(function, Lambda):
         return []
-    made_above = _made_above(view, call, given, path[inner]) if inner >= 0 else []
+    made_above = _made_above(view, call, given, function) if isinstance(function, FunctionDef) else []
     loop = next((node for node in path[inner + 1 :] if isinstance(node, (For, While))), None)
     if loop is None:
         return made_above
     start = view.span(Site(call.site.path, call.site.block, loop.site)).start
     if view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
         return made_above
-    bound = _bound_before(view, path, inner, start)
+    bound = _bound_before(view, path, function, start)
     found = made_above
     for one in given:
         if one.role != "state" or not isinstance(one.node, Name) or one.node.name not in bound:
@@ -63,16 +64,15 @@ def carried_state(view: FileView, call: HostCall, given: tuple[Given, ...]) -> l
         if not is_graph and not one.is_carried and _transforms_gradients(view, call, one):
             continue
         if not _is_made_in(loop, one.node.name, call) and (is_graph or b"nnx" not in view.source):
-            found.append((start, str(one.node.name), is_graph))
+            found.append((start, one.node.name, is_graph))
     return found
 
 
-def _bound_before(view: FileView, path: tuple[Node, ...], inner: int, start: int) -> set[str]:
+def _bound_before(view: FileView, path: tuple[Node, ...], around: Node | None, start: int) -> set[str]:
     """Returns the names that certainly have a value before a loop in a function or at the top level."""
-    if inner >= 0:
-        function = path[inner].function
-        parameters = {parameter.name for parameter in function.parameters}
-        return parameters | names_bound(node for node in function.body if not any(node is one for one in path))
+    if isinstance(around, FunctionDef):
+        parameters = {parameter.name for parameter in around.function.parameters}
+        return parameters | names_bound(node for node in around.function.body if not any(node is one for one in path))
     blocks = (view.facts.blocks[key] for key in view.facts.top)
     above = [block.shape for block in blocks if block.span(0).end <= start]
     for node in path:
@@ -82,7 +82,7 @@ def _bound_before(view: FileView, path: tuple[Node, ...], inner: int, start: int
 
 
 def _made_above(
-    view: FileView, call: HostCall, given: tuple[Given, ...], function: Node
+    view: FileView, call: HostCall, given: tuple[Given, ...], function: FunctionDef
 ) -> list[tuple[int, str, bool]]:
     """Returns the objects of flax.nnx that a function takes from the top level, and the offset after the last one."""
     own = {parameter.name for parameter in function.function.parameters} | names_bound(function.function.body)

@@ -13,6 +13,7 @@ from meshlens.facts.nodes import (
     BinaryOperation,
     Call,
     ClassDef,
+    Expression,
     For,
     FunctionDef,
     ListDisplay,
@@ -79,8 +80,7 @@ def is_counted(view: FileView, site: Site, value: Node) -> bool:
 
 
 def _top(view: FileView) -> tuple[Node, ...]:
-    shapes = (view.facts.blocks[key].shape for key in view.facts.top)
-    return tuple(one for one in shapes if not isinstance(one, (FunctionDef, ClassDef)))
+    return tuple(one for one in view.facts.statements if not isinstance(one, (FunctionDef, ClassDef)))
 
 
 def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
@@ -120,7 +120,7 @@ def _binds_data(scope: tuple[Node, ...], node: Node, name: str, depth: int) -> b
     return is_itself or _is_source(value) or _is_part(scope, value, depth + 1)
 
 
-def _drawn_by(scope: tuple[Node, ...], target: Node, iterable: Node, depth: int) -> Iterator[str]:
+def _drawn_by(scope: tuple[Node, ...], target: Expression, iterable: Node, depth: int) -> Iterator[str]:
     """Yields the variables of a loop that hold data."""
     if isinstance(iterable, Call) and iterable.arguments and not isinstance(iterable.callee, Subscript):
         called, given = last_name(iterable.callee), [one.value for one in iterable.arguments if one.label is None]
@@ -146,7 +146,7 @@ def _is_source(value: Node) -> bool:
         return _is_source(value.callee) or (isinstance(value.callee, Attribute) and _is_source(value.callee.object))
     if isinstance(value, Subscript):
         return _is_source(value.object)
-    return isinstance(value, (Name, Attribute)) and _SOURCE.fullmatch(str(value.name).lower()) is not None
+    return isinstance(value, (Name, Attribute)) and _SOURCE.fullmatch(value.name.lower()) is not None
 
 
 def _passed_on(value: Node) -> Node:
@@ -165,7 +165,7 @@ def _passed_on(value: Node) -> Node:
     return value
 
 
-def _pairs(target: Node, value: Node) -> list[tuple[Node, Node]]:
+def _pairs(target: Node, value: Node) -> list[tuple[Expression, Expression]]:
     """Returns the target of each value in an assignment of several values."""
     if not isinstance(target, (TupleDisplay, ListDisplay)) or not isinstance(value, (TupleDisplay, ListDisplay)):
         return []
@@ -173,5 +173,5 @@ def _pairs(target: Node, value: Node) -> list[tuple[Node, Node]]:
     return list(zip(target.items, value.items, strict=True)) if is_plain else []
 
 
-def _names(target: Node) -> set[str]:
+def _names(target: Expression) -> set[str]:
     return names_bound([Assign("assign", 0, (target,), NOTHING)])

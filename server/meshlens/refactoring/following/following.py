@@ -7,14 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from meshlens.facts.nodes import (
+    AnyFunction,
+    Argument,
     Attribute,
+    BinaryOperation,
+    BoolOperation,
     Call,
+    Comparison,
+    Comprehension,
     Constant,
     DictDisplay,
     FunctionDef,
+    IfExpression,
     Lambda,
     ListDisplay,
     Name,
@@ -22,9 +29,12 @@ from meshlens.facts.nodes import (
     Return,
     SeparateDef,
     Slice,
+    Subscript,
     TupleDisplay,
+    UnaryOperation,
     Walrus,
     Yield,
+    parameters_of,
 )
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
@@ -62,6 +72,8 @@ _PLAIN_DECORATORS = frozenset(
     }
 )
 Env = dict[str, Kind]
+Defined: TypeAlias = "tuple[AnyFunction, Follow | None]"
+"""A function, with the enclosing one whose variables it sees."""
 Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
 
@@ -74,7 +86,7 @@ class Constructs(NamedTuple):
         run: follows the statements of a function.
     """
 
-    call: Callable[[Follow, Follow, Node, Node], Kind]
+    call: Callable[[Follow, Follow, Node, Call], Kind]
     run: Callable[[Follow, Iterable[Node]], None]
 
 
@@ -109,7 +121,7 @@ class Follow:
     constructs: Constructs
     view: FileView
     env: Env
-    local: Functions = field(default_factory=dict)
+    local: dict[str, Defined] = field(default_factory=dict)
     depth: int = 0
     made: Functions = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
@@ -130,7 +142,7 @@ class Follow:
 
     def kind(self, node: Node) -> Kind:
         """Returns the kind of an expression."""
-        follower = _EXPRESSIONS.get(node.tag)
+        follower = _EXPRESSIONS.get(type(node))
         return follower(self, node) if follower is not None else applied(self.names(node))
 
     def whole(self, node: Node) -> Kind:
@@ -244,13 +256,14 @@ def made_by(follow: Follow, value: Node) -> tuple[Node, Follow] | None:
 def returns_function(follow: Follow, callee: Node) -> bool:
     """Returns whether a function of the file returns a function that it defines or makes."""
     known = function_defined(follow, callee)
-    if known is None or not isinstance(known[0], FunctionDef):
-        return known is not None and isinstance(known[0].body, Lambda)
+    function = known[0] if known is not None else None
+    if not isinstance(function, FunctionDef):
+        return function is not None and isinstance(function.body, Lambda)
     inside = {
         name_of_block(one.key) if isinstance(one, SeparateDef) else one.function.name
-        for one in definitions(known[0].function.body)
+        for one in definitions(function.function.body)
     }
-    returned = [one.value for one in walk(known[0]) if isinstance(one, (Return, Yield)) and one.value is not None]
+    returned = [one.value for one in walk(function) if isinstance(one, (Return, Yield)) and one.value is not None]
     return any(
         isinstance(one, Lambda)
         or (isinstance(one, Name) and one.name in inside)
@@ -261,10 +274,10 @@ def returns_function(follow: Follow, callee: Node) -> bool:
 
 def called(
     follow: Follow,
-    function: Node,
+    function: AnyFunction,
     around: Follow | None,
     arguments: list[tuple[str | None, Kind]],
-    handed: tuple[Node, ...] = (),
+    handed: tuple[Argument, ...] = (),
 ) -> Kind:
     """Returns the kind of the result of calling a function of the file.
 
@@ -277,7 +290,7 @@ def called(
     """
     if follow.depth >= DEPTH or any(label in ("*", "**") for label, _ in arguments):
         return "same" if applied(kind for _, kind in arguments) == "same" else "mixed"
-    parameters = function.function.parameters if isinstance(function, FunctionDef) else function.parameters
+    parameters = parameters_of(function)
     scope = around.frozen() if around is not None else follow.outside()
     inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
@@ -319,7 +332,7 @@ def called(
     return result
 
 
-def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | None:
+def function_of(follow: Follow, callee: Node) -> Defined | None:
     """Returns the function of the file that an expression refers to, and its enclosing function.
 
     Returns None if decorators replace it by something else.
@@ -333,7 +346,7 @@ def function_of(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | No
     return known
 
 
-def function_defined(follow: Follow, callee: Node) -> tuple[Node, Follow | None] | None:
+def function_defined(follow: Follow, callee: Node) -> Defined | None:
     """Returns the function of the file that an expression refers to, and its enclosing function, despite decorators."""
     if isinstance(callee, Lambda):
         return callee, follow
@@ -370,7 +383,7 @@ def method_called(follow: Follow, callee: Node) -> OwnMethod | Unread | None:
     return own_method(follow.view, owner, callee.name, through_class=True) if owner is not None else None
 
 
-def _bound_method(follow: Follow, given: str, method: OwnMethod) -> tuple[Node, Follow]:
+def _bound_method(follow: Follow, given: str, method: OwnMethod) -> tuple[FunctionDef, Follow]:
     """Returns a method as a function of its other parameters, with the scope in which its object has a name."""
     node = method.target.node
     scope = Follow(follow.constructs, method.view, {}, depth=follow.depth, made={**made_outside(method.view, None)})
@@ -393,10 +406,10 @@ def _bound_method(follow: Follow, given: str, method: OwnMethod) -> tuple[Node, 
 def _root_of(node: Node) -> str:
     while isinstance(node, Attribute):
         node = node.object
-    return str(node.name) if isinstance(node, Name) else ""
+    return node.name if isinstance(node, Name) else ""
 
 
-def _of_another_file(follow: Follow, callee: Node) -> tuple[Node, Follow] | None:
+def _of_another_file(follow: Follow, callee: Node) -> tuple[FunctionDef, Follow] | None:
     """Returns the function of another workspace file that an expression refers to, and its scope."""
     found = imported_function(follow.view, callee)
     if found is None or times_bound(found[0], None, found[1].name) > 1:
@@ -417,7 +430,7 @@ def _is_plain(view: FileView, decorator: Node) -> bool:
     return dotted in _PLAIN_DECORATORS or is_transparent(view, decorator)
 
 
-def _attribute(follow: Follow, node: Node) -> Kind:
+def _attribute(follow: Follow, node: Attribute) -> Kind:
     kind = follow.kind(node.object)
     if flat(kind) in ("rows", "turned") and node.name in ("ndim", "dtype"):
         return "same"
@@ -428,7 +441,7 @@ def _attribute(follow: Follow, node: Node) -> Kind:
     return "tree" if kind == "tree" else flat(kind)
 
 
-def _item(follow: Follow, node: Node) -> Kind:
+def _item(follow: Follow, node: Subscript) -> Kind:
     kind, index = follow.kind(node.object), node.key
     if isinstance(kind, tuple):
         number = index.value if isinstance(index, Constant) and type(index.value) is int else None
@@ -477,7 +490,7 @@ def _rows_of(follow: Follow, index: Node) -> Kind:
     return "rows" if rest and flat(follow.kind(first)) == "places" and set(rest) <= {"rows", "same"} else "mixed"
 
 
-def _binary(follow: Follow, node: Node) -> Kind:
+def _binary(follow: Follow, node: BinaryOperation) -> Kind:
     left, right = (_operand(follow, operand) for operand in (node.left, node.right))
     if node.operator != "@" and rows_meet(follow, (node.left, node.right), (left, right)):
         return "mixed"
@@ -504,7 +517,7 @@ def _operand(follow: Follow, node: Node) -> Kind:
     return follow.settled(node, kind) if is_gradient else kind
 
 
-def _comprehension(follow: Follow, node: Node) -> Kind:
+def _comprehension(follow: Follow, node: Comprehension) -> Kind:
     inner = follow.frozen()
     for target, iterable, _ in node.clauses:
         kind = inner.kind(iterable)
@@ -520,7 +533,7 @@ def _comprehension(follow: Follow, node: Node) -> Kind:
     return together(inner.kind(part) for part in parts)
 
 
-def _walrus(follow: Follow, node: Node) -> Kind:
+def _walrus(follow: Follow, node: Walrus) -> Kind:
     kind = follow.kind(node.value)
     made = made_by(follow, node.value)
     follow.forget(node.name)
@@ -530,7 +543,7 @@ def _walrus(follow: Follow, node: Node) -> Kind:
     return kind
 
 
-def _call(follow: Follow, node: Node) -> Kind:
+def _call(follow: Follow, node: Call) -> Kind:
     callee = node.callee
     if isinstance(callee, Walrus):
         follow.kind(callee)
@@ -538,7 +551,7 @@ def _call(follow: Follow, node: Node) -> Kind:
     return follow.constructs.call(follow, *follow.meant(callee), node)
 
 
-def _choice(follow: Follow, node: Node) -> Kind:
+def _choice(follow: Follow, node: IfExpression) -> Kind:
     certain = outcome(follow.constants, node.test)
     if certain is not None:
         return follow.kind(node.then if certain else node.otherwise)
@@ -549,20 +562,20 @@ def _each(follow: Follow, nodes: tuple[Node, ...]) -> Kind:
     return applied(follow.settled(one, follow.kind(one)) for one in nodes)
 
 
-_EXPRESSIONS: dict[str, Callable[[Follow, Node], Kind]] = {
-    "name": lambda follow, node: follow.look_up(node.name),
-    "const": lambda follow, node: "same",
-    "call": _call,
-    "attr": _attribute,
-    "sub": _item,
-    "bin": _binary,
-    "unary": lambda follow, node: follow.kind(node.operand),
-    "tuple": lambda follow, node: tuple(follow.kind(item) for item in node.items),
-    "list": lambda follow, node: tuple(follow.kind(item) for item in node.items),
-    "dict": lambda follow, node: kept(follow.kind(value) for _, value in node.pairs),
-    "ifexp": _choice,
-    "cmp": lambda follow, node: _each(follow, node.operands),
-    "bool": lambda follow, node: _each(follow, node.items),
-    "comp": _comprehension,
-    "walrus": _walrus,
+_EXPRESSIONS: dict[type[Node], Callable[[Follow, Any], Kind]] = {
+    Name: lambda follow, node: follow.look_up(node.name),
+    Constant: lambda follow, node: "same",
+    Call: _call,
+    Attribute: _attribute,
+    Subscript: _item,
+    BinaryOperation: _binary,
+    UnaryOperation: lambda follow, node: follow.kind(node.operand),
+    TupleDisplay: lambda follow, node: tuple(follow.kind(item) for item in node.items),
+    ListDisplay: lambda follow, node: tuple(follow.kind(item) for item in node.items),
+    DictDisplay: lambda follow, node: kept(follow.kind(value) for _, value in node.pairs),
+    IfExpression: _choice,
+    Comparison: lambda follow, node: _each(follow, node.operands),
+    BoolOperation: lambda follow, node: _each(follow, node.items),
+    Comprehension: _comprehension,
+    Walrus: _walrus,
 }

@@ -9,6 +9,7 @@ from meshlens.facts.nodes import (
     Call,
     Comprehension,
     Constant,
+    Expression,
     FunctionDef,
     Lambda,
     ListDisplay,
@@ -70,7 +71,7 @@ _PLAIN = ("axis", "keepdims", "dtype")
 _WITH_ROWS = frozenset({"rows", "turned"})
 
 
-def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
+def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     """Returns the kind of a call's result.
 
     Args:
@@ -82,33 +83,34 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
     dotted = home.dotted(callee)
     if dotted.startswith("jax.random."):
         return random_kind(follow, dotted.rsplit(".", 1)[-1], node)
-    if takes(home.view, callee):
+    if isinstance(callee, Call) and takes(home.view, callee):
         return gradient_kind(follow, callee, home, node)
     known = function_of(home, callee)
     if known is not None:
         given = [(label, follow.kind(value)) for label, _, value in node.arguments]
         return called(follow, *known, given, node.arguments)
     defined = function_defined(home, callee)
-    if defined is not None:
-        maker = maker_above(home, defined[0]) if isinstance(defined[0], FunctionDef) else None
+    if defined is not None and isinstance(defined[0], FunctionDef):
+        maker = maker_above(home, defined[0])
         if maker is not None:
             return gradient_kind(follow, maker, home, node, defined)
-        return decorated_kind(follow, *defined, node)
+        return decorated_kind(follow, defined[0], defined[1], node)
     special = transformed_kind(follow, home, callee, node)
     return special if special is not None else _unread(follow, home, callee, node)
 
 
-def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
+def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     """Returns the kind of the result of a function outside this file."""
-    name = str(last_name(callee)) if isinstance(callee, (Name, Attribute)) else ""
+    name = last_name(callee)
     dotted = home.dotted(callee)
     is_known = is_of_library(dotted)
-    is_method = isinstance(callee, Attribute) and not dotted
+    owner = callee.object if isinstance(callee, Attribute) and not dotted else None
+    is_method = owner is not None
     is_bare = isinstance(callee, Name) and not dotted and not home.binds(name) and not bound_at_top(home.view, name)
     if name in OVER_DEVICES:
         return "same"
     positional = [
-        *((callee.object,) if is_method else ()),
+        *((owner,) if owner is not None else ()),
         *(value for label, _, value in node.arguments if label is None),
     ]
     named = {label: value for label, _, value in node.arguments if label is not None}
@@ -143,8 +145,9 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind:
         return applied(kinds)
     if any(_closes_over_rows(follow, value) for value in values) or method_called(home, callee) == "unread":
         return "mixed"
-    if is_method and _is_update(callee):
-        return applied(kinds, elementwise=True) if _updates_rows(follow, callee.object) else "mixed"
+    updated = _updated(owner) if owner is not None else None
+    if updated is not None:
+        return applied(kinds, elementwise=True) if _updates_rows(follow, *updated) else "mixed"
     is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if is_known or is_array:
         return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
@@ -173,11 +176,7 @@ def _keeps_nothing(follow: Follow) -> bool:
 
 def _of_anything(follow: Follow, home: Follow, callee: Node, name: str, kinds: list[Kind]) -> Kind:
     """Returns the kind of the result of a model or another object; networks keep rows separate."""
-    maker = (
-        str(last_name(callee.callee))
-        if isinstance(callee, Call) and isinstance(callee.callee, (Name, Attribute))
-        else ""
-    )
+    maker = last_name(callee.callee) if isinstance(callee, Call) else ""
     if isinstance(callee, Call) and returns_function(home, callee.callee):
         return "mixed"
     dotted = home.dotted(callee)
@@ -201,18 +200,15 @@ def _makes_anything(callee: Node, name: str) -> bool:
     return found is not None and not (_ROW_BY_ROW.fullmatch(stem) or _NETWORK.fullmatch(stem))
 
 
-def _is_update(callee: Node) -> bool:
-    """Returns whether a callee is a method of `x.at[…]`."""
-    return bool(
-        isinstance(callee.object, Subscript)
-        and isinstance(callee.object.object, Attribute)
-        and callee.object.object.name == "at"
-    )
+def _updated(owner: Node) -> tuple[Node, Node] | None:
+    """Returns the array and the index of `x.at[…]`."""
+    if not isinstance(owner, Subscript) or not isinstance(owner.object, Attribute) or owner.object.name != "at":
+        return None
+    return owner.object.object, owner.key
 
 
-def _updates_rows(follow: Follow, update: Node) -> bool:
-    """Returns whether `x.at[…]` updates every row in the same way."""
-    index, array = update.key, update.object.object
+def _updates_rows(follow: Follow, array: Node, index: Node) -> bool:
+    """Returns whether `array.at[index]` updates every row in the same way."""
     first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
     if isinstance(first, Slice):
         return all(part is None for part in (first.lower, first.upper, first.step))
@@ -220,11 +216,11 @@ def _updates_rows(follow: Follow, update: Node) -> bool:
     return is_ellipsis or (flat(follow.kind(first)) == "places" and flat(follow.kind(array)) == "rows")
 
 
-def _is_plain(node: Node) -> bool:
+def _is_plain(node: Call) -> bool:
     return all(label not in ("*", "**") for label, _, _ in node.arguments)
 
 
-def _reduction(follow: Follow, node: Node, name: str, values: list[Node], is_method: bool) -> Kind:
+def _reduction(follow: Follow, node: Call, name: str, values: list[Expression], is_method: bool) -> Kind:
     result = "mean" if name in MEANS else "total"
     operand = follow.kind(values[0])
     if name == "sum" and isinstance(node.callee, Name):
@@ -242,11 +238,10 @@ def _reduction(follow: Follow, node: Node, name: str, values: list[Node], is_met
     return reduced(operand, over_rows(axis), result, every_axis=axis is None)
 
 
-def _axis(node: Node, is_method: bool, place: int) -> Node | None:
+def _axis(node: Call, is_method: bool, place: int) -> Node | None:
     for label, _, value in node.arguments:
         if label == "axis":
-            found: Node = value
-            return found
+            return value
     positional = [value for label, _, value in node.arguments if label is None]
     place -= is_method
     return positional[place] if place < len(positional) else None

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from meshlens.facts.nodes import (
     NOTHING,
+    AnnAssign,
+    Assert,
     Assign,
     Attribute,
+    AugAssign,
     BoolOperation,
     Break,
     Call,
+    ClassDef,
     Comparison,
     Constant,
     Continue,
     DictDisplay,
+    ExpressionStatement,
+    For,
     FunctionDef,
     Global,
+    If,
+    Import,
     ImportFrom,
     Lambda,
     ListDisplay,
@@ -29,11 +37,14 @@ from meshlens.facts.nodes import (
     SeparateDef,
     Starred,
     Subscript,
+    Try,
     TupleDisplay,
     Walrus,
+    While,
+    With,
 )
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
-from meshlens.refactoring.following.following import Env, Follow, Functions, function_of, made_by
+from meshlens.refactoring.following.following import Defined, Env, Follow, Functions, function_of, made_by
 from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.refactoring.following.random import makes_one_key
 from meshlens.refactoring.following.settled_tests import outcome
@@ -50,7 +61,7 @@ def follow_body(follow: Follow, body: Iterable[Node]) -> None:
     for statement in body:
         if follow.has_ended:
             return
-        follower = _STATEMENTS.get(statement.tag)
+        follower = _STATEMENTS.get(type(statement))
         if follower is not None:
             follower(follow, statement)
         elif not isinstance(statement, (Pass, Break, Continue, Raise, Global)):
@@ -79,7 +90,7 @@ def _walruses(follow: Follow, *nodes: Node) -> None:
         follow.kind(node)
 
 
-def _assign(follow: Follow, statement: Node) -> None:
+def _assign(follow: Follow, statement: Assign) -> None:
     value = statement.value
     made = made_by(follow, value)
     is_plain = not isinstance(statement.value, (DictDisplay, TupleDisplay, ListDisplay)) and all(
@@ -108,7 +119,7 @@ def _assign(follow: Follow, statement: Node) -> None:
     _reduce(follow, statement, statement.targets)
 
 
-def _is_named_as_scalar(follow: Follow, statement: Node) -> bool:
+def _is_named_as_scalar(follow: Follow, statement: Assign) -> bool:
     """Returns whether a name shows that an unknown function's result is one number, not one per row."""
     target, value = statement.targets[0], statement.value
     if not isinstance(target, Name) or not isinstance(value, Call) or not isinstance(value.callee, (Name, Attribute)):
@@ -117,7 +128,7 @@ def _is_named_as_scalar(follow: Follow, statement: Node) -> bool:
     return is_unknown and _SCALAR.fullmatch(target.name.lower()) is not None
 
 
-def _fold(follow: Follow, statement: Node) -> None:
+def _fold(follow: Follow, statement: Assign) -> None:
     """Makes each device fold its index into the keys that a statement of the step assigns, on the next line."""
     if follow.lines is None or not follow.folds or len(statement.targets) != 1:
         return
@@ -149,7 +160,7 @@ def _functions_in(follow: Follow, target: Node, value: Node) -> Functions:
     return {name: made for name, made in pairs if made is not None}
 
 
-def _annotated(follow: Follow, statement: Node) -> None:
+def _annotated(follow: Follow, statement: AnnAssign) -> None:
     if statement.value is not None:
         kind, made = follow.kind(statement.value), made_by(follow, statement.value)
         _bind(follow, statement.target, kind)
@@ -158,7 +169,7 @@ def _annotated(follow: Follow, statement: Node) -> None:
         _reduce(follow, statement, (statement.target,))
 
 
-def _augmented(follow: Follow, statement: Node) -> None:
+def _augmented(follow: Follow, statement: AugAssign) -> None:
     before, added = follow.kind(statement.target), follow.kind(statement.value)
     found = combined(statement.operator, before, added)
     if found == "mixed" and flat(before) == "same":
@@ -220,7 +231,7 @@ def _parts(kind: Kind, count: int) -> tuple[Kind, ...]:
     return ("tree" if kind == "tree" else flat(kind),) * count
 
 
-def _expression(follow: Follow, statement: Node) -> None:
+def _expression(follow: Follow, statement: ExpressionStatement) -> None:
     node = statement.value
     _walruses(follow, node)
     if not isinstance(node, Call):
@@ -238,7 +249,7 @@ def _expression(follow: Follow, statement: Node) -> None:
         follow.env[name] = together((follow.look_up(name), given))
 
 
-def _assert(follow: Follow, statement: Node) -> None:
+def _assert(follow: Follow, statement: Assert) -> None:
     """Makes sure that an assertion does not compare how many rows there are with a number.
 
     Raises:
@@ -254,7 +265,7 @@ def _assert(follow: Follow, statement: Node) -> None:
     follow.reduce = reduce
 
 
-def _checked(follow: Follow, call: Node) -> None:
+def _checked(follow: Follow, call: Call) -> None:
     """Makes sure that a call of chex does not ask for as many rows as the whole batch has.
 
     Raises:
@@ -272,7 +283,7 @@ def _checked(follow: Follow, call: Node) -> None:
         raise Obstacle("rows-asserted", _ASSERTED)
 
 
-def _gathered(follow: Follow, call: Node) -> bool:
+def _gathered(follow: Follow, call: Call) -> bool:
     """Passes the rows of all devices to a method that changes an object, such as a metric's counter."""
     callee, arguments = call.callee, call.arguments
     if follow.reduce is None or not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
@@ -290,12 +301,12 @@ def _gathered(follow: Follow, call: Node) -> bool:
     return True
 
 
-def _return(follow: Follow, statement: Node) -> None:
+def _return(follow: Follow, statement: Return) -> None:
     follow.returned.append(follow.whole(statement.value) if statement.value is not None else "same")
     follow.has_ended = True
 
 
-def _if(follow: Follow, statement: Node) -> None:
+def _if(follow: Follow, statement: If) -> None:
     _walruses(follow, statement.test)
     certain = outcome(follow.constants, statement.test)
     if certain is not None:
@@ -311,7 +322,7 @@ def _if(follow: Follow, statement: Node) -> None:
     follow.has_ended &= has_ended
 
 
-def _for(follow: Follow, statement: Node) -> None:
+def _for(follow: Follow, statement: For) -> None:
     kind = flat(follow.kind(statement.iterable))
     _loop(
         follow, statement.body, lambda: _bind(follow, statement.target, "mixed" if kind in ("rows", "turned") else kind)
@@ -319,7 +330,7 @@ def _for(follow: Follow, statement: Node) -> None:
     follow_body(follow, statement.orelse)
 
 
-def _while(follow: Follow, statement: Node) -> None:
+def _while(follow: Follow, statement: While) -> None:
     _loop(follow, statement.body, lambda: _walruses(follow, statement.test))
     follow_body(follow, statement.orelse)
 
@@ -333,14 +344,14 @@ def _loop(follow: Follow, body: Iterable[Node], begin: Callable[[], None]) -> No
         _join(follow, before)
 
 
-def _with(follow: Follow, statement: Node) -> None:
+def _with(follow: Follow, statement: With) -> None:
     for value, target in statement.items:
         if target is not None:
             _bind(follow, target, flat(follow.kind(value)))
     follow_body(follow, statement.body)
 
 
-def _try(follow: Follow, statement: Node) -> None:
+def _try(follow: Follow, statement: Try) -> None:
     before = _state(follow)
     follow_body(follow, statement.body)
     follow.has_ended = False
@@ -361,24 +372,24 @@ def _try(follow: Follow, statement: Node) -> None:
     follow_body(follow, statement.final)
 
 
-def _function(follow: Follow, statement: Node) -> None:
+def _function(follow: Follow, statement: FunctionDef) -> None:
     follow.forget(statement.function.name)
     follow.local[statement.function.name] = (statement, follow)
 
 
-def _block(follow: Follow, statement: Node) -> None:
+def _block(follow: Follow, statement: SeparateDef) -> None:
     found = tree(follow.view, str(follow.view.path), statement.key)
-    if found is not None:
+    if isinstance(found, FunctionDef):
         follow.forget(name_of_block(statement.key))
         follow.local[name_of_block(statement.key)] = (found, follow)
 
 
-def _class(follow: Follow, statement: Node) -> None:
+def _class(follow: Follow, statement: ClassDef) -> None:
     kind = applied(follow.names(statement))
     _bind(follow, Name("name", 0, statement.name), kind)
 
 
-def _import(follow: Follow, statement: Node) -> None:
+def _import(follow: Follow, statement: Import | ImportFrom) -> None:
     for name, alias, _ in statement.names:
         bound = alias or name.split(".")[0]
         follow.forget(bound)
@@ -392,7 +403,7 @@ class _State(NamedTuple):
     """The meaning of names at one place."""
 
     env: Env
-    local: Functions
+    local: dict[str, Defined]
     made: Functions
     imports: dict[str, str]
 
@@ -441,21 +452,21 @@ def _take(follow: Follow, state: _State, name: str) -> None:
         follow.imports[name] = state.imports[name]
 
 
-_STATEMENTS: dict[str, Callable[[Follow, Node], None]] = {
-    "assign": _assign,
-    "ann": _annotated,
-    "aug": _augmented,
-    "expr": _expression,
-    "return": _return,
-    "if": _if,
-    "for": _for,
-    "while": _while,
-    "with": _with,
-    "try": _try,
-    "fn": _function,
-    "def": _block,
-    "class": _class,
-    "import": _import,
-    "from": _import,
-    "assert": _assert,
+_STATEMENTS: dict[type[Node], Callable[[Follow, Any], None]] = {
+    Assign: _assign,
+    AnnAssign: _annotated,
+    AugAssign: _augmented,
+    ExpressionStatement: _expression,
+    Return: _return,
+    If: _if,
+    For: _for,
+    While: _while,
+    With: _with,
+    Try: _try,
+    FunctionDef: _function,
+    SeparateDef: _block,
+    ClassDef: _class,
+    Import: _import,
+    ImportFrom: _import,
+    Assert: _assert,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from meshlens.facts.nodes import (
+    NOTHING,
     Argument,
     Assign,
     Attribute,
@@ -18,7 +19,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.following import Follow, called, function_of
+from meshlens.refactoring.following.following import Defined, Follow, called, function_of
 from meshlens.refactoring.following.grad_calls import TAKES, takes
 from meshlens.refactoring.following.kinds import SAME, Kind, applied, flat
 from meshlens.refactoring.maps.pmap import Obstacle
@@ -41,14 +42,14 @@ def differentiated(view: FileView, target: Target) -> frozenset[str]:
     )
 
 
-def maker_of(view: FileView, callee: Node, named: dict[str, Node]) -> Node | None:
+def maker_of(view: FileView, callee: Node, named: dict[str, Call]) -> Call | None:
     """Returns the `grad(…)` that made a callee."""
-    if takes(view, callee):
+    if isinstance(callee, Call) and takes(view, callee):
         return callee
     return named.get(callee.name) if isinstance(callee, Name) else None
 
 
-def maker_above(follow: Follow, function: Node) -> Node | None:
+def maker_above(follow: Follow, function: FunctionDef) -> Call | None:
     """Returns the `grad(…)` that decorates a function, as a call."""
     decorators = function.function.decorators
     if len(decorators) != 1:
@@ -63,9 +64,7 @@ def maker_above(follow: Follow, function: Node) -> Node | None:
     return Call("call", one.site, callee, (Argument(None, function.function.site, name), *given))
 
 
-def gradient_kind(
-    follow: Follow, maker: Node, home: Follow, node: Node, decorated: tuple[Node, Follow | None] | None = None
-) -> Kind:
+def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorated: Defined | None = None) -> Kind:
     """Returns the kind of the result of `grad(…)(…)`.
 
     Args:
@@ -86,12 +85,15 @@ def gradient_kind(
     together = applied((*(kind for _, kind in given), *seen))
     if together in SAME:
         return together
-    scope, loss_function = home.meant(operand) if operand is not None else (home, ("", 0))
+    scope, loss_function = home.meant(operand) if operand is not None else (home, NOTHING)
     known = decorated if decorated is not None else function_of(scope, loss_function)
     loss: Kind = called(follow, *known, given, node.arguments) if known is not None else "mixed"
     if isinstance(loss_function, Call) and operand is not None and decorated is None:
         loss = follow.constructs.call(follow, scope, loss_function, node)
-    with_aux = any(label == "has_aux" and value.value is not False for label, _, value in maker.arguments)
+    said = next((value for label, _, value in maker.arguments if label == "has_aux"), Constant("const", 0, False))
+    if not isinstance(said, Constant):
+        return "mixed"
+    with_aux = said.value is not False
     aux: Kind = "mixed"
     if with_aux and isinstance(loss, tuple) and len(loss) == 2:
         loss, aux = loss
@@ -114,7 +116,7 @@ def gradient_kind(
     return (gradient, aux) if with_aux else gradient
 
 
-def _along_rows(follow: Follow, node: Node, loss: str, of: Kind, is_array: bool) -> Kind:
+def _along_rows(follow: Follow, node: Call, loss: str, of: Kind, is_array: bool) -> Kind:
     """Returns the kind of the gradient with respect to rows.
 
     That of a sum is theirs alone; that of a mean over the rows of a device is too large by the number of devices, which
@@ -139,12 +141,12 @@ def _is_array(follow: Follow, value: Node, of: Kind) -> bool:
 
 
 def _name(operand: Node | None) -> str:
-    if operand is not None and isinstance(operand, Attribute) and isinstance(operand.object, Name):
+    if isinstance(operand, Attribute) and isinstance(operand.object, Name):
         return f'"{operand.object.name}.{operand.name}"'
-    return f'"{operand.name}"' if operand is not None and isinstance(operand, Name) else "the loss"
+    return f'"{operand.name}"' if isinstance(operand, Name) else "the loss"
 
 
-def _places(maker: Node) -> tuple[int, ...]:
+def _places(maker: Call) -> tuple[int, ...]:
     given = next((value for label, _, value in maker.arguments if label == "argnums"), None)
     if given is None:
         given = next((value for value in [value for label, _, value in maker.arguments if label is None][1:2]), None)
@@ -154,15 +156,15 @@ def _places(maker: Node) -> tuple[int, ...]:
     return tuple(item.value for item in items if isinstance(item, Constant) and type(item.value) is int)
 
 
-def _at_top(view: FileView) -> dict[str, Node]:
-    return _named(view, (view.facts.blocks[key].shape for key in view.facts.top))
+def _at_top(view: FileView) -> dict[str, Call]:
+    return _named(view, view.facts.statements)
 
 
-def _named(view: FileView, statements: Iterable[Node]) -> dict[str, Node]:
-    found: dict[str, Node] = {}
+def _named(view: FileView, statements: Iterable[Node]) -> dict[str, Call]:
+    found: dict[str, Call] = {}
     for statement in statements:
         for node in _plain(statement):
-            if isinstance(node, Assign) and takes(view, node.value):
+            if isinstance(node, Assign) and isinstance(node.value, Call) and takes(view, node.value):
                 found |= {one.name: node.value for one in node.targets if isinstance(one, Name)}
     return found
 
@@ -171,12 +173,12 @@ def _plain(statement: Node) -> Iterator[Node]:
     return walk(statement) if not isinstance(statement, (FunctionDef, ClassDef)) else iter(())
 
 
-def named_makers(view: FileView, target: Target) -> dict[str, Node]:
+def named_makers(view: FileView, target: Target) -> dict[str, Call]:
     """Returns the names of `grad(…)` results in a function and the functions around it."""
     home = home_of(view, target.at(target.node.site))
     around = tree(view, str(view.path), home) if home is not None else None
     return {
         **_at_top(view),
-        **_named(view, around.function.body if around is not None else ()),
+        **_named(view, around.function.body if isinstance(around, FunctionDef) else ()),
         **_named(view, target.body),
     }

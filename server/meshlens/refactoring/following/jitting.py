@@ -26,6 +26,7 @@ from meshlens.facts.nodes import (
     ListDisplay,
     Name,
     Nonlocal,
+    Parameter,
     SetDisplay,
     Subscript,
     TupleDisplay,
@@ -83,9 +84,7 @@ def jitting(view: FileView, target: Target, calls: tuple[tuple[HostCall, tuple[G
     if any(one in _KNOWN for one in decorators):
         return None
     owner = _owner(view, target)
-    static = [
-        str(one.name) for one in target.node.function.parameters if one.name and _is_choice(view, target, one, calls)
-    ]
+    static = [one.name for one in target.node.function.parameters if one.name and _is_choice(view, target, one, calls)]
     static += [name for _, given in calls for name in _text_arguments(given) if name not in static]
     seen = traced(view, target, static)
     changeable = _changeable(view, calls) | ({target.node.function.parameters[0].name} if owner == "nnx" else set())
@@ -103,7 +102,7 @@ def jitting(view: FileView, target: Target, calls: tuple[tuple[HostCall, tuple[G
     _must_return_arrays(view, target, seen, is_nnx=chosen[0] == "flax.nnx")
     # filter_jit treats everything that is not an array as static.
     named = tuple(name for name in static if chosen[0] != "equinox")
-    order = [str(one.name) for one in target.node.function.parameters]
+    order = [one.name for one in target.node.function.parameters]
     return Jitting(*chosen, tuple(sorted(named, key=order.index)))
 
 
@@ -130,7 +129,7 @@ def _refusal(target: Target, code: str, message: str) -> Obstacle:
 
 def _decorator(view: FileView, node: Node) -> str:
     if isinstance(node, Name) and node.name in _KNOWN:
-        return str(node.name)
+        return node.name
     if isinstance(node, Call) and dotted_name(view, node.callee) == "functools.partial" and node.arguments:
         return dotted_name(view, node.arguments[0].value)
     return dotted_name(view, node.callee if isinstance(node, Call) else node)
@@ -178,18 +177,14 @@ def _is_text(node: Node) -> bool:
 
 
 def _is_choice(
-    view: FileView, target: Target, parameter: Node, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
+    view: FileView, target: Target, parameter: Parameter, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> bool:
     """Returns whether an argument is a flag, string or count that calls give literally, and so selects code."""
-    if (
-        parameter.annotation is not None
-        and isinstance(parameter.annotation, Name)
-        and parameter.annotation.name in ("bool", "str")
-    ):
+    if isinstance(parameter.annotation, Name) and parameter.annotation.name in ("bool", "str"):
         return True
     values = [one.node for _, given in calls for one in given if one.name == parameter.name]
     values += [parameter.default] if parameter.default is not None else []
-    return any(_is_literal(value) for value in values) and _is_python(view, target, str(parameter.name), calls)
+    return any(_is_literal(value) for value in values) and _is_python(view, target, parameter.name, calls)
 
 
 def _is_literal(node: Node) -> bool:
@@ -202,7 +197,7 @@ def _is_python(
     """Returns whether an argument is a Python value at every call, and not a different one each time."""
     parameter = next(one for one in target.node.function.parameters if one.name == name)
     said = parameter.annotation
-    if said is not None and isinstance(said, Name) and said.name in ("bool", "str"):
+    if isinstance(said, Name) and said.name in ("bool", "str"):
         return True
     values = [(call.site.path, one.node) for call, given in calls for one in given if one.name == name]
     if parameter.default is not None:
@@ -216,17 +211,16 @@ def _is_constant(view: FileView, node: Node) -> bool:
     if isinstance(node, UnaryOperation) and isinstance(node.operand, Constant):
         return True
     if isinstance(node, (Attribute, Subscript)):
-        return is_setting(node) or (isinstance(node, Attribute) and str(node.name).isupper())
+        return is_setting(node) or (isinstance(node, Attribute) and node.name.isupper())
     if not isinstance(node, Name) or bound_at_top(view, node.name) != 1 or bound_inside(view, node.name):
         return False
-    shapes = (view.facts.blocks[key].shape for key in view.facts.top)
     return any(
         isinstance(shape, Assign)
         and isinstance(shape.targets[0], Name)
         and shape.targets[0].name == node.name
         and isinstance(shape.value, Constant)
         and isinstance(shape.value.value, (bool, int, str))
-        for shape in shapes
+        for shape in view.facts.statements
     )
 
 
@@ -338,8 +332,8 @@ def _changes(view: FileView, name: str, home: str | None) -> bool:
     if not times:
         return False
     blocks = [tree(view, str(view.path), entry.key) for entry in entries(view)]
-    shapes = [view.facts.blocks[key].shape for key in view.facts.top]
-    if any(isinstance(shape, (Import, ImportFrom, ClassDef)) and name in names_bound([shape]) for shape in shapes):
+    kept = [one for one in view.facts.statements if isinstance(one, (Import, ImportFrom, ClassDef))]
+    if name in names_bound(kept):
         return False
     return times != 1 or any(_changes_in(view, root, name) for root in blocks if root is not None)
 
@@ -369,7 +363,7 @@ def _changes_in(view: FileView, root: Node, name: str) -> bool:
     return False
 
 
-def _is_living(view: FileView, call: Node) -> bool:
+def _is_living(view: FileView, call: Call) -> bool:
     """Returns whether a call makes an object that is changed in place."""
     dotted = dotted_name(view, call.callee)
     if dotted.startswith("flax.nnx."):
@@ -380,4 +374,4 @@ def _is_living(view: FileView, call: Node) -> bool:
 def _root(node: Node) -> str:
     while isinstance(node, (Attribute, Subscript)):
         node = node.object
-    return str(node.name) if isinstance(node, Name) else ""
+    return node.name if isinstance(node, Name) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from meshlens.facts.nodes import Attribute, Call, Constant, Name, Subscript
+from meshlens.facts.nodes import Attribute, Call, Constant, Expression, Name, Subscript
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Follow
@@ -101,7 +101,7 @@ def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
     return name.endswith(".split") if count else name.rsplit(".", 1)[-1] in (_MAKES | _CHANGES) - {"split"}
 
 
-def random_kind(follow: Follow, name: str, node: Node) -> Kind:
+def random_kind(follow: Follow, name: str, node: Call) -> Kind:
     """Returns the kind of the result of a function of `jax.random`."""
     if any(label in ("*", "**") for label, _, _ in node.arguments):
         return "mixed"
@@ -127,7 +127,12 @@ def _changed(whose: str, others: list[Kind]) -> str:
 
 
 def _drawn(
-    follow: Follow, name: str, whose: str, positional: list[Node], named: dict[str | None, Node], others: list[Kind]
+    follow: Follow,
+    name: str,
+    whose: str,
+    positional: list[Expression],
+    named: dict[str, Expression],
+    others: list[Kind],
 ) -> str:
     place = _SHAPE_PLACES.get(name, 0) - 1
     shape = named.get("shape", positional[place] if 0 <= place < len(positional) else None)

@@ -20,6 +20,7 @@ from meshlens.facts.nodes import (
     ListDisplay,
     Name,
     Not,
+    Parameter,
     Subscript,
     TupleDisplay,
     UnaryOperation,
@@ -212,7 +213,7 @@ def is_setting(node: Node) -> bool:
     """Returns whether an expression is an entry of a configuration."""
     while isinstance(node, (Attribute, Subscript)):
         node = node.object
-        if isinstance(node, (Name, Attribute)) and _SETTINGS.fullmatch(str(node.name).lower()):
+        if isinstance(node, (Name, Attribute)) and _SETTINGS.fullmatch(node.name.lower()):
             return True
     return False
 
@@ -242,20 +243,18 @@ def _parameter(target: Target | None, call: HostCall, place: int, label: str | N
     at = call.skipped + place
     if "*" in before or at >= len(target.parameters) or target.parameters[at].how not in ("only", "any"):
         return ""
-    return str(target.parameters[at].name)
+    return target.parameters[at].name
 
 
-def _parameter_named(target: Target | None, name: str) -> Node | None:
+def _parameter_named(target: Target | None, name: str) -> Parameter | None:
     parameters = target.parameters if target is not None else ()
     return next((parameter for parameter in parameters if parameter.name == name), None)
 
 
 def _own_name(node: Node) -> str:
     """Returns the most specific name in an expression: `x` for `x`, `self.x`, `x[0]`, `next(x)` and `np.array(x)`."""
-    if isinstance(node, Name):
-        return str(node.name)
-    if isinstance(node, Attribute):
-        return str(node.name)
+    if isinstance(node, (Name, Attribute)):
+        return node.name
     if isinstance(node, Subscript):
         key = node.key
         return str(key.value) if isinstance(key, Constant) and isinstance(key.value, str) else _own_name(node.object)

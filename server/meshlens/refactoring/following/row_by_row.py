@@ -15,6 +15,7 @@ from meshlens.facts.nodes import (
     Call,
     Comprehension,
     Constant,
+    Expression,
     FunctionDef,
     Lambda,
     ListDisplay,
@@ -23,6 +24,7 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     UnaryOperation,
     last_name,
+    parameters_of,
 )
 from meshlens.jaxapi.operations import OPERATIONS
 from meshlens.project.trees import Node, bound_by, walk
@@ -98,12 +100,12 @@ class Given:
     """
 
     name: str
-    values: list[Node]
-    keywords: dict[str, Node]
+    values: list[Expression]
+    keywords: dict[str, Expression]
     kinds: list[Kind]
     kind: Callable[[Node], Kind]
 
-    def at(self, place: int, *names: str) -> Node | None:
+    def at(self, place: int, *names: str) -> Expression | None:
         """Returns an argument by position or by one of its names."""
         for name in names:
             if name in self.keywords:
@@ -173,20 +175,15 @@ def _is_along_last_of_unknown(root: Node) -> bool:
         for node in nodes
         if isinstance(node, BinaryOperation) and node.operator == "@" and isinstance(node.left, Name)
     }
-    parameters = (
-        root.function.parameters
-        if isinstance(root, FunctionDef)
-        else root.parameters
-        if isinstance(root, Lambda)
-        else ()
-    )
+    parameters = parameters_of(root) if isinstance(root, (FunctionDef, Lambda)) else ()
     bound = Counter(name for node in nodes if not isinstance(node, Comprehension) for name in bound_by(node))
     bound.update(parameter.name for parameter in parameters)
     several = {name for name in several if bound[name] < 2}
-    return any(_is_along_last(node) and not _is_spread_over(node, several) for node in nodes)
+    calls = [node for node in nodes if isinstance(node, Call)]
+    return any(_is_along_last(call) and not _is_spread_over(call, several) for call in calls)
 
 
-def _is_spread_over(call: Node, names: set[str]) -> bool:
+def _is_spread_over(call: Call, names: set[str]) -> bool:
     """Returns whether a function receives an expression that works on the entries of one of these arrays."""
     given = [walk(value) for label, _, value in call.arguments if label is None][:1]
     parts = [node for nodes in given for node in nodes]
@@ -198,13 +195,11 @@ def _is_spread_over(call: Node, names: set[str]) -> bool:
     return is_plain and not names.isdisjoint(node.name for node in parts if isinstance(node, Name))
 
 
-def _is_along_last(node: Node) -> bool:
-    if not isinstance(node, Call):
-        return False
-    name = last_name(node.callee)
-    said = [value for label, _, value in node.arguments if label == "axis"]
+def _is_along_last(call: Call) -> bool:
+    name = last_name(call.callee)
+    said = [value for label, _, value in call.arguments if label == "axis"]
     is_along = name in _ALONG or name in ("sum", "mean", "take_along_axis", "concatenate")
-    values = [*said, *(value for label, _, value in node.arguments if label is None and is_along)]
+    values = [*said, *(value for label, _, value in call.arguments if label is None and is_along)]
     is_negative = any(
         isinstance(value, UnaryOperation) and value.operator == "-" and isinstance(value.operand, Constant)
         for value in values
@@ -271,8 +266,9 @@ def _reshape(given: Given) -> str:
 
 def _is_own_size(size: Node) -> bool:
     """Returns whether a size in a reshape cannot mix rows: 1, or one of the sizes of the array itself."""
-    is_shape = isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape"
-    return _number(size) == 1 or (is_shape and _number(size.key) != 0)
+    if isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape":
+        return _number(size.key) != 0
+    return _number(size) == 1
 
 
 def _flat_rows(given: Given) -> str:

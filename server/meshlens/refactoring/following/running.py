@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from meshlens.facts.nodes import Argument, Call, Constant, ListDisplay, TupleDisplay
+from meshlens.facts.nodes import Argument, Call, Constant, FunctionDef, ListDisplay, TupleDisplay
 from meshlens.project.trees import Node
 from meshlens.refactoring.following.following import Follow, called, function_defined, function_of
 from meshlens.refactoring.following.kinds import Kind, applied, either, flat
@@ -19,7 +19,7 @@ _LAST_AXES = re.compile(r"[\s,]*(?:\(\w*\)[\s,]*)+->[\s,]*(?:\(\w*\)[\s,]*)+")
 _Labelled = list[tuple[str | None, Kind]]
 
 
-def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> Kind | None:
+def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind | None:
     """Returns the kind of the result of a call that runs a function in another way; None for other calls.
 
     Args:
@@ -58,7 +58,7 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Node) -> 
     return None
 
 
-def decorated_kind(follow: Follow, function: Node, around: Follow | None, node: Node) -> Kind:
+def decorated_kind(follow: Follow, function: FunctionDef, around: Follow | None, node: Call) -> Kind:
     """Returns the kind of the result of a function whose decorators may change it.
 
     Args:
@@ -83,7 +83,7 @@ def decorated_kind(follow: Follow, function: Node, around: Follow | None, node: 
     return found if found in ("same", "rows") else "mixed"
 
 
-def _mapped(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Node) -> Kind:
+def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node: Call) -> Kind:
     """Returns the kind of the result of a `vmap`: rows, if it maps over exactly the arguments with rows.
 
     Args:
@@ -114,7 +114,7 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Nod
     return "tree"
 
 
-def _vectorized(follow: Follow, seen: list[Kind], given: tuple[Node, ...], node: Node) -> Kind:
+def _vectorized(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node: Call) -> Kind:
     """Returns the kind of the result of a function that works on single entries, or at most along the last axis."""
     signature = next((value for label, _, value in given if label == "signature"), None)
     is_small = signature is None or (
@@ -129,7 +129,7 @@ def _is_zero(node: Node) -> bool:
     return bool(isinstance(node, Constant) and type(node.value) is int and node.value == 0)
 
 
-def _arguments(node: Node, *names: str) -> list[Node | None]:
+def _arguments(node: Call, *names: str) -> list[Node | None]:
     """Returns the arguments of a call in the order of the parameter names."""
     positional = [value for label, _, value in node.arguments if label is None]
     named = {label: value for label, _, value in node.arguments}
@@ -154,7 +154,7 @@ def _stacked(kind: Kind) -> Kind:
     return {"rows": "turned", "tree": "turned", "same": "same", "mean": "mean", "total": "total"}.get(kind, "mixed")
 
 
-def _scan(follow: Follow, node: Node) -> Kind:
+def _scan(follow: Follow, node: Call) -> Kind:
     function, init, steps = _arguments(node, "f", "init", "xs")
     carry = follow.kind(init) if init is not None else "mixed"
     each = {"same": "same", "turned": "rows"}.get(flat(follow.kind(steps)) if steps is not None else "same")
@@ -169,7 +169,7 @@ def _scan(follow: Follow, node: Node) -> Kind:
     return (carry, _stacked(results))
 
 
-def _fori_loop(follow: Follow, node: Node) -> Kind:
+def _fori_loop(follow: Follow, node: Call) -> Kind:
     lower, upper, body, init = _arguments(node, "lower", "upper", "body_fun", "init_val")
     if any(one is None or flat(follow.kind(one)) != "same" for one in (lower, upper)) or init is None:
         return "mixed"
@@ -179,7 +179,7 @@ def _fori_loop(follow: Follow, node: Node) -> Kind:
     return carry
 
 
-def _while_loop(follow: Follow, node: Node) -> Kind:
+def _while_loop(follow: Follow, node: Call) -> Kind:
     test, body, init = _arguments(node, "cond_fun", "body_fun", "init_val")
     carry = follow.kind(init) if init is not None else "mixed"
     for _ in range(2):
@@ -189,7 +189,7 @@ def _while_loop(follow: Follow, node: Node) -> Kind:
     return carry
 
 
-def _cond(follow: Follow, node: Node) -> Kind:
+def _cond(follow: Follow, node: Call) -> Kind:
     test, then, otherwise = _arguments(node, "pred", "true_fun", "false_fun")
     if test is None or flat(follow.kind(test)) != "same" or any(label is not None for label, _, _ in node.arguments):
         return "same" if applied(follow.kind(value) for _, _, value in node.arguments) == "same" else "mixed"
@@ -197,14 +197,14 @@ def _cond(follow: Follow, node: Node) -> Kind:
     return either(_run(follow, then, operands), _run(follow, otherwise, operands))
 
 
-def _map(follow: Follow, node: Node) -> Kind:
+def _map(follow: Follow, node: Call) -> Kind:
     function = node.arguments[0].value if node.arguments else None
     if function is None:
         return "mixed"
     return _mapped(follow, follow.names(function), (), node._replace(arguments=node.arguments[1:2]))
 
 
-def _tree_map(follow: Follow, node: Node) -> Kind:
+def _tree_map(follow: Follow, node: Call) -> Kind:
     if not node.arguments or any(label in ("*", "**") for label, _, _ in node.arguments):
         return "mixed"
     function, trees = node.arguments[0].value, tuple(one for one in node.arguments[1:] if one.label is None)
@@ -223,7 +223,7 @@ def _tree_map(follow: Follow, node: Node) -> Kind:
     return found
 
 
-_RUNNERS: dict[str, Callable[[Follow, Node], Kind]] = {
+_RUNNERS: dict[str, Callable[[Follow, Call], Kind]] = {
     "jax.lax.scan": _scan,
     "jax.lax.fori_loop": _fori_loop,
     "jax.lax.while_loop": _while_loop,

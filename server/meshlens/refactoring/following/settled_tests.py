@@ -46,7 +46,7 @@ def outcome(known: Constants, test: Node) -> bool | None:
     return None if found is None else bool(found.value)
 
 
-def _compared(known: Constants, test: Node) -> bool | None:
+def _compared(known: Constants, test: Comparison) -> bool | None:
     if len(test.operators) != 1:
         return None
     left, right = (constant_of(known, one) for one in test.operands)

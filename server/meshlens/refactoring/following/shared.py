@@ -13,15 +13,17 @@ from meshlens.facts.nodes import (
     Call,
     Constant,
     For,
+    FunctionDef,
     ListDisplay,
     Name,
+    Parameter,
     Subscript,
     TupleDisplay,
     UnaryOperation,
     is_node,
     last_name,
 )
-from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
+from meshlens.project.trees import Node, bound_by, names_bound, nodes_in, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.drawn import is_counted, is_drawn
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
@@ -75,7 +77,7 @@ def in_axes_of(
     count = _count(target, uses)
     names = _said_names(target, said)
 
-    def axis_of(place: int, parameter: Node) -> int | None:
+    def axis_of(place: int, parameter: Parameter) -> int | None:
         if parameter.name in names:
             return 0
         try:
@@ -113,7 +115,7 @@ def axes_of_rest(
     )
 
 
-def _is_number_by_default(parameter: Node) -> bool:
+def _is_number_by_default(parameter: Parameter) -> bool:
     return isinstance(parameter.default, Constant) and type(parameter.default.value) in (bool, int, float)
 
 
@@ -210,7 +212,7 @@ def _count(target: Target, uses: tuple[Use, ...]) -> int:
 
 
 def axis_of_parameter(
-    view: FileView, target: Target, parameter: Node, place: int, uses: tuple[Use, ...], learned: frozenset[str]
+    view: FileView, target: Target, parameter: Parameter, place: int, uses: tuple[Use, ...], learned: frozenset[str]
 ) -> int | None:
     """Returns the axis along which an argument is split over devices; None if all devices get the same."""
     name, annotation = parameter.name, parameter.annotation
@@ -280,8 +282,7 @@ def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[
 def _said_of_axes(annotation: Node | None) -> str | None:
     """Returns the first axis that an annotation such as `Float[Array, "batch channels"]` names, "" for none."""
     if (
-        annotation is None
-        or not isinstance(annotation, Subscript)
+        not isinstance(annotation, Subscript)
         or not isinstance(annotation.key, TupleDisplay)
         or len(annotation.key.items) != 2
     ):
@@ -292,14 +293,10 @@ def _said_of_axes(annotation: Node | None) -> str | None:
     return (text.value.split() or [""])[0].lstrip("*#")
 
 
-def _is_model(view: FileView, target: Target, parameter: Node) -> bool:
+def _is_model(view: FileView, target: Target, parameter: Parameter) -> bool:
     """Returns whether a function calls an argument or treats it as the state of a training."""
     name, annotation = parameter.name, parameter.annotation
-    said = (
-        str(last_name(annotation))
-        if annotation is not None and isinstance(annotation, (Name, Attribute, Constant))
-        else ""
-    )
+    said = last_name(annotation)
     if said.endswith(_SAID_STATE) and not said.startswith(("Env", "Agent")):
         return True
     return any(
@@ -324,7 +321,7 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
     return said.pop() if len(said) == 1 else None
 
 
-def _nested(view: FileView, target: Target) -> tuple[Node, ...]:
+def _nested(view: FileView, target: Target) -> tuple[FunctionDef, ...]:
     """Returns the functions that receive this parameter under the same name, as a loss does from its step."""
     return tuple(one for one in reached(view, target) if one is not target.node)
 
@@ -332,15 +329,15 @@ def _nested(view: FileView, target: Target) -> tuple[Node, ...]:
 def _part_of(value: Node) -> str:
     while isinstance(value, (Subscript, Attribute)):
         value = value.object
-    return str(value.name) if isinstance(value, Name) else ""
+    return value.name if isinstance(value, Name) else ""
 
 
-def _mapped_place(maker: Node, place: int) -> bool | None:
+def _mapped_place(maker: Call, place: int) -> bool | None:
     """Returns whether a `vmap` maps an argument; None if that is not written literally."""
     positional = [value for label, _, value in maker.arguments if label is None]
-    axes: Node | None = next((value for label, _, value in maker.arguments if label == "in_axes"), None)
+    axes = next((value for label, _, value in maker.arguments if label == "in_axes"), None)
     axes = axes if axes is not None else positional[1] if len(positional) > 1 else None
-    if axes is not None and isinstance(axes, (TupleDisplay, ListDisplay)):
+    if isinstance(axes, (TupleDisplay, ListDisplay)):
         axes = axes.items[place] if place < len(axes.items) else NOTHING
     if axes is None:
         return True
@@ -361,7 +358,7 @@ def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], p
     calls = [use.call for use in uses if use.call is not None]
     batches = [number for number, one in enumerate(target.parameters) if _is_batch(one.name)]
 
-    def is_sibling(call: Node) -> bool:
+    def is_sibling(call: Call) -> bool:
         own = _source(view, call.arguments[place].value) if place < len(call.arguments) else ""
         return bool(own) and any(
             own == _source(view, call.arguments[other].value)
@@ -390,7 +387,7 @@ def _source(view: FileView, node: Node) -> str:
         elif isinstance(node, (Attribute, Subscript)):
             node, depth = node.object, depth + 1
         else:
-            return str(node.name) if isinstance(node, Name) and depth else ""
+            return node.name if isinstance(node, Name) and depth else ""
 
 
 def _is_split(name: str) -> bool:
@@ -403,7 +400,7 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
     "cut" if it is indexed in the same way as rows, "drawn" if it is a variable of a loop over data that also yields
     rows, "bound" if it is assigned together with rows, else "".
     """
-    arguments: list[Node] = [value for _, _, value in use.call.arguments] if use.call is not None else []
+    arguments = [value for _, _, value in use.call.arguments] if use.call is not None else []
     named = zip(target.parameters, arguments, strict=False)
     rows = [value for at, (parameter, value) in enumerate(named) if at != place and _is_split(parameter.name)]
     given: Node = arguments[place] if place < len(arguments) else NOTHING
@@ -420,7 +417,7 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
 
 def _is_bound_with_a_batch(view: FileView, target: Target, use: Use, place: int) -> bool:
     """Returns whether one statement binds the variable of an argument and that of another, called like a batch."""
-    arguments: list[Node] = [value for _, _, value in use.call.arguments] if use.call is not None else []
+    arguments = [value for _, _, value in use.call.arguments] if use.call is not None else []
     given: Node = arguments[place] if place < len(arguments) else NOTHING
     named = zip(target.parameters, arguments, strict=False)
     others = {
@@ -485,10 +482,9 @@ def _is_carried(view: FileView, use: Use, place: int) -> bool:
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
     )
-    root = tree(view, use.site.path, use.site.block) if isinstance(given, Name) else None
-    return root is not None and any(
+    return isinstance(given, Name) and any(
         isinstance(node, Assign) and _is_call(node.value, use) and given.name in names_bound([node])
-        for node in walk(root)
+        for node in nodes_in(view, use.site.path, use.site.block)
     )
 
 

@@ -70,7 +70,7 @@ def evidence(view: FileView, target: Target, name: str, place: int, uses: tuple[
     return found.pop() if len(found) == 1 else ""
 
 
-def _where(view: FileView, root: Node, name: str, depth: int = 0) -> Iterator[tuple[Node, str]]:
+def _where(view: FileView, root: FunctionDef, name: str, depth: int = 0) -> Iterator[tuple[FunctionDef, str]]:
     """Yields the functions that a value is passed to, with its name there; skips those that a `vmap` runs."""
     yield root, name
     if depth >= _DEPTH:
@@ -78,7 +78,7 @@ def _where(view: FileView, root: Node, name: str, depth: int = 0) -> Iterator[tu
     for node in walk(root):
         if isinstance(node, SeparateDef):
             inner = tree(view, str(view.path), node.key)
-            if inner is not None and isinstance(inner, FunctionDef) and name not in _parameters(inner):
+            if isinstance(inner, FunctionDef) and name not in _parameters(inner):
                 yield from _where(view, inner, name, depth + 1)
         if not isinstance(node, Call):
             continue
@@ -92,7 +92,7 @@ def _where(view: FileView, root: Node, name: str, depth: int = 0) -> Iterator[tu
                 yield from _where(view, called, own, depth + 1)
 
 
-def _run_by(view: FileView, root: Node, callee: Node) -> Node | None:
+def _run_by(view: FileView, root: Node, callee: Node) -> FunctionDef | None:
     """Returns the function of the file that a callee runs, also through `grad` and `jit`."""
     if isinstance(callee, Name):
         made = [
@@ -109,7 +109,7 @@ def _run_by(view: FileView, root: Node, callee: Node) -> Node | None:
     return found[0].node if len(found) == 1 and not found[0].is_method else None
 
 
-def _parameters(function: Node) -> list[str]:
+def _parameters(function: FunctionDef) -> list[str]:
     return [one.name for one in function.function.parameters]
 
 
@@ -193,20 +193,22 @@ def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
     return isinstance(first, int) and bool(others) and all(isinstance(one, int) and one != first for one in others)
 
 
-def _keeps(call: Node) -> bool:
+def _keeps(call: Call) -> bool:
     return any(label in ("keepdims", "where") for label, _, _ in call.arguments)
 
 
 def _bound(view: FileView, use: Use, name: str) -> Iterator[Node]:
     """Yields the values assigned to a name in a call's scope or at the top level; a hole for an unknown one."""
     root = tree(view, use.site.path, use.site.block)
-    scopes = [root] if root is not None else []
-    scopes += [view.facts.blocks[key].shape for key in view.facts.top] if not _binds(root, name) else []
+    scopes: list[Node] = [root] if root is not None else []
+    scopes += view.facts.statements if not _binds(root, name) else []
     for scope in scopes:
         for node in walk(scope):
             if name in bound_by(node):
-                is_plain = isinstance(node, Assign) and len(node.targets) == 1 and isinstance(node.targets[0], Name)
-                yield node.value if is_plain else node
+                if isinstance(node, Assign) and len(node.targets) == 1 and isinstance(node.targets[0], Name):
+                    yield node.value
+                else:
+                    yield node
 
 
 def _binds(root: Node | None, name: str) -> bool:
@@ -244,11 +246,9 @@ def _first_sizes(view: FileView, use: Use) -> list[int | str | None]:
     assert use.call is not None
     found = []
     for one in use.call.arguments:
-        node = one.value
-        if isinstance(node, Name) and BATCH.fullmatch(node.name) is not None:
-            made = list(_bound(view, use, node.name))
-            node = made[0] if len(made) == 1 else node
-            found.append(_first_size(view, use, node))
+        if isinstance(one.value, Name) and BATCH.fullmatch(one.value.name) is not None:
+            made = list(_bound(view, use, one.value.name))
+            found.append(_first_size(view, use, made[0] if len(made) == 1 else one.value))
     return found
 
 
@@ -262,7 +262,7 @@ def _first_size(view: FileView, use: Use, node: Node, depth: int = 0) -> int | s
     if not isinstance(node, Call):
         return None
     name = last_name(node.callee)
-    given: list[Node] = [value for label, _, value in node.arguments if label is None]
+    given = [value for label, _, value in node.arguments if label is None]
     if name in ("astype", "asarray", "array") and isinstance(node.callee, Attribute):
         inner = node.callee.object if name == "astype" else given[0] if given else None
         return _first_size(view, use, inner, depth + 1) if inner is not None else None

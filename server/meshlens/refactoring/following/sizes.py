@@ -13,6 +13,7 @@ from meshlens.facts.nodes import (
     Call,
     Comparison,
     Constant,
+    Expression,
     FunctionDef,
     ListDisplay,
     Name,
@@ -127,10 +128,10 @@ def _part(whole: Shape, index: Node) -> Shape:
     return (*found, *left)
 
 
-def _made(node: Node, of: Callable[[Node], Shape]) -> Shape:
+def _made(node: Call, of: Callable[[Node], Shape]) -> Shape:
     """Returns the shape of what a call makes."""
-    name = last_name(node.callee) if isinstance(node.callee, (Name, Attribute)) else ""
-    given: list[Node] = [value for label, _, value in node.arguments if label is None]
+    name = last_name(node.callee)
+    given = [value for label, _, value in node.arguments if label is None]
     named = {label: value for label, _, value in node.arguments if label is not None}
     size = named.get("shape", named.get("size"))
     if name == "astype" and isinstance(node.callee, Attribute):
@@ -154,7 +155,7 @@ def _made(node: Node, of: Callable[[Node], Shape]) -> Shape:
     return _sizes(size.items if isinstance(size, (TupleDisplay, ListDisplay)) else (size,))
 
 
-def _reshaped(given: list[Node], *, is_method: bool) -> Shape:
+def _reshaped(given: list[Expression], *, is_method: bool) -> Shape:
     """Returns the shape that `reshape` gives, as a method, or as a function whose first argument is the array."""
     last = given[-1] if given and len(given) <= 2 else None
     if isinstance(last, (TupleDisplay, ListDisplay)):
@@ -168,8 +169,9 @@ def _sizes(nodes: Iterable[Node]) -> Shape:
 
 
 def _number(node: Node) -> int | None:
-    is_whole = isinstance(node, Constant) and type(node.value) in (int, float) and node.value == int(node.value)
-    return int(node.value) if is_whole else None
+    if not isinstance(node, Constant) or type(node.value) not in (int, float) or node.value != int(node.value):
+        return None
+    return int(node.value)
 
 
 def shapes_inside(body: Iterable[Node], parameters: Mapping[str, Shape], outside: Shapes) -> Shapes:
@@ -205,8 +207,8 @@ def shapes_inside(body: Iterable[Node], parameters: Mapping[str, Shape], outside
     return find
 
 
-def _used(statement: Node) -> set[str]:
-    return set(names_used(statement.value))
+def _used(statement: Assign) -> set[str]:
+    return names_used(statement.value)
 
 
 def _assigned(nodes: Iterable[Node]) -> Iterator[tuple[str, Node]]:
@@ -225,8 +227,7 @@ def _assigned(nodes: Iterable[Node]) -> Iterator[tuple[str, Node]]:
 
 def around_call(view: FileView, use: Use) -> Shapes:
     """Returns the shapes of the variables where a function is called: of its scope, then of the top level."""
-    top = [view.facts.blocks[key].shape for key in view.facts.top]
-    plain = [node for node in top if not isinstance(node, (FunctionDef, SeparateDef))]
+    plain = [node for node in view.facts.statements if not isinstance(node, (FunctionDef, SeparateDef))]
     at_top = shapes_inside(plain, {}, nothing_known)
     root = tree(view, use.site.path, use.site.block)
     if not isinstance(root, FunctionDef):

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from meshlens.facts.nodes import Attribute, Call, Comparison, ListDisplay, Name, Slice, TupleDisplay, last_name
+from meshlens.facts.nodes import (
+    Argument,
+    Attribute,
+    Call,
+    Comparison,
+    ListDisplay,
+    Name,
+    Slice,
+    TupleDisplay,
+    last_name,
+)
 from meshlens.jaxapi.transparent import TRANSPARENT
 from meshlens.project.trees import Node
 from meshlens.refactoring.reading.functions import dotted_name
@@ -82,7 +92,7 @@ def indexed(walk: Walk, node: Node) -> None:
             walk.problem("python-value", f'picks rows by "{walk.text(part)}"; use jnp.where')
 
 
-def _shapes(walk: Walk, dotted: str, node: Node) -> None:
+def _shapes(walk: Walk, dotted: str, node: Call) -> None:
     """Notes arguments that determine a size."""
     module, _, name = dotted.rpartition(".")
     places = _NEEDS_PYTHON.get(module, {}).get(name, ())
@@ -98,7 +108,7 @@ def _shapes(walk: Walk, dotted: str, node: Node) -> None:
             walk.needs(value, "makes as many as")
 
 
-def called(walk: Walk, node: Node, *, is_statement: bool) -> Kind:
+def called(walk: Walk, node: Call, *, is_statement: bool) -> Kind:
     """Returns the kind of a call's result, and notes the parts that cannot be traced."""
     callee, arguments = node.callee, node.arguments
     known = walk.function(callee)
@@ -106,7 +116,7 @@ def called(walk: Walk, node: Node, *, is_statement: bool) -> Kind:
         return walk.follow(known, [(label, walk.given(value)) for label, _, value in arguments])
     dotted = dotted_name(walk.at.view, callee)
     if isinstance(callee, Name) and walk.at.found(callee.name) is None and not dotted:
-        dotted = str(callee.name)
+        dotted = callee.name
     inner = _wrapped(walk, callee)
     if inner is not None:
         function, held = inner
@@ -139,20 +149,20 @@ def called(walk: Walk, node: Node, *, is_statement: bool) -> Kind:
     return "python" if own == "python" and all(one == "python" for one in kinds) else "value"
 
 
-def _scanned(walk: Walk, dotted: str, arguments: tuple[Node, ...]) -> None:
+def _scanned(walk: Walk, dotted: str, arguments: tuple[Argument, ...]) -> None:
     """Notes which arguments are scanned along their first axis, so that their rows lie along the second."""
     label, place = _SCANS[dotted]
     positional = [value for said, _, value in arguments if said is None]
     given = next((value for said, _, value in arguments if said == label), None)
     if given is None and len(positional) > place:
         given = positional[place]
-    for part in given.items if given is not None and isinstance(given, (TupleDisplay, ListDisplay)) else (given,):
+    for part in given.items if isinstance(given, (TupleDisplay, ListDisplay)) else (given,):
         kind = walk.kind(part) if part is not None else "python"
         if kind.startswith("="):
             walk.seen.scanned.add(kind[1:])
 
 
-def _library(walk: Walk, dotted: str, node: Node) -> None:
+def _library(walk: Walk, dotted: str, node: Call) -> None:
     root = dotted.split(".")[0]
     if not dotted or root == dotted:
         return
@@ -173,12 +183,12 @@ def _is_of_project(walk: Walk, callee: Node) -> bool:
     return imported_function(walk.at.view, callee) is not None or _is_class_name(callee)
 
 
-def _method(walk: Walk, callee: Node, *, is_statement: bool) -> Kind:
+def _method(walk: Walk, callee: Attribute, *, is_statement: bool) -> Kind:
     own = walk.kind(callee.object)
     root = callee.object
     while isinstance(root, Attribute):
         root = root.object
-    name = str(root.name) if isinstance(root, Name) else ""
+    name = root.name if isinstance(root, Name) else ""
     if callee.name in _ITEMS and own != "python":
         walk.problem("python-value", f"calls .{callee.name}() on a traced value; return the array instead")
     if name and walk.is_from_outside(name):
@@ -209,5 +219,4 @@ def _wrapped(walk: Walk, callee: Node) -> tuple[Function, list[tuple[str | None,
 
 
 def _is_class_name(callee: Node) -> bool:
-    name = str(callee.name) if isinstance(callee, (Name, Attribute)) else ""
-    return name[:1].isupper()
+    return last_name(callee)[:1].isupper()

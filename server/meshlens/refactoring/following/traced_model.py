@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from meshlens.facts.nodes import AnyFunction
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 
@@ -35,7 +36,7 @@ class Function:
 
     view: FileView
     block: str
-    node: Node
+    node: AnyFunction
     around: Trace | None
 
 

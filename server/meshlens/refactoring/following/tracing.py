@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
     AnnAssign,
+    AnyFunction,
     Assert,
     Assign,
     Attribute,
@@ -38,6 +39,7 @@ from meshlens.facts.nodes import (
     Nonlocal,
     Not,
     Pair,
+    Parameter,
     Pass,
     Raise,
     Return,
@@ -51,6 +53,7 @@ from meshlens.facts.nodes import (
     While,
     With,
     last_name,
+    parameters_of,
 )
 from meshlens.project.trees import Node, children, name_of_block, tree, walk
 from meshlens.project.view import FileView
@@ -78,7 +81,7 @@ def traced(view: FileView, target: Target, static: Iterable[str]) -> Seen:
     seen = Seen()
     held = set(static)
     names = {
-        str(one.name): "python" if one.name in held else f"={one.name}"
+        one.name: "python" if one.name in held else f"={one.name}"
         for one in target.node.function.parameters
         if one.name
     }
@@ -93,7 +96,7 @@ class Walk:
         self.at, self.seen, self.top = at, seen, top
         self.returned: list[Kind] = []
 
-    def run_function(self, node: Node) -> Kind:
+    def run_function(self, node: AnyFunction) -> Kind:
         """Runs the body of a function, and returns the kind of its result."""
         if isinstance(node, Lambda):
             return self.kind(node.body)
@@ -167,7 +170,7 @@ class Walk:
             for child in children(node):
                 self.kind(child)
 
-    def imports(self, node: Node) -> None:
+    def imports(self, node: Import | ImportFrom) -> None:
         """Notes the modules that an import binds."""
         for name, alias, _ in node.names:
             module = name if isinstance(node, Import) else node.module
@@ -175,13 +178,13 @@ class Walk:
                 self.problem("unknown-function", f'imports "{module}" while it runs')
             self.at.names[alias or name.split(".")[0]] = "python"
 
-    def define(self, node: Node) -> None:
+    def define(self, node: FunctionDef | SeparateDef) -> None:
         """Notes a nested function."""
         if isinstance(node, FunctionDef):
             self.at.names[node.function.name] = Function(self.at.view, self.at.block, node, self.at)
             return
         root = tree(self.at.view, str(self.at.view.path), node.key)
-        if root is not None:
+        if isinstance(root, FunctionDef):
             self.at.names[name_of_block(node.key)] = Function(self.at.view, node.key, root, self.at)
 
     def branches(self, *suites: tuple[Node, ...]) -> None:
@@ -198,7 +201,7 @@ class Walk:
                     after[name] = "value"
         self.at.names = after
 
-    def loop(self, node: Node) -> None:
+    def loop(self, node: For) -> None:
         """Follows a `for` loop twice."""
         iterable = node.iterable
         kind = self.kind(iterable)
@@ -240,7 +243,7 @@ class Walk:
         root = target
         while isinstance(root, (Subscript, Attribute)):
             root = root.object
-        name = str(root.name) if isinstance(root, Name) else ""
+        name = root.name if isinstance(root, Name) else ""
         if name and self.is_from_outside(name):
             self.changes(name)
 
@@ -322,7 +325,7 @@ class Walk:
             return _joined(kinds)
         return "python" if all(one == "python" for one in kinds) else "value"
 
-    def name(self, node: Node) -> Kind:
+    def name(self, node: Name) -> Kind:
         """Returns the kind of a name."""
         found = self.at.found(node.name)
         if isinstance(found, str):
@@ -335,7 +338,7 @@ class Walk:
             self.seen.outside.add((str(self.at.view.path), node.name, home))
         return "python"
 
-    def compared(self, node: Node) -> Kind:
+    def compared(self, node: Comparison) -> Kind:
         """Returns the kind of a comparison."""
         kinds = [self.kind(item) for item in node.operands]
         if all(one in ("is", "is not") for one in node.operators):
@@ -351,7 +354,7 @@ class Walk:
             return changed[0]
         return "python" if not changed else changed[0] if len(changed) == 1 else "value"
 
-    def comprehension(self, node: Node) -> Kind:
+    def comprehension(self, node: Comprehension) -> Kind:
         """Returns the kind of a comprehension, in which its names are bound."""
         found: list[Kind] = []
         before = dict(self.at.names)
@@ -393,10 +396,7 @@ class Walk:
         """Runs a function with arguments; None for one that something else calls with traced values."""
         if self.at.depth >= _DEEPEST:
             return "value"
-        parameters = (
-            function.node.function.parameters if isinstance(function.node, FunctionDef) else function.node.parameters
-        )
-        names = _bound(parameters, given)
+        names = _bound(parameters_of(function.node), given)
         key = (id(function.node), tuple((name, kind if isinstance(kind, str) else "f") for name, kind in names.items()))
         if key in self.seen.done:
             return self.seen.done[key]
@@ -409,7 +409,7 @@ class Walk:
 
 
 def _bound(
-    parameters: tuple[Node, ...], given: list[tuple[str | None, Kind | Function]] | None
+    parameters: tuple[Parameter, ...], given: list[tuple[str | None, Kind | Function]] | None
 ) -> dict[str, Kind | Function]:
     """Returns the values of a function's parameters."""
     names: dict[str, Kind | Function] = {}

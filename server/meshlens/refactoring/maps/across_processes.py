@@ -149,7 +149,7 @@ def _sharded(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
     arguments = dict(binding.binder.arguments)
     mesh = arguments.get("mesh")
     name = view.text(mesh.site) if mesh is not None and mesh.site is not None else ""
-    if name not in names_bound(view.facts.blocks[key].shape for key in view.facts.top):
+    if name not in names_bound(view.facts.statements):
         raise Obstacle("mesh", "the mesh of this shard_map has no name at the top level")
     given = arguments.get("in_specs")
     if given is None or "out_specs" not in arguments:
@@ -200,7 +200,9 @@ def _must_not_come_back(view: FileView, found: tuple[Crossing, ...]) -> None:
         results = results_of(view, one.call)
         for other in found:
             path = path_to(view, other.call)
-            if any(names_used(value) & results for _, _, value in (path[-1].arguments if path else ())):
+            call = path[-1] if path else NOTHING
+            given = call.arguments if isinstance(call, Call) else ()
+            if any(names_used(value) & results for _, _, value in given):
                 raise Obstacle(
                     "sharded-state", f"line {_line(view, other.call)} passes rows of all devices back to itself"
                 )

@@ -6,15 +6,21 @@ This suits functions called in other files or through unknown objects, and funct
 from __future__ import annotations
 
 from meshlens.axes.domain.values import Site
-from meshlens.facts.nodes import NOTHING, Assign, Attribute, Call, FunctionDef, Name, last_name
-from meshlens.project.trees import Node, path_to
+from meshlens.facts.nodes import NOTHING, Argument, Assign, Attribute, Call, ClassDef, FunctionDef, Name, last_name
+from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.form import Form
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.calls import PlainCall
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions, line_of
 from meshlens.refactoring.reading.jit import folded_jit, jit_above, jit_around
-from meshlens.refactoring.reading.mentions import Mention, attributes_called, bound_inside, mentions_of
+from meshlens.refactoring.reading.mentions import (
+    AttributeMention,
+    Mention,
+    attributes_called,
+    bound_inside,
+    mentions_of,
+)
 from meshlens.refactoring.reading.scopes import class_around, home_of, parent_of
 from meshlens.refactoring.reading.uses import is_compiled_first
 
@@ -74,8 +80,7 @@ def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
     """Returns the places that may use a function, up to the next definition of the same name."""
     if target.is_method:
         owner = class_around(view, target.at(target.node.site)) or ""
-        found = attributes_called(view, target.name)
-        return tuple(one for one in found if _is_of_class(view, one, owner))
+        return tuple(one for one in attributes_called(view, target.name) if _is_of_class(view, one, owner))
     home = home_of(view, target.at(target.node.site))
     starts = view.span(target.site).start
     later = (
@@ -91,13 +96,14 @@ def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
     return tuple(one for one in found if one.root not in inside and view.span(one.site).start < until)
 
 
-def _is_of_class(view: FileView, mention: Mention, owner: str) -> bool:
+def _is_of_class(view: FileView, mention: AttributeMention, owner: str) -> bool:
     """Returns whether an attribute is taken from a method's own object, from its class, or from the class by name."""
     value = mention.node.object
     name = value.name if isinstance(value, Name) else ""
     block = view.facts.blocks.get(owner)
+    shape = block.shape if block is not None else None
     is_inside = mention.site.block.startswith(f"{owner}.")
-    return (name in ("self", "cls") and is_inside) or (block is not None and name == block.shape.name)
+    return (name in ("self", "cls") and is_inside) or (isinstance(shape, ClassDef) and name == shape.name)
 
 
 def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> None:
@@ -136,7 +142,7 @@ def is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
     here = Site(site.path, site.block, node.site)
     is_method = class_around(view, here) is not None
     for one in (attributes_called if is_method else mentions_of)(view, node.function.name):
-        if is_method and last_name(one.node.object) not in ("self", "cls"):
+        if isinstance(one, AttributeMention) and last_name(one.node.object) not in ("self", "cls"):
             continue
         if one.call is not None and one.root != here.block and is_traced(view, one.site, depth + 1):
             return True
@@ -146,10 +152,10 @@ def is_traced(view: FileView, site: Site, depth: int = 0) -> bool:
     return False
 
 
-def _read(view: FileView, target: Target, mention: Mention, made: Node) -> PlainCall | None:
+def _read(view: FileView, target: Target, mention: Mention, made: Call) -> PlainCall | None:
     """Returns a call with its arguments in the order of the parameters; None if they do not match."""
     names = [parameter.name for parameter in target.parameters]
-    given: dict[int, Node] = {}
+    given: dict[int, Argument] = {}
     for place, one in enumerate(made.arguments):
         if one.label in ("*", "**") or (one.label is not None and one.label not in names) or place >= len(names):
             return None

@@ -11,7 +11,7 @@ from meshlens.facts.nodes import Attribute, FunctionDef, Name
 from meshlens.facts.walking import nodes
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
-from meshlens.project.trees import Node, path_to
+from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import name_of_module
 from meshlens.refactoring.maps.prefix import Items, Prefix, Unknown, prefix_of
@@ -123,7 +123,7 @@ def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
     return tuple(sorted(found))
 
 
-def decorated(view: FileView, binding: Binding) -> Node | None:
+def decorated(view: FileView, binding: Binding) -> FunctionDef | None:
     """Returns the function node that an application decorates; None for a call."""
     if not binding.decorator:
         return None

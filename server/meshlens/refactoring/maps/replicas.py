@@ -12,11 +12,15 @@ from meshlens.facts.nodes import (
     Attribute,
     Call,
     Constant,
+    For,
     FunctionDef,
+    FunctionShape,
     ListDisplay,
     Name,
     Subscript,
+    Try,
     TupleDisplay,
+    While,
     last_name,
 )
 from meshlens.jaxapi.names import canonical
@@ -66,7 +70,7 @@ def replica_at(view: FileView, span: Span) -> Replica | None:
     return Replica(at, all(isinstance(value, Data) and value.array for value in values))
 
 
-def _results(view: FileView, site: Site, name: str) -> tuple[Node, list[Value]] | None:
+def _results(view: FileView, site: Site, name: str) -> tuple[Call, list[Value]] | None:
     """Returns the last pmap call before a place that assigns a variable, and its result on each route.
 
     Returns None if something else assigns it in between.
@@ -82,14 +86,11 @@ def _results(view: FileView, site: Site, name: str) -> tuple[Node, list[Value]] 
             at = view.span(Site(site.path, key, node.site)).start
             if at < here and (last is None or at > last[0]):
                 last = (at, Site(site.path, key, node.site), node)
-    if (
-        last is None
-        or not isinstance(last[2], Assign)
-        or len(last[2].targets) != 1
-        or not isinstance(last[2].value, Call)
-    ):
+    if last is None:
         return None
     _, statement, node = last
+    if not isinstance(node, Assign) or len(node.targets) != 1 or not isinstance(node.value, Call):
+        return None
     calls = [
         call
         for call in view.records.mapped_calls
@@ -101,7 +102,8 @@ def _results(view: FileView, site: Site, name: str) -> tuple[Node, list[Value]] 
 
 def _is_around(view: FileView, key: str, root: str) -> bool:
     block = view.facts.blocks[root]
-    if isinstance(block.shape, FunctionDef) or len(block.shape) == 6:
+    if isinstance(block.shape, (FunctionDef, FunctionShape, For, While, Try)):
+        # What a loop assigns further down comes before what it reads above, on the next round.
         return outermost(view, key) == root
     # At the top level every statement may assign the variable, but functions have their own.
     return key in view.facts.top and not isinstance(view.facts.blocks[key].shape, FunctionDef)
@@ -125,10 +127,9 @@ def _bound(target: Node, value: Value, name: str) -> list[Value]:
 
 def _is_part(above: Node, node: Node) -> bool:
     """Returns whether an expression takes a named part of another one."""
-    if isinstance(above, Attribute):
-        return bool(above.object.site == node.site)
-    is_key = isinstance(above, Subscript) and isinstance(above.key, Constant) and isinstance(above.key.value, str)
-    return is_key and bool(above.object.site == node.site)
+    if isinstance(above, Subscript) and not (isinstance(above.key, Constant) and isinstance(above.key.value, str)):
+        return False
+    return isinstance(above, (Attribute, Subscript)) and above.object.site == node.site
 
 
 def _part(value: Value, node: Node) -> Value:
@@ -161,6 +162,6 @@ def _is_state(value: Value) -> bool:
     return isinstance(value, Data) and "met" in value.labels
 
 
-def _is_carried(call: Node, name: str) -> bool:
+def _is_carried(call: Call, name: str) -> bool:
     """Returns whether a call takes the variable that it assigns, as a step does with its state."""
     return any(isinstance(value, Name) and value.name == name for _, _, value in call.arguments)

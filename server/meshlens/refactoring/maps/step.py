@@ -257,7 +257,7 @@ def _moves_rows(view: FileView, target: Target) -> bool:
     return any(_moves(root) for root in reached(view, target))
 
 
-def _is_along_features(node: Node) -> bool:
+def _is_along_features(node: Call) -> bool:
     """Returns whether a call joins arrays along their last axis, or along another one that is not that of the rows."""
     axis = next((value for label, _, value in node.arguments if label == "axis"), None)
     if axis is None or over_rows(axis) is not False:

@@ -12,12 +12,14 @@ from meshlens.facts.nodes import (
     Attribute,
     AugAssign,
     Call,
+    ClassDef,
     For,
     FunctionDef,
     Lambda,
     ListDisplay,
     Name,
     TupleDisplay,
+    parameters_of,
 )
 from meshlens.project.trees import Node, bound_by, children
 
@@ -36,13 +38,13 @@ class BlockNames:
         name: the function's name if the block is a function, else "".
     """
 
-    names: dict[str, list[tuple[Node, Node | None]]] = field(default_factory=lambda: defaultdict(list))
-    attributes: dict[str, list[tuple[Node, Node | None]]] = field(default_factory=lambda: defaultdict(list))
+    names: dict[str, list[tuple[Name, Call | None]]] = field(default_factory=lambda: defaultdict(list))
+    attributes: dict[str, list[tuple[Attribute, Call | None]]] = field(default_factory=lambda: defaultdict(list))
     bound_at_top: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     bound_inside: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     stored_attributes: set[str] = field(default_factory=set)
     made_of: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    functions: list[tuple[Node, bool]] = field(default_factory=list)
+    functions: list[tuple[FunctionDef, bool]] = field(default_factory=list)
     name: str = ""
 
 
@@ -54,18 +56,18 @@ def names_in_block(top: Node, is_below: bool) -> BlockNames:
         top: its tree.
         is_below: whether it is a method or a nested function, whose name is bound in the block around it.
     """
-    found = BlockNames(name=str(top.function.name) if isinstance(top, FunctionDef) else "")
-    called: dict[int, Node] = {}
+    found = BlockNames(name=top.function.name if isinstance(top, FunctionDef) else "")
+    called: dict[int, Call] = {}
     stored: set[int] = set()
     waiting: list[tuple[Node, str]] = [(top, "below" if is_below else "top")]
     while waiting:
         node, where = waiting.pop()
-        tag = node.tag
         if isinstance(node, Call):
             called[node.callee.site] = node
-        elif isinstance(node, (Name, Attribute)) and node.site not in stored:
-            places = found.names[node.name] if isinstance(node, Name) else found.attributes[node.name]
-            places.append((node, called.get(node.site)))
+        elif isinstance(node, Name) and node.site not in stored:
+            found.names[node.name].append((node, called.get(node.site)))
+        elif isinstance(node, Attribute) and node.site not in stored:
+            found.attributes[node.name].append((node, called.get(node.site)))
         for target in _targets(node):
             stored.add(target.site)
             if isinstance(target, Attribute):
@@ -77,21 +79,19 @@ def names_in_block(top: Node, is_below: bool) -> BlockNames:
                 target.name for target in node.targets if isinstance(target, Name)
             )
         if isinstance(node, (FunctionDef, Lambda)):
-            for parameter in node.function.parameters if isinstance(node, FunctionDef) else node.parameters:
+            for parameter in parameters_of(node):
                 found.bound_inside[parameter.name] += 1
         if isinstance(node, FunctionDef):
             found.functions.append((node, where == "member"))
-        waiting.extend((child, _below(tag, where)) for child in reversed(list(children(node))))
+        waiting.extend((child, _below(node, where)) for child in reversed(list(children(node))))
     return found
 
 
-def _below(tag: str, where: str) -> str:
+def _below(node: Node, where: str) -> str:
     """Returns the context of a node's children: a function, a class body, or the top level."""
-    if tag in ("fn", "lambda"):
+    if isinstance(node, (FunctionDef, Lambda)):
         return "inside"
-    if tag == "class":
-        return "member"
-    return where
+    return "member" if isinstance(node, ClassDef) else where
 
 
 def _targets(node: Node) -> tuple[Node, ...]:

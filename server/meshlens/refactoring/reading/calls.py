@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from meshlens.axes.domain.values import Site
-from meshlens.project.trees import Node
+from meshlens.facts.nodes import Expressions
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, line_of
@@ -26,7 +26,7 @@ class PlainCall:
     """
 
     use: Use
-    values: tuple[Node, ...]
+    values: Expressions
     spans: tuple[Span, ...]
 
     @property
@@ -73,5 +73,4 @@ def value_start(view: FileView, call: PlainCall, place: int) -> int:
 
 def _label(call: PlainCall, place: int) -> str | None:
     assert call.use.call is not None
-    label: str | None = call.use.call.arguments[place].label
-    return label
+    return call.use.call.arguments[place].label

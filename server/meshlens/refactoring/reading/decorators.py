@@ -41,7 +41,7 @@ def is_transparent(view: FileView, decorator: Node) -> bool:
     return found is not None and _hands_on(*found)
 
 
-def _defined(view: FileView, decorator: Node) -> tuple[FileView, Node] | None:
+def _defined(view: FileView, decorator: Node) -> tuple[FileView, FunctionDef] | None:
     """Returns the top-level function, in this file or another one, that a decorator names."""
     if isinstance(decorator, Name):
         own = [one for one in functions_called(view, decorator.name) if not one.is_method]
@@ -52,7 +52,7 @@ def _defined(view: FileView, decorator: Node) -> tuple[FileView, Node] | None:
     return (other[0], other[1].node) if other is not None else None
 
 
-def _hands_on(view: FileView, node: Node) -> bool:
+def _hands_on(view: FileView, node: FunctionDef) -> bool:
     parameters = node.function.parameters
     inner = [one for one in node.function.body if isinstance(one, FunctionDef)]
     if len(parameters) != 1 or len(inner) != 1 or node.function.decorators:
@@ -69,7 +69,7 @@ def _hands_on(view: FileView, node: Node) -> bool:
     return is_returned and keeps and _returns_what_comes_back(inner[0], given)
 
 
-def _returns_what_comes_back(node: Node, given: str) -> bool:
+def _returns_what_comes_back(node: FunctionDef, given: str) -> bool:
     """Returns whether every return value of a function comes from calling another one with all its arguments."""
     parameters = node.function.parameters
     if [one.how for one in parameters] != ["*", "**"]:

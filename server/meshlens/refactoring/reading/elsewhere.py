@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Attribute, ImportFrom, Name
+from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 from meshlens.project.writing.drafts import Import
 from meshlens.project.writing.new_imports import import_edits, is_written
@@ -94,32 +95,32 @@ def _in_file(view: FileView, other: FileView, name: str) -> Iterator[Elsewhere]:
             yield Elsewhere(other, followed(other, sites), one.module, one.name)
 
 
-def _dotted(node: tuple[object, ...]) -> str:
+def _dotted(node: Node) -> str:
     if isinstance(node, Name):
-        return str(node.name)
-    if isinstance(node, Attribute) and isinstance(node.object, tuple):
+        return node.name
+    if isinstance(node, Attribute):
         inner = _dotted(node.object)
         return f"{inner}.{node.name}" if inner else ""
     return ""
 
 
 def _is_imported(view: FileView, name: str) -> bool:
-    shapes = (view.facts.blocks[key].shape for key in view.facts.top)
     return any(
         isinstance(shape, ImportFrom) and any((alias or text) == name for text, alias, _ in shape.names)
-        for shape in shapes
+        for shape in view.facts.statements
     )
 
 
 def _into_statement(view: FileView, key: str, names: list[str]) -> tuple[FileEdit, ...]:
     """Returns edits that add names to an import statement of one line, keeping their order."""
     block = view.facts.blocks[key]
+    imported = block.shape.names if isinstance(block.shape, ImportFrom) else ()
     span = block.span(0)
     line = view.source[span.start : span.end]
     if b"\n" in line or b"(" in line or len(line) + sum(len(name) + 2 for name in names) > width_of(view):
         return ()
     texts: dict[int, str] = {}
-    every = [(text, view.span(Site(str(view.path), key, site)).start) for text, _, site in block.shape.names]
+    every = [(text, view.span(Site(str(view.path), key, site)).start) for text, _, site in imported]
     for name in sorted(names):
         after = next((start for text, start in every if (text.lower(), text) > (name.lower(), name)), None)
         if after is None:

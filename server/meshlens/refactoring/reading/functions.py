@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from meshlens.axes.domain.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
-from meshlens.facts.nodes import Attribute, Import, ImportFrom, Name
+from meshlens.facts.nodes import Attribute, Call, FunctionDef, Import, ImportFrom, Name, Parameter, Statements
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, names_used, tree, walk
@@ -28,7 +28,7 @@ class Target:
         filled: the parameters that a `partial` of it gives, by which it is called.
     """
 
-    node: Node
+    node: FunctionDef
     site: Site
     is_method: bool
     filled: frozenset[str] = frozenset()
@@ -36,7 +36,7 @@ class Target:
     @property
     def name(self) -> str:
         """Returns its name."""
-        return str(self.node.function.name)
+        return self.node.function.name
 
     @property
     def is_static(self) -> bool:
@@ -50,16 +50,16 @@ class Target:
         return self.is_method and not self.is_static
 
     @property
-    def parameters(self) -> tuple[Node, ...]:
+    def parameters(self) -> tuple[Parameter, ...]:
         """Returns its parameters as in the facts, without the `self` of a method and those that are filled."""
         named = (parameter for parameter in self.node.function.parameters if parameter.name)
         every = tuple(parameter for parameter in named if parameter.name not in self.filled)
         return every[1:] if self.has_object else every
 
     @property
-    def body(self) -> tuple[Node, ...]:
+    def body(self) -> Statements:
         """Returns its statements."""
-        return tuple(self.node.function.body)
+        return self.node.function.body
 
     def at(self, index: int) -> Site:
         """Returns a site of its block."""
@@ -76,7 +76,7 @@ class Use:
     """
 
     site: Site
-    call: Node | None
+    call: Call | None
 
 
 def function_at(view: FileView, span: Span) -> Target | None:
@@ -102,7 +102,7 @@ def _function_at(view: FileView, span: Span) -> Target | None:
     return None
 
 
-def _on_attribute(view: FileView, site: Site, node: Node, span: Span) -> bool:
+def _on_attribute(view: FileView, site: Site, node: Attribute, span: Span) -> bool:
     end = view.span(site).end
     return end - len(node.name.encode()) <= span.start and span.end <= end
 
@@ -168,8 +168,7 @@ def _imported(view: FileView) -> dict[str, str]:
 
 
 def _imports(view: FileView) -> Iterator[tuple[str, str]]:
-    for key in view.facts.top:
-        shape = view.facts.blocks[key].shape
+    for shape in view.facts.statements:
         for name, alias, _ in shape.names if isinstance(shape, (Import, ImportFrom)) else ():
             if isinstance(shape, ImportFrom):
                 yield alias or name, f"{shape.module}.{name}"
@@ -200,10 +199,10 @@ def uses_libraries(view: FileView, target: Target) -> bool:
     )
 
 
-def reached(view: FileView, target: Target) -> tuple[Node, ...]:
+def reached(view: FileView, target: Target) -> tuple[FunctionDef, ...]:
     """Returns a function and those of its file that its names lead to."""
     home = home_of(view, target.at(target.node.site))
-    found: dict[int, Node] = {}
+    found: dict[int, FunctionDef] = {}
     waiting = [target.node]
     while waiting:
         node = waiting.pop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlens.facts.nodes import Assign, Call, ClassDef, FunctionDef, Name
-from meshlens.project.trees import Node, path_to, tree, walk
+from meshlens.project.trees import Node, nodes_in, path_to
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import dotted_name
 from meshlens.refactoring.reading.host_calls import HostCall
@@ -27,7 +27,7 @@ def is_graph_object(view: FileView, call: HostCall, name: str) -> bool:
         and node.targets[0].name == name
         and _is_class(view, node.value.callee)
         for entry in entries(view)
-        for node in walk(tree(view, str(view.path), entry.key) or ("", 0))
+        for node in nodes_in(view, str(view.path), entry.key)
     )
 
 
@@ -37,10 +37,9 @@ def _is_class(view: FileView, node: Node) -> bool:
         return dotted.rsplit(".", 1)[-1][:1].isupper() and dotted not in ("flax.nnx.State", "flax.nnx.GraphDef")
     if not isinstance(node, Name):
         return False
-    blocks = (view.facts.blocks[key].shape for key in view.facts.top)
     return any(
         isinstance(shape, ClassDef)
         and shape.name == node.name
         and any(dotted_name(view, base.value) == "flax.nnx.Module" for base in shape.bases)
-        for shape in blocks
+        for shape in view.facts.statements
     )

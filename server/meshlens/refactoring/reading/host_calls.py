@@ -23,7 +23,7 @@ from meshlens.jaxapi.transparent import COMPILES, TRANSPARENT
 from meshlens.project.trees import Node, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions
-from meshlens.refactoring.reading.mentions import Mention, attributes_called, entries, mentions_of
+from meshlens.refactoring.reading.mentions import AttributeMention, Mention, attributes_called, entries, mentions_of
 from meshlens.refactoring.reading.scopes import class_around, home_of, parent_of
 from meshlens.refactoring.reading.uses import is_object, is_on_host
 from meshlens.text import Span
@@ -63,7 +63,7 @@ class HostCall:
     """
 
     site: Site
-    node: Node
+    node: Call
     skipped: int = 0
     is_vmapped: bool = False
     is_compiled: bool = False
@@ -141,7 +141,7 @@ def _between(view: FileView, callee: Callee) -> _Value:
         return value
     above = parent_of(view, callee.site)
     node: Node = above.value if isinstance(above, Assign) else NOTHING
-    calls: list[Node] = []
+    calls: list[Call] = []
     while isinstance(node, Call) and node.arguments and dotted_name(view, node.callee) in _WRAPS:
         calls.append(node)
         node = node.arguments[0].value
@@ -165,7 +165,7 @@ def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
     return _vmapped(value, decorator) if dotted in _MAPS else value
 
 
-def _vmapped(value: _Value, call: Node) -> _Value:
+def _vmapped(value: _Value, call: Call) -> _Value:
     """Returns the effect of a `vmap`, which passes an argument whole if its `in_axes` entry is None."""
     axes = next((one.value for one in call.arguments if one.label == "in_axes"), None)
     items = axes.items if isinstance(axes, (TupleDisplay, ListDisplay)) else ()
@@ -219,7 +219,7 @@ def _uses(view: FileView, callee: Callee) -> tuple[Use, ...]:
     )
 
 
-def _is_own(view: FileView, mention: Mention, home: str) -> bool:
+def _is_own(view: FileView, mention: AttributeMention, home: str) -> bool:
     """Returns whether an attribute belongs to an object of a class, including `self` in its methods."""
     value = mention.node.object
     return (

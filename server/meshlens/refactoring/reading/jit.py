@@ -8,9 +8,9 @@ from typing import Literal
 
 from meshlens.axes.domain.values import Const, Seq, Site
 from meshlens.axes.runs.records import ApiCall
-from meshlens.facts.nodes import Call, Constant, ListDisplay, Name, TupleDisplay
+from meshlens.facts.nodes import Argument, Call, Constant, ListDisplay, Name, TupleDisplay
 from meshlens.jaxapi.names import canonical
-from meshlens.project.trees import Node
+from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.decorators import is_transparent
@@ -57,7 +57,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     Raises:
         Obstacle: there are other decorators, or it has arguments that pmap does not accept.
     """
-    decorators: tuple[Node, ...] = target.node.function.decorators
+    decorators = target.node.function.decorators
     if not decorators:
         return None
     jits = [(one, applied) for one in decorators if (applied := _applied(view, one)) is not None]
@@ -85,7 +85,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     return _folded(view, target, site, given, is_bound=False, library=library)
 
 
-def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Node, ...]] | None:
+def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Argument, ...]] | None:
     """Returns the library whose `jit` a decorator applies, with the arguments other than the function."""
     library = _JITS.get(canonical(dotted_name(view, decorator)))
     if library is not None:
@@ -167,6 +167,14 @@ def _folded(
 def _is_jit(dotted: str) -> bool:
     """Returns whether this is JAX's own `jit`; those of libraries track more than arrays, which pmap does not."""
     return canonical(dotted) in ("jax.jit", "jax.experimental.pjit.pjit")
+
+
+def operand_of(view: FileView, folded: Folded) -> Site:
+    """Returns the function that is passed to a `jit` that is a call."""
+    site = folded.site
+    call = path_to(view, site)[-1]
+    assert isinstance(call, Call)
+    return Site(site.path, site.block, call.arguments[0].site)
 
 
 def _items(value: object) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import Binding
-from meshlens.facts.nodes import Call
+from meshlens.facts.nodes import Argument, Call
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
@@ -46,10 +46,11 @@ def jit_around(view: FileView, binding: Binding) -> Outer | None:
         given = _of_decorator(view, node) if node is not None else None
     else:
         path = path_to(view, site)
-        node = path[-2] if len(path) > 1 else None
-        is_jit = node is not None and isinstance(node, Call) and dotted_name(view, node.callee) in COMPILES
-        given = node.arguments if is_jit and node is not None and node.arguments[0].value.site == site.index else None
-        span = view.span(_at(site, node.site)) if node is not None else None
+        call = path[-2] if len(path) > 1 else None
+        is_jit = isinstance(call, Call) and dotted_name(view, call.callee) in COMPILES
+        is_ours = isinstance(call, Call) and is_jit and call.arguments[0].value.site == site.index
+        given = call.arguments if isinstance(call, Call) and is_ours else None
+        span = view.span(_at(site, call.site)) if call is not None else None
     if given is None or span is None:
         return None
     found = []
@@ -61,17 +62,17 @@ def jit_around(view: FileView, binding: Binding) -> Outer | None:
     return Outer(span, tuple(found))
 
 
-def _of_decorator(view: FileView, node: Node) -> tuple[Node, ...] | None:
+def _of_decorator(view: FileView, node: Node) -> tuple[Argument, ...] | None:
     """Returns the arguments of a decorator that is `jit` or a `partial` of it."""
     if dotted_name(view, node) in COMPILES:
         return ()
     if not isinstance(node, Call):
         return None
     if dotted_name(view, node.callee) in COMPILES:
-        return tuple(node.arguments)
+        return node.arguments
     if not node.arguments or dotted_name(view, node.callee) != "functools.partial":
         return None
-    return tuple(node.arguments[1:]) if dotted_name(view, node.arguments[0].value) in COMPILES else None
+    return node.arguments[1:] if dotted_name(view, node.arguments[0].value) in COMPILES else None
 
 
 def _at(site: Site, index: int) -> Site:

@@ -6,8 +6,8 @@ import re
 
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import MappedCall
-from meshlens.facts.nodes import Call
-from meshlens.project.trees import Node, path_to
+from meshlens.facts.nodes import Argument, Call
+from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle, Pmap
 from meshlens.refactoring.maps.prefix import Items, Prefix
@@ -67,21 +67,16 @@ def _axes(pmap: Pmap, call: MappedCall) -> Prefix:
     return Items("tuple", (*own, *[0] * (len(call.args) - len(positional))))
 
 
-def _node(view: FileView, call: MappedCall) -> Node:
+def _node(view: FileView, call: MappedCall) -> Call:
     path = path_to(view, call.call)
     node = path[-1] if path else None
-    if (
-        node is None
-        or not isinstance(node, Call)
-        or any(label in ("*", "**") for label, _, _ in node.arguments)
-        or not call.exact
-    ):
+    if not isinstance(node, Call) or any(label in ("*", "**") for label, _, _ in node.arguments) or not call.exact:
         where = f"the call in line {_line(view, call.call)}"
         raise Obstacle("keyword-splat", f"{where} passes keywords through a splat")
     return node
 
 
-def _wanted(view: FileView, pmap: Pmap, site: Site, node: Node) -> tuple[str, ...]:
+def _wanted(view: FileView, pmap: Pmap, site: Site, node: Call) -> tuple[str, ...]:
     """Returns the parameters that the keywords of a call name, in positional order."""
     where = f"the call in line {_line(view, site)}"
     if pmap.parameters is None:
@@ -98,7 +93,7 @@ def _wanted(view: FileView, pmap: Pmap, site: Site, node: Node) -> tuple[str, ..
     return wanted
 
 
-def _edits(view: FileView, site: Site, node: Node, wanted: tuple[str, ...]) -> list[FileEdit]:
+def _edits(view: FileView, site: Site, node: Call, wanted: tuple[str, ...]) -> list[FileEdit]:
     keywords = [argument for argument in node.arguments if argument.label is not None]
     texts = {argument.label: _value(view, site, argument) for argument in keywords}
     edits = []
@@ -112,7 +107,7 @@ def _edits(view: FileView, site: Site, node: Node, wanted: tuple[str, ...]) -> l
     return edits
 
 
-def _value(view: FileView, call: Site, argument: Node) -> str:
+def _value(view: FileView, call: Site, argument: Argument) -> str:
     text = view.text(Site(call.path, call.block, argument.site))
     found = _KEYWORD.match(text)
     return text[found.end() :] if found is not None else text

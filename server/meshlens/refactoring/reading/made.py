@@ -78,7 +78,7 @@ def kind_outside(view: FileView, home: str | None, name: str) -> str:
 
 def _arrays_outside(view: FileView, home: str | None) -> Iterator[str]:
     around = tree(view, str(view.path), home) if home is not None else None
-    if around is not None and isinstance(around, FunctionDef):
+    if isinstance(around, FunctionDef):
         yield from (one.name for one in around.function.parameters if BATCH.fullmatch(one.name) is not None)
     for scope in (None, home) if home is not None else (None,):
         for statement in _every(_statements(view, scope)):
@@ -140,24 +140,28 @@ def _made_outside(view: FileView, home: str | None) -> Iterator[tuple[str, tuple
                         yield target.name, (statement.value, None)
 
 
-def compiled_under_its_name(view: FileView, home: str | None, name: str) -> Node | None:
+def compiled_under_its_name(view: FileView, home: str | None, name: str) -> Assign | None:
     """Returns the statement of a scope, at its own level, that rebinds a function to its `jit`."""
-    found = [one for one in _statements(view, home) if _compiles_itself(view, one) and one.targets[0].name == name]
+    found = [
+        one
+        for one in _statements(view, home)
+        if isinstance(one, Assign) and name in bound_by(one) and _compiles_itself(view, one)
+    ]
     return found[0] if len(found) == 1 else None
 
 
 def _statements(view: FileView, home: str | None) -> tuple[Node, ...]:
     if home is None:
-        return tuple(view.facts.blocks[key].shape for key in view.facts.top)
+        return view.facts.statements
     around = tree(view, str(view.path), home)
-    return tuple(around.function.body) if around is not None and isinstance(around, FunctionDef) else ()
+    return around.function.body if isinstance(around, FunctionDef) else ()
 
 
 def _every(nodes: Iterable[Node]) -> Iterator[Node]:
     """Yields the nodes of a scope, without those of nested functions and classes."""
     for node in nodes:
         yield node
-        if not isinstance(node, (FunctionDef, Lambda, ClassDef, Comprehension)) and isinstance(node.site, int):
+        if not isinstance(node, (FunctionDef, Lambda, ClassDef, Comprehension)):
             yield from _every(children(node))
 
 

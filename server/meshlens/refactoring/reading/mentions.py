@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from meshlens.axes.domain.values import Site
-from meshlens.facts.nodes import ClassDef
-from meshlens.project.trees import Node, tree
+from meshlens.facts.nodes import Attribute, Call, ClassDef, Name
+from meshlens.project.trees import tree
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.block_names import BlockNames, names_in_block
 from meshlens.refactoring.reading.scopes import outermost
@@ -27,8 +27,15 @@ class Mention:
 
     site: Site
     root: str
-    node: Node
-    call: Node | None
+    node: Name | Attribute
+    call: Call | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeMention(Mention):
+    """A read of an attribute."""
+
+    node: Attribute
 
 
 class Entry(NamedTuple):
@@ -71,10 +78,10 @@ def mentions_of(view: FileView, name: str) -> tuple[Mention, ...]:
     )
 
 
-def attributes_called(view: FileView, name: str) -> tuple[Mention, ...]:
+def attributes_called(view: FileView, name: str) -> tuple[AttributeMention, ...]:
     """Returns the places that read an attribute of this name, of any object."""
     return tuple(
-        Mention(Site(str(view.path), one.key, node.site), one.root, node, call)
+        AttributeMention(Site(str(view.path), one.key, node.site), one.root, node, call)
         for one in entries(view)
         for node, call in one.found.attributes.get(name, ())
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from meshlens.facts.nodes import Attribute, Name
-from meshlens.project.trees import Node, walk
+from meshlens.facts.nodes import Attribute, ClassDef, FunctionDef, Name
+from meshlens.project.trees import walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.form import Form
 from meshlens.refactoring.maps.pmap import Obstacle
@@ -35,7 +35,7 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
         return
     home = class_around(view, target.at(target.node.site)) or ""
     block = view.facts.blocks.get(home)
-    if block is None:
+    if block is None or not isinstance(block.shape, ClassDef):
         raise Obstacle("method", f'the class of "{target.name}" is not defined at the top level')
     methods = {one.name: one.node for one in functions(view) if one.is_method and one.site.block.startswith(f"{home}.")}
     bases, decorators = block.shape.bases, block.shape.decorators
@@ -47,7 +47,7 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
             raise Obstacle("object-changes", f'"{target.name}" reads "{name}" of its object, which changes')
 
 
-def _read(target: Target, receiver: str, methods: dict[str, Node]) -> set[str]:
+def _read(target: Target, receiver: str, methods: dict[str, FunctionDef]) -> set[str]:
     """Returns the attributes that a method, and those that it calls, read from the object."""
     found: set[str] = set()
     waiting = [target.node]

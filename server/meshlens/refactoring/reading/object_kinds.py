@@ -16,7 +16,7 @@ from meshlens.facts.nodes import (
     SeparateDef,
     Subscript,
 )
-from meshlens.project.trees import Node, children, path_to, tree, walk
+from meshlens.project.trees import Node, children, nodes_in, path_to
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.host_calls import HostCall
@@ -51,7 +51,7 @@ def kind_of_argument(view: FileView, call: HostCall, node: Node) -> str | None:
         return "function" if dotted.startswith(("jax.", "optax.", "flax.")) else None
     if not isinstance(node, Name):
         return None
-    name = str(node.name)
+    name = node.name
     if any(not one.is_method for one in functions_called(view, name)):
         return "function"
     around = [one for one in path_to(view, call.site) if isinstance(one, FunctionDef)]
@@ -81,13 +81,13 @@ def _statements(view: FileView, call: HostCall, name: str) -> Iterator[Node]:
     if home is not None and bound_inside(view, name).get(home, 0):
         for entry in entries(view):
             if entry.root == home:
-                yield from walk(tree(view, str(view.path), entry.key) or ("", 0))
+                yield from nodes_in(view, str(view.path), entry.key)
         return
-    waiting = [view.facts.blocks[key].shape for key in reversed(view.facts.top)]
+    waiting = list(reversed(view.facts.statements))
     while waiting:
         node = waiting.pop()
         yield node
-        if not isinstance(node, (FunctionDef, Lambda, ClassDef, SeparateDef)) and isinstance(node.site, int):
+        if not isinstance(node, (FunctionDef, Lambda, ClassDef, SeparateDef)):
             waiting.extend(children(node))
 
 
@@ -112,15 +112,8 @@ def kind_of_class(view: FileView, name: str | None, node: Node | None = None, de
             return kind_of_class(view, node.value, None, depth + 1)
         if isinstance(node, Subscript):
             return kind_of_class(view, "", node.object, depth + 1)
-        return kind_of_class(view, str(node.name), None, depth + 1) if isinstance(node, Name) else None
-    shape = next(
-        (
-            one
-            for key in view.facts.top
-            if isinstance((one := view.facts.blocks[key].shape), ClassDef) and one.name == name
-        ),
-        None,
-    )
+        return kind_of_class(view, node.name, None, depth + 1) if isinstance(node, Name) else None
+    shape = next((one for one in view.facts.statements if isinstance(one, ClassDef) and one.name == name), None)
     if shape is None:
         return None
     marks = [dotted_name(view, one.callee if isinstance(one, Call) else one) for one in shape.decorators]
@@ -131,7 +124,7 @@ def kind_of_class(view: FileView, name: str | None, node: Node | None = None, de
     return known or ("plain" if all(kind == "plain" for kind in kinds) else None)
 
 
-def _of_call(view: FileView, call: Node) -> str:
+def _of_call(view: FileView, call: Call) -> str:
     """Returns the kind of a call's result; \"\" if unknown."""
     dotted = dotted_name(view, call.callee)
     if dotted.startswith("flax.nnx."):
@@ -150,6 +143,6 @@ def _of_call(view: FileView, call: Node) -> str:
     return kind if kind is not None and kind != "plain" else ""
 
 
-def _is_of(view: FileView, call: Node, name: str) -> bool:
+def _is_of(view: FileView, call: Call, name: str) -> bool:
     """Returns whether a call receives the value that its result replaces."""
     return any(isinstance(value, Name) and value.name == name for _, _, value in call.arguments)

@@ -72,7 +72,7 @@ def owner_of(view: FileView, block: str) -> Own | None:
     found = [one for one in functions_called(view, block_name(block)) if one.site.block == block and one.is_method]
     if len(found) != 1 or found[0].is_static or not found[0].node.function.parameters:
         return None
-    return Own(view, above.key, str(found[0].node.function.parameters[0].name))
+    return Own(view, above.key, found[0].node.function.parameters[0].name)
 
 
 def block_name(block: str) -> str:
@@ -108,11 +108,8 @@ def own_method(view: FileView, owner: str, name: str, *, through_class: bool) ->
 
 def class_named(view: FileView, name: str) -> str | None:
     """Returns the key of the class of the top level that a name means."""
-    found = [
-        key
-        for key in view.facts.top
-        if isinstance(view.facts.blocks[key].shape, ClassDef) and view.facts.blocks[key].shape.name == name
-    ]
+    shapes = ((key, view.facts.blocks[key].shape) for key in view.facts.top)
+    found = [key for key, shape in shapes if isinstance(shape, ClassDef) and shape.name == name]
     return found[0] if len(found) == 1 else None
 
 
@@ -173,12 +170,13 @@ def _changes_its_object(target: Target) -> bool:
 def _root(node: Node) -> str:
     """Returns the variable that a target is a part of."""
     names = [one.name for one in walk(node) if isinstance(one, Name)]
-    return str(names[0]) if names else ""
+    return names[0] if names else ""
 
 
 def _may_be_another(view: FileView, owner: str, name: str) -> bool:
     """Returns whether some class of the workspace that is derived from this one may define the method again."""
-    own = view.facts.blocks[owner].shape.name
+    shape = view.facts.blocks[owner].shape
+    own = shape.name if isinstance(shape, ClassDef) else ""
     key = f"assists: classes that define {name} and derive from {own} of {view.path}"
     found: bool = view.solution.once(key, lambda _: any(_defines(text, own, name) for text in view.texts.values()))
     return found

@@ -27,7 +27,7 @@ def view_of(view: FileView, path: str) -> FileView:
 def imported_function(view: FileView, callee: Node) -> tuple[FileView, Target] | None:
     """Returns the function of another workspace file that a name or an attribute of a module refers to."""
     if isinstance(callee, Name):
-        found = _named(view, str(callee.name))
+        found = _named(view, callee.name)
     elif isinstance(callee, Attribute):
         found = _of_module(view, callee)
     else:
@@ -54,15 +54,15 @@ def _named(view: FileView, name: str) -> tuple[str, str] | None:
     return None
 
 
-def _of_module(view: FileView, callee: Node) -> tuple[str, str] | None:
-    parts = [str(callee.name)]
+def _of_module(view: FileView, callee: Attribute) -> tuple[str, str] | None:
+    parts = [callee.name]
     inner = callee.object
     while isinstance(inner, Attribute):
-        parts.append(str(inner.name))
+        parts.append(inner.name)
         inner = inner.object
     if not isinstance(inner, Name):
         return None
-    dotted = ".".join([str(inner.name), *reversed(parts[1:])])
+    dotted = ".".join([inner.name, *reversed(parts[1:])])
     for one in imported_by(view, str(view.path)):
         if one.name == dotted and one.path in view.solution.facts:
             return one.path, parts[0]

@@ -110,9 +110,7 @@ def is_object(view: FileView, site: Site, value: Node, home: str) -> bool:
     if not isinstance(value, Name):
         return False
     root = tree(view, str(view.path), site.block)
-    parameters: tuple[Node, ...] = (
-        root.function.parameters if root is not None and isinstance(root, FunctionDef) else ()
-    )
+    parameters = root.function.parameters if isinstance(root, FunctionDef) else ()
     is_own = site.block.rpartition(".")[0] == home and bool(parameters) and value.name == parameters[0].name
     return is_own or value.name in made_of(view, home)
 

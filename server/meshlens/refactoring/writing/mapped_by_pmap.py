@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from meshlens.axes.domain.values import Site
-from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.maps.step import Step
 from meshlens.refactoring.reading.functions import Target
+from meshlens.refactoring.reading.jit import operand_of
 from meshlens.refactoring.reading.parameters import AXIS_PARAMETER
 from meshlens.refactoring.writing.on_devices import MAPS, each_device
 from meshlens.refactoring.writing.spelling import Spelling, fresh
@@ -107,12 +106,9 @@ def _instead(
     view: FileView, spelling: Spelling, step: Step, arguments: tuple[str, ...], around_calls: str
 ) -> tuple[FileEdit, ...]:
     assert step.folded is not None
-    site = step.folded.site
-    span = view.span(site)
-    node = path_to(view, site)[-1]
-    operand = Site(site.path, site.block, node.arguments[0].site)
+    span = view.span(step.folded.site)
     indent, taken = around(view, span)
-    text = _operand(view.text(operand), step, spelling)
+    text = _operand(view.text(operand_of(view, step.folded)), step, spelling)
     below, helper = each_device(view, spelling, step.care, step.axis)
     text = f"{below}({text})" if below else text
     if around_calls:

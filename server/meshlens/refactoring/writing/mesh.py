@@ -101,9 +101,8 @@ def _drafted(view: FileView, site: Site, text: str) -> Iterator[tuple[int, str]]
 
 def _run_before(view: FileView, site: Site) -> Iterator[tuple[Span, Node]]:
     """Yields the top-level statements, and those before or around a site in its blocks."""
-    for key in view.facts.top:
-        block = view.facts.blocks[key]
-        yield block.span(0), block.shape
+    for key, statement in zip(view.facts.top, view.facts.statements, strict=True):
+        yield view.facts.blocks[key].span(0), statement
     path = path_to(view, site)
     for parent, child in pairwise(path):
         for statement in suite_of(parent, child):

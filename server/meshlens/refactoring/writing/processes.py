@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from meshlens.facts.model import Block
 from meshlens.facts.nodes import (
@@ -20,6 +21,7 @@ from meshlens.facts.nodes import (
     Name,
     Pass,
     SeparateDef,
+    Statement,
 )
 from meshlens.project.trees import Node, children
 from meshlens.project.view import FileView
@@ -52,6 +54,13 @@ _LAZY = frozenset(
 _PLAIN = (Import, ImportFrom, Pass, SeparateDef)
 
 
+class _Top(NamedTuple):
+    """A statement of the top level, with its block."""
+
+    block: Block
+    statement: Statement
+
+
 def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
     """Returns the edits that join the processes at the start of a file's program.
 
@@ -59,9 +68,10 @@ def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
         Obstacle: devices are requested before the program of the file starts.
     """
     for other in _imported(view):
-        block = next((one for one in _top(other) if any(_asks(other, node) for node in _run(one.shape))), None)
-        if block is not None:
-            line = other.lines.line_of(block.span(0).start) + 1
+        asking = (one for one in _top(other) if any(_asks(other, node) for node in _run(one.statement)))
+        first = next(asking, None)
+        if first is not None:
+            line = other.lines.line_of(first.block.span(0).start) + 1
             raise Obstacle("devices-at-import", f"importing {other.path.name} requests devices in line {line}")
     name, helper = with_helper(
         view, "join_processes", _JOIN, environ=spelling.of("os", "environ"),
@@ -74,10 +84,14 @@ def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
 
 def _start(view: FileView) -> tuple[int, str, bool]:
     """Returns the start of the program, the indentation there, and whether a definition follows."""
-    main = next((block for block in _top(view) if _is_main(block.shape)), None)
-    if main is not None and not any(_may_ask(view, node) for block in _top(view) for node in _run(block.shape)):
-        first = main.shape.body[0]
-        start = main.span(first.site).start
+    mains = ((one.block, one.statement) for one in _top(view) if _is_main(one.statement))
+    block, main = next(mains, (None, None))
+    if (
+        block is not None
+        and isinstance(main, If)
+        and not any(_may_ask(view, node) for one in _top(view) for node in _run(one.statement))
+    ):
+        start = block.span(main.body[0].site).start
         line = view.source.rfind(b"\n", 0, start) + 1
         head = view.source[line:start].decode()
         if not head.strip():
@@ -86,11 +100,11 @@ def _start(view: FileView) -> tuple[int, str, bool]:
     if importer is not None:
         message = f"{importer.rsplit('/', 1)[-1]} imports this file, which would then join the processes"
         raise Obstacle("imported", message)
-    for block in _top(view):
-        shape = block.shape
+    for one in _top(view):
+        shape = one.statement
         is_text = isinstance(shape, ExpressionStatement) and isinstance(shape.value, Constant)
         if not isinstance(shape, (Import, ImportFrom)) and not is_text:
-            start = block.span(0).start
+            start = one.block.span(0).start
             return start, "", isinstance(shape, (FunctionDef, SeparateDef, ClassDef))
     raise Obstacle("no-program", "this file does not run a program")
 
@@ -133,9 +147,9 @@ def _is_main(shape: Node) -> bool:
     return any(isinstance(item, Name) and item.name == "__name__" for item in names)
 
 
-def _top(view: FileView) -> Iterator[Block]:
-    for key in view.facts.top:
-        yield view.facts.blocks[key]
+def _top(view: FileView) -> Iterator[_Top]:
+    for key, statement in zip(view.facts.top, view.facts.statements, strict=True):
+        yield _Top(view.facts.blocks[key], statement)
 
 
 def _imported(view: FileView) -> Iterator[FileView]:

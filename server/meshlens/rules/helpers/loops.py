@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from meshlens.axes.domain.values import Seq, Site
 from meshlens.facts.nodes import (
@@ -36,9 +37,10 @@ _DISPLAYS = (TupleDisplay, ListDisplay, SetDisplay, DictDisplay, Constant)
 _FEW = frozenset({"items", "values", "keys", "product", "permutations", "combinations", "sorted", "dict"})
 _THROUGH = frozenset({"enumerate", "zip", "reversed", "tqdm", "trange", "list", "iter"})
 _SOMETIMES = (If, Try, IfExpression, BoolOperation, Match)
+Loop: TypeAlias = For | While | Comprehension
 
 
-def enclosing_loop(path: tuple[Node, ...]) -> tuple[Node, ...] | None:
+def enclosing_loop(path: tuple[Node, ...]) -> tuple[Loop, tuple[Node, ...]] | None:
     """Returns the innermost loop around the last node of a path, with the nodes inside it.
 
     Returns:
@@ -52,10 +54,10 @@ def enclosing_loop(path: tuple[Node, ...]) -> tuple[Node, ...] | None:
         if isinstance(node, _SOMETIMES):
             return None
         if isinstance(node, (For, While)):
-            return path[place:] if inner in node.body and not _leaves(node.body) else None
+            return (node, path[place:]) if inner in node.body and not _leaves(node.body) else None
         if isinstance(node, Comprehension):
             element = node.element if node.kind != "dict" else None
-            return path[place:] if inner is element else None
+            return (node, path[place:]) if inner is element else None
     return None
 
 
@@ -63,7 +65,7 @@ def _leaves(body: tuple[Node, ...]) -> bool:
     return bool(body) and isinstance(body[-1], (Break, Return, Raise))
 
 
-def turns_often(view: FileView, loop: Node, site: Site) -> bool:
+def turns_often(view: FileView, loop: Loop, site: Site) -> bool:
     """Returns whether a loop iterates over steps or data rather than over a few literal cases.
 
     Args:
@@ -123,7 +125,7 @@ def changing_names(view: FileView, site: Site, nodes: tuple[Node, ...], paramete
     uses: dict[str, set[str]] = {}
     for node in definitions(nodes):
         function = node if isinstance(node, FunctionDef) else tree(view, site.path, node.key)
-        if function is not None:
+        if isinstance(function, FunctionDef):
             uses[function.function.name] = names_used(function)
     changing = (names_bound(nodes) | set(parameters)) - set(uses)
     while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from meshlens.checking.model import Fix
+from meshlens.facts.model import Shape
 from meshlens.facts.nodes import Import, ImportFrom
 from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import import_from_elsewhere, name_of_module
@@ -42,18 +43,16 @@ def renamed(view: FileView, dated: Dated, to: str) -> tuple[Fix, ...]:
     return (Fix(f'use "{to}"', edits),) if edits else ()
 
 
+def _imports_jax(shape: Shape) -> bool:
+    if isinstance(shape, Import):
+        return any(name.split(".")[0] == "jax" for name, _, _ in shape.names)
+    return isinstance(shape, ImportFrom) and shape.level == 0 and shape.module.split(".")[0] == "jax"
+
+
 def _with_import(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
     """Returns edits that import the name's new module, after the last import of JAX."""
-    imports = [
-        block.span(0).end
-        for block in (view.facts.blocks[key] for key in view.facts.top)
-        if (isinstance(block.header, Import) and any(name.split(".")[0] == "jax" for name, _, _ in block.shape.names))
-        or (
-            isinstance(block.header, ImportFrom)
-            and block.shape.level == 0
-            and block.shape.module.split(".")[0] == "jax"
-        )
-    ]
+    top = (view.facts.blocks[key] for key in view.facts.top)
+    imports = [block.span(0).end for block in top if _imports_jax(block.header)]
     if not imports or _PLAIN.fullmatch(view.text(dated.mention.site)) is None:
         return ()
     at = Span(imports[-1], imports[-1])
