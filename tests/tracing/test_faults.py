@@ -14,6 +14,7 @@ from meshlens.devices.topology import parse_topology
 from meshlens.tracing.request import Limits, TraceRequest
 from meshlens.tracing.tracer import TraceStopped, trace
 from meshlens.tracing.warm import WarmWorkers
+from tracing.releases import SINCE, VERSION
 
 GOOD = """
 import jax, jax.numpy as jnp
@@ -135,6 +136,7 @@ def test_a_fault_of_the_program(program, workers, source, kind, said, row):
     assert (fault.place and fault.place.row) == row
 
 
+@pytest.mark.skipif(SINCE["explicit axes"] > VERSION, reason="no explicit axes")
 def test_a_product_that_explicit_axes_leave_open(program, workers):
     source = (
         f"{STEP}    kind = (jax.sharding.AxisType.Explicit,)\n"

@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 
 from meshlens.tracing.model import Place
-from tracing.releases import VERSION
+from tracing.releases import SINCE, VERSION
 
 KEPT = json.loads(Path(__file__).with_name("h100.json").read_text())
 
 
-OLDEST = {"explicit_axes.py": (0, 7), "partial_map.py": (0, 7)}
+OLDEST = {
+    "explicit_axes.py": SINCE["explicit axes"],
+    "partial_map.py": SINCE["a `shard_map` over some axes of a mesh"],
+}
 DIFFERS = {
     "experts.py::automatic": "XLA for GPUs simplifies products with one column before shardings propagate",
 }
@@ -140,7 +143,7 @@ def entry():
 """
 
 
-@pytest.mark.skipif(VERSION < (0, 6), reason="JAX 0.4 has no cond in a shard_map that checks replication")
+@pytest.mark.skipif(SINCE["collectives in a `cond` in a `shard_map`"] > VERSION, reason="JAX checks replication")
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("order", [("small", "large"), ("large", "small")])
 def test_the_largest_branch_of_a_cond_counts(traced, tmp_path, order, level):
@@ -155,7 +158,7 @@ def test_the_largest_branch_of_a_cond_counts(traced, tmp_path, order, level):
     assert found.notes == (f"branches.py:{cond}: the branch depends on data; the one that moves the most counts",)
 
 
-@pytest.mark.skipif(VERSION < (0, 6), reason="JAX 0.4 has no cond in a shard_map that checks replication")
+@pytest.mark.skipif(SINCE["collectives in a `cond` in a `shard_map`"] > VERSION, reason="JAX checks replication")
 def test_branches_of_the_same_size_have_no_note(traced, tmp_path):
     file = tmp_path / "branches.py"
     file.write_text(BRANCHES.replace("FIRST", "large").replace("SECOND", "lambda x: large(2 * x)"))
@@ -216,7 +219,7 @@ def test_a_value_that_is_gathered_to_change_its_sharding(traced, tmp_path):
     rows = [error.place and error.place.row for error in found.errors]
     assert ([error.type for error in found.errors], rows) == (
         ["Rematerialization"],
-        [11 if VERSION >= (0, 6) else None],
+        [11 if SINCE["the line of a value that is gathered to change its sharding"] <= VERSION else None],
     )
 
 

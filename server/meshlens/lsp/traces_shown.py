@@ -38,7 +38,7 @@ def trace_hints(session: Session, document: Document, view: FileView, within: Sp
             if within.start <= end <= within.end:
                 yield {
                     "position": session.range_in(document, Span(end, end))["start"],
-                    "label": f"{hint_text(one)}{' (stale)' if stale else ''}",
+                    "label": f"{'stale · ' if stale else ''}{hint_text(one)}",
                     "tooltip": hover_text(kept, one, stale=stale, markdown=False),
                     "paddingLeft": True,
                 }

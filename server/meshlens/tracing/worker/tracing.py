@@ -24,13 +24,14 @@ class Traced:
 def trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
     """Returns the function traced with these arguments."""
     args, kwargs = _on_devices((args, kwargs))
-    if _is_jitted(function):
-        return _of_jit(function.trace(*args, **kwargs))
     if _is_old_pmap(function):
         import jax
 
+        # In some releases its own `trace` knows nothing of the axis.
         jaxpr = jax.make_jaxpr(function)(*args, **kwargs)
         return Traced(jaxpr, lambda: function.lower(*args, **kwargs))
+    if _is_jitted(function):
+        return _of_jit(function.trace(*args, **kwargs))
     return _of_jit(_over_arrays(function, args, kwargs))
 
 
