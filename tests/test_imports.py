@@ -6,6 +6,7 @@ import pytest
 
 from command_line import meshlens, write
 from meshlens.project.imports import imported_files
+from meshlens.project.modules import ModuleIndex
 
 FILES = (
     "main.py", "sync.py", "pkg/__init__.py", "pkg/a.py", "pkg/b.py", "pkg/sub/__init__.py", "pkg/sub/c.py",
@@ -49,6 +50,18 @@ def test_imports_of_imports_and_cycles(tmp_path):
 def test_nothing_above_the_root(tmp_path):
     write(tmp_path, {"sync.py": "", "project/a.py": "import sync\n"})
     assert imported_files([tmp_path / "project" / "a.py"], [tmp_path / "project"]) == []
+
+
+@pytest.mark.parametrize("clone", ["flax", "clone"])
+def test_the_name_of_the_folder_of_a_library_says_nothing(tmp_path, clone):
+    root = tmp_path / clone
+    root.mkdir()
+    write(root, {"flax/__init__.py": "", "flax/core.py": "", "flax/nnx/a.py": "", "examples/b.py": ""})
+    index = ModuleIndex([str(path) for path in root.rglob("*.py")], [str(root)])
+    assert index.locate(str(root / "examples" / "b.py"), 0, "flax.core") is None
+    found = index.locate(str(root / "flax" / "nnx" / "a.py"), 0, "flax.core")
+    assert found is not None
+    assert found.path == str(root / "flax" / "core.py")
 
 
 def test_a_file_that_is_checked_alone_sees_what_it_imports(tmp_path):

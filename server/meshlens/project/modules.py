@@ -64,7 +64,7 @@ class ModuleIndex:
 
     def _absolute(self, folder: str, module: str) -> Module | None:
         parts = module.split(".")
-        if parts[0] in LIBRARIES and f"/{parts[0]}/" not in folder + "/":
+        if parts[0] in LIBRARIES and f"/{parts[0]}/" not in f"{self._under_root(folder)}/":
             return None
         if parts[0] == "jax":
             return None
@@ -80,6 +80,11 @@ class ModuleIndex:
             if current in self._roots or current in ("", "/"):
                 return None
             current = _parent(current)
+
+    def _under_root(self, folder: str) -> str:
+        """Returns the part of a folder's path below the root that holds it; the folder that was cloned has any name."""
+        below = [folder.removeprefix(root) for root in self._roots if f"{folder}/".startswith(f"{root}/")]
+        return min(below, key=len, default=folder)
 
     def _at(self, base: str, name: str) -> Module | None:
         if base + ".py" in self._files:
