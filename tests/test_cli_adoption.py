@@ -13,7 +13,7 @@ from typing import IO
 import jsonschema
 import pytest
 
-from command_line import CLEAN, TYPO, meshlens, start, write
+from command_line import CELL, CLEAN, TYPO, meshlens, start, write
 from fake_interpreters import ANSWER, answer, says
 from meshlens.cli.schema import schema
 from meshlens.settings import keys
@@ -96,6 +96,22 @@ def test_comments_keep_the_encoding_and_the_line_ends_of_a_file(tmp_path: Path):
     assert meshlens("check", "--add-noqa", cwd=tmp_path).code == 0
     kept = (tmp_path / "old.py").read_bytes().decode("latin-1")
     assert kept == text.replace('"bacth")', '"bacth")  # meshlens: ignore[unbound-axis]')
+
+
+def test_comments_go_into_the_cells_of_a_notebook(tmp_path: Path):
+    cells = [
+        {**CELL, "source": ["import jax\n", "\n", "def step(x):\n", "    return jax.lax.psum(x, 'bacth')"]},
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Steps"]},
+        {**CELL, "source": ["jax.pmap(step, axis_name='batch')(jax.numpy.ones(8))\n", "jax.tree_map(abs, [1])"]},
+    ]
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+    write(tmp_path, {"steps.ipynb": text})
+    ran = meshlens("check", "--add-noqa", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Added 2 comments in 1 file.\n")
+    written = (tmp_path / "steps.ipynb").read_text()
+    one, other = "'bacth')  # meshlens: ignore[unbound-axis]", "jax.tree_map(abs, [1])  # meshlens: ignore[removed-api]"
+    assert written == text.replace("'bacth')", one).replace("jax.tree_map(abs, [1])", other)
+    assert meshlens("check", cwd=tmp_path).code == 0
 
 
 @pytest.mark.parametrize("other", ["--fix", "--diff"])

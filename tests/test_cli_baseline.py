@@ -93,4 +93,4 @@ def test_a_bad_baseline(project, content, reason):
 
 def test_a_missing_baseline(tmp_path):
     ran = _check(write(tmp_path, {"a.py": CLEAN}))
-    assert (ran.code, ran.err) == (2, "meshlens: known.json: cannot be read: No such file or directory\n")
+    assert (ran.code, ran.err) == (2, "meshlens: known.json: no such file; --write-baseline writes it\n")

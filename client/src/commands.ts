@@ -45,6 +45,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`),
     chooseTargetTopology: async () => chooseTopology(server.client && (await targetInFront(server.client, abilities))),
     refreshDevices: () => withClient(server, (client) => refreshDevices(client, abilities, status)),
+    showDevicesAndMeshes: () => vscode.commands.executeCommand(`${SECTION}.meshes.focus`),
     parallelize: (place) => withClient(server, (client) => parallelize(client, abilities, place)),
     parallelizeWithPmap: (place) => withClient(server, (client) => convert(client, abilities, "pmap", place)),
     migrateToShardMap: (place) => withClient(server, (client) => convert(client, abilities, "shard_map", place)),
@@ -71,7 +72,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
 function unknownCommands(abilities: Abilities): Set<string> {
   const needs = [
     [DEVICES, "meshlens.refreshDevices"],
-    [MESHES, "meshlens.meshes.focus"],
+    [MESHES, "meshlens.showDevicesAndMeshes"],
     [VIRTUAL_DEVICES, "meshlens.runOnVirtualDevices"],
     [TRACE, "meshlens.traceAtCursor"],
   ] as const;

@@ -13,7 +13,10 @@ export async function showMenu(unknown: ReadonlySet<string>): Promise<void> {
     separator(vscode.l10n.t("Devices")),
     { label: `$(target) ${vscode.l10n.t("Choose Target Topology")}`, command: "meshlens.chooseTargetTopology" },
     { label: `$(refresh) ${vscode.l10n.t("Refresh Devices")}`, command: "meshlens.refreshDevices" },
-    { label: `$(type-hierarchy) ${vscode.l10n.t("Show Devices and Meshes")}`, command: "meshlens.meshes.focus" },
+    {
+      label: `$(type-hierarchy) ${vscode.l10n.t("Show Devices and Meshes")}`,
+      command: "meshlens.showDevicesAndMeshes",
+    },
     { label: `$(play) ${vscode.l10n.t("Run on Virtual Devices")}`, command: "meshlens.runOnVirtualDevices" },
     separator(vscode.l10n.t("Server")),
     { label: `$(debug-restart) ${vscode.l10n.t("Restart Server")}`, command: "meshlens.restart" },

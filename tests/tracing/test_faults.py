@@ -101,6 +101,7 @@ def one_fault(found):
         ("entry = 1\n", "NoEntry", "is not a function", None),
         ("def entri():\n    return 3\n", "NoEntry", 'did you mean "entri"?', None),
         ("def step(x):\n    return x\n", "NoEntry", 'no function "entry"; it has step', None),
+        ("from functools import cache\ndef step(x): pass\n", "NoEntry", "it has step", None),
         (f"{STEP}    return step(jnp.ones(2), 1)\n", "BadEntry", "returned an array; an entry returns", None),
         (f"{STEP}    return jax.jit(step), (1.0,)\n", "TypeError", "; check the arguments of the entry", None),
         (f"{STEP}    return step, (jnp.ones(2), jnp.ones(3))\n", "TypeError", "; check the entry's shapes", 6),

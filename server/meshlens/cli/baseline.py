@@ -61,6 +61,8 @@ def _keys(report: Report, folder: Path) -> Iterable[_Key]:
 
 
 def _read(path: Path) -> Counter[_Key]:
+    if not path.exists():
+        raise BadBaseline("no such file; --write-baseline writes it")
     raw = read_bytes(path, BASELINE)
     if isinstance(raw, Unread):
         raise BadBaseline(raw.message)

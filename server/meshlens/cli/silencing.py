@@ -9,9 +9,21 @@ from pathlib import Path
 
 from meshlens.checking.silence import silencing
 from meshlens.cli.printing.report import Reported
+from meshlens.cli.request import shown
 from meshlens.project.disk.python_text import read_source
 from meshlens.project.workspace import open_workspace
 from meshlens.text import Span, apply
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a file, or of a cell of a notebook; both count from 1."""
+
+    cell: int | None
+    row: int
+
+    def __str__(self) -> str:
+        return f"{self.row}" if self.cell is None else f"cell {self.cell}:{self.row}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +44,18 @@ class Silenced:
 
 def silenced(findings: Iterable[Reported]) -> Silenced:
     """Returns texts with a comment on the line of each finding, one per line; writes no file."""
-    by_path: dict[Path, dict[int, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+    by_path: dict[Path, dict[_Line, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     left: list[str] = []
     for finding in findings:
-        if finding.place.cell is not None:
-            left.append(f"{finding.place.path}: a notebook; ignore {finding.name} in its cell")
-            continue
-        by_path[Path(finding.place.path)][finding.place.start[0] - 1][finding.name] = None
+        place = finding.place
+        by_path[Path(place.path)][_Line(place.cell, place.start[0])][finding.name] = None
     before: dict[Path, bytes] = {}
     after: dict[Path, bytes] = {}
     comments = 0
     for path, lines in by_path.items():
         source = read_source(path)
         if not isinstance(source, bytes):
-            left.append(f"{path}: {source.message}")
+            left.append(f"{shown(path)}: {source.message}")
             continue
         text = source
         for line, names in lines.items():
@@ -54,15 +64,21 @@ def silenced(findings: Iterable[Reported]) -> Silenced:
                 now = _with_comment(path, now, line, name) or now
             comments += now != text
             if now == text:
-                left.append(f"{path}:{line + 1}: cannot add a comment here; ignore {', '.join(names)} in the file")
+                where = f"{shown(path)}:{line}"
+                left.append(f"{where}: cannot add a comment here; ignore {', '.join(names)} in the file")
             text = now
         if text != source:
             before[path], after[path] = source, text
     return Silenced(before, after, comments, tuple(left))
 
 
-def _with_comment(path: Path, text: bytes, line: int, name: str) -> bytes | None:
-    view = open_workspace([path.parent], files=[path], overlay={path: text}).view(path)
-    start = view.lines.starts[line]
+def _with_comment(path: Path, text: bytes, line: _Line, name: str) -> bytes | None:
+    workspace = open_workspace([path.parent], files=[path], overlay={path: text})
+    view, notebook = workspace.view(path), workspace.files[str(path)].notebook
+    cells = notebook.cells if notebook is not None else ()
+    first = next((view.lines.line_of(cell.span.start) for cell in cells if cell.index + 1 == line.cell), 0)
+    start = view.lines.starts[first + line.row - 1]
     edit = silencing(view, Span(start, start), name)
-    return apply(text, [edit]) if edit is not None else None
+    if edit is None:
+        return None
+    return notebook.with_edits([edit]) if notebook is not None else apply(text, [edit])

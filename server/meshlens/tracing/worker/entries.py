@@ -79,10 +79,10 @@ def find(module: Any, dotted: str) -> Any:
         try:
             found = getattr(found, part)
         except AttributeError:
-            names = sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
-            raise NoProgram(
-                "no-entry", f'the file has no function "{dotted}"', {"functions": names[:200], "wanted": dotted}
-            ) from None
+            known = {name: one for name, one in sorted(vars(module).items()) if callable(one) and name[0] != "_"}
+            own = [name for name, one in known.items() if getattr(one, "__module__", None) == module.__name__]
+            more = {"functions": (own or list(known))[:200], "wanted": dotted}
+            raise NoProgram("no-entry", f'the file has no function "{dotted}"', more) from None
     if not callable(found):
         raise NoProgram("no-entry", f'"{dotted}" is not a function but {_described(found)}')
     return found

@@ -4,7 +4,7 @@ import { check, play } from "../driver.mjs";
 await play(async (workbench, page) => {
   await workbench.open("09_mesh_axis_that_is_not_there.py");
   await workbench.ready();
-  await workbench.command("Focus on Devices and Meshes View");
+  await workbench.command("MeshLens: Show Devices and Meshes");
   // The list of files gives way.
   await page.locator('.pane-header[aria-label*="Explorer Section"]').first().click();
   const view = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
