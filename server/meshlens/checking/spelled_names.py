@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import ApiMention
@@ -18,11 +18,13 @@ from meshlens.facts.nodes import (
     Attribute,
     AugAssign,
     Comprehension,
+    Expression,
     For,
     Import,
     ImportFrom,
     Name,
     Parameter,
+    TreePart,
     Try,
     Walrus,
     With,
@@ -146,7 +148,7 @@ def _modules(view: FileView) -> tuple[dict[str, str], bool]:
     return found, lazy
 
 
-def _bound(every: Iterable[Any]) -> frozenset[str]:
+def _bound(every: Iterable[TreePart]) -> frozenset[str]:
     """Returns the names that nodes bind: parameters, targets of assignments and imports."""
     found: set[str] = set()
     for node in every:
@@ -162,7 +164,7 @@ def _bound(every: Iterable[Any]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _targets(node: Any) -> tuple[Any, ...]:
+def _targets(node: TreePart) -> tuple[TreePart, ...]:
     """Returns the targets that a node sets, possibly with other nodes."""
     if isinstance(node, Assign):
         return node.targets
@@ -173,7 +175,7 @@ def _targets(node: Any) -> tuple[Any, ...]:
     return node.clauses if isinstance(node, Comprehension) else ()
 
 
-def _annotations(every: Iterable[Any]) -> frozenset[int]:
+def _annotations(every: Iterable[TreePart]) -> frozenset[int]:
     """Returns the sites inside annotations of nodes."""
     found: set[int] = set()
     for node in every:
@@ -185,7 +187,7 @@ def _annotations(every: Iterable[Any]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _dotted(node: Any, modules: dict[str, str]) -> tuple[str, ...] | None:
+def _dotted(node: Expression, modules: dict[str, str]) -> tuple[str, ...] | None:
     """Returns the name that a chain of attributes begins with, the module that it stands for, and the attributes."""
     attributes: list[str] = []
     while isinstance(node, Attribute):

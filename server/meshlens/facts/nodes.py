@@ -572,6 +572,9 @@ Statement: TypeAlias = (
     | Pass
 )
 TreeNode: TypeAlias = Expression | Statement
+TreePart: TypeAlias = (
+    TreeNode | Argument | Arm | Clause | FunctionShape | Handler | Imported | Pair | Parameter | WithItem
+)
 Display: TypeAlias = TupleDisplay | ListDisplay | SetDisplay
 AnyFunction: TypeAlias = FunctionDef | Lambda
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.model import Block
 from meshlens.facts.nodes import (
+    Argument,
     Call,
     ClassDef,
     Constant,
@@ -19,7 +20,9 @@ from meshlens.facts.nodes import (
     ImportFrom,
     Lambda,
     Match,
+    Parameter,
     TreeNode,
+    TreePart,
     Try,
     While,
     With,
@@ -43,7 +46,7 @@ class Part(NamedTuple):
 
     kind: str
     site: Site
-    shape: Any
+    shape: TreePart
 
 
 def parts_at(view: FileView, offset: int) -> tuple[Part, ...]:
@@ -89,7 +92,7 @@ class _Walk(NamedTuple):
         span: Span = self.block.span(site)
         return span.start <= self.offset <= span.end
 
-    def _part(self, kind: str, site: int, shape: Any) -> Part:
+    def _part(self, kind: str, site: int, shape: TreePart) -> Part:
         return Part(kind, Site(self.path, self.block.key, site), shape)
 
     def _node(self, node: TreeNode) -> Iterator[Part]:
@@ -112,7 +115,7 @@ class _Walk(NamedTuple):
         else:
             yield from self._children(node)
 
-    def _first(self, children: Any, arguments: Any) -> Iterator[Part]:
+    def _first(self, children: Iterable[object], arguments: tuple[Argument, ...]) -> Iterator[Part]:
         found = list(self._children(children))
         if found:
             yield from found
@@ -123,7 +126,7 @@ class _Walk(NamedTuple):
                 yield from self._children((argument.value,))
                 return
 
-    def _function(self, shape: Any, site: int) -> Iterator[Part]:
+    def _function(self, shape: FunctionShape, site: int) -> Iterator[Part]:
         yield self._part("function", site, shape)
         name_site, parameters, decorators, body = shape.site, shape.parameters, shape.decorators, shape.body
         if self._holds(name_site):
@@ -131,7 +134,7 @@ class _Walk(NamedTuple):
             return
         yield from self._parameters(parameters) or self._children((decorators, body))
 
-    def _parameters(self, parameters: Any) -> list[Part]:
+    def _parameters(self, parameters: tuple[Parameter, ...]) -> list[Part]:
         for parameter in parameters:
             if parameter.name and self._holds(parameter.site):
                 return [self._part("parameter", parameter.site, parameter)]
@@ -140,7 +143,7 @@ class _Walk(NamedTuple):
                 return inside
         return []
 
-    def _children(self, shapes: Any) -> Iterator[Part]:
+    def _children(self, shapes: Iterable[object]) -> Iterator[Part]:
         """Yields the parts in the first of some nodes, or of their nested lists, that contains the offset."""
         for shape in shapes:
             if is_node(shape):
@@ -154,9 +157,9 @@ class _Walk(NamedTuple):
                     return
 
 
-def nodes_in(shapes: Any) -> Iterator[Any]:
+def nodes_in(shapes: object) -> Iterator[TreeNode]:
     """Yields every node in a shape, outer ones first, without entering nested functions."""
-    waiting = [shapes]
+    waiting: list[object] = [shapes]
     while waiting:
         shape = waiting.pop()
         if is_node(shape):
@@ -167,9 +170,9 @@ def nodes_in(shapes: Any) -> Iterator[Any]:
             waiting.extend(reversed(tuple(shape)))
 
 
-def statements_in(body: Any) -> Iterator[Any]:
+def statements_in(body: object) -> Iterator[TreeNode]:
     """Yields every statement of a function's body, also in loops and conditions, without nested functions."""
-    waiting = [body]
+    waiting: list[object] = [body]
     while waiting:
         shape = waiting.pop()
         if is_node(shape):
@@ -193,11 +196,12 @@ def expression_at(parts: tuple[Part, ...]) -> int | None:
 def call_of(parts: tuple[Part, ...], place: int) -> Part | None:
     """Returns the call whose callee is the expression at an index."""
     above = parts[place + 1] if place + 1 < len(parts) else None
-    if above is not None and above.kind == "call" and above.shape.callee is parts[place].shape:
+    if above is not None and isinstance(above.shape, Call) and above.shape.callee is parts[place].shape:
         return above
     return None
 
 
 def arguments_of(call: Part) -> frozenset[Site]:
     """Returns the expressions that are the arguments of a call."""
-    return frozenset(Site(call.site.path, call.site.block, argument.value.site) for argument in call.shape.arguments)
+    given = call.shape.arguments if isinstance(call.shape, Call) else ()
+    return frozenset(Site(call.site.path, call.site.block, argument.value.site) for argument in given)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from meshlens.axes.domain.values import Bound, Function, Mapped, Partial, Site, Union, Value, Wrapped
+from meshlens.facts import nodes
 from meshlens.project.view import FileView
 
 _RETURNS = re.compile(rb"(?:[\s,/*]|#[^\n]*\n)*\)\s*->\s*([^\n:#]+?)\s*:")
@@ -105,7 +105,7 @@ def _of_function(view: FileView, function: Function) -> Operand:
     return Operand(function, parameters, _returns(view, function))
 
 
-def _text(view: FileView, function: Function, shape: Any) -> str:
+def _text(view: FileView, function: Function, shape: nodes.Parameter) -> str:
     name, how, default, annotation = shape.name, shape.how, shape.default, shape.annotation
     text = f"{how if how in ('*', '**') else ''}{name}"
     if annotation is not None:
@@ -115,7 +115,7 @@ def _text(view: FileView, function: Function, shape: Any) -> str:
     return text
 
 
-def _source(view: FileView, function: Function, shape: Any) -> str:
+def _source(view: FileView, function: Function, shape: nodes.Expression) -> str:
     text = view.text(Site(function.path, function.block, shape.site))
     return " ".join(text.split()) if "\n" in text else text
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from meshlens.axes.domain.values import UNKNOWN, Const, Ext, Mapped, Module, Partial, Site, Union, Value, Wrapped
 from meshlens.facts.content import function_in
-from meshlens.facts.nodes import Assign, Attribute, Call, Constant, FunctionDef, FunctionShape, Name, SeparateDef
+from meshlens.facts.nodes import (
+    NOTHING,
+    Assign,
+    Attribute,
+    Call,
+    Constant,
+    Expression,
+    FunctionDef,
+    FunctionShape,
+    Name,
+    SeparateDef,
+    Statements,
+    TreePart,
+)
 from meshlens.ide.cursor import Part, parts_at, statements_in
 from meshlens.project.view import FileView
 
@@ -20,7 +31,8 @@ def value_at(view: FileView, parts: tuple[Part, ...], place: int) -> Value:
 
 def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None:
     """Returns the dotted name of something outside the workspace, as the file spells it, with its aliases undone."""
-    shape, attributes = parts[place].shape, []
+    shape = parts[place].shape
+    attributes: list[str] = []
     while isinstance(shape, Attribute):
         attributes.append(shape.name)
         shape = shape.object
@@ -38,10 +50,10 @@ def named(view: FileView, name: str, parts: tuple[Part, ...]) -> Value:
 
 def value_of_text(view: FileView, dotted: str, offset: int) -> Value:
     """Returns the value of a dotted name read from the text, where the grammar may see none."""
-    parts = parts_at(view, offset) or (Part("text", Site(str(view.path), "", 0), ()),)
+    parts = parts_at(view, offset) or (Part("text", Site(str(view.path), "", 0), NOTHING),)
     first, *attributes = dotted.split(".")
     site = parts[0].site
-    shape: Any = Name("name", -1, first)
+    shape: Name | Attribute = Name("name", -1, first)
     for attribute in attributes:
         shape = Attribute("attr", -1, shape, attribute)
     return _value(view, shape, Site(site.path, site.block, -1), parts, _DEEP)
@@ -74,7 +86,7 @@ def result_of(view: FileView, call: Site) -> Value:
     return UNKNOWN
 
 
-def _value(view: FileView, shape: Any, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
+def _value(view: FileView, shape: TreePart, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
     if depth == 0:
         return UNKNOWN
     if isinstance(shape, Constant):
@@ -104,31 +116,35 @@ def _as_argument(view: FileView, site: Site) -> Value:
 
 
 def _of_name(view: FileView, name: str, parts: tuple[Part, ...], depth: int) -> Value:
-    scopes = [part for part in parts if part.kind == "function"]
+    scopes = [
+        (part.site, part.shape) for part in parts if part.kind == "function" and isinstance(part.shape, FunctionShape)
+    ]
     site = parts[0].site
-    for scope in scopes:
-        if any(parameter.name == name for parameter in scope.shape.parameters):
+    for scope, function in scopes:
+        if any(parameter.name == name for parameter in function.parameters):
             return UNKNOWN
-        found = _assigned(view, scope.shape.body, name, scope.site, parts, depth)
+        found = _assigned(view, function.body, name, scope, parts, depth)
         if found is not None:
             return found
     key = site.block
     while "." in key:
         key = key.rpartition(".")[0]
         block = view.facts.blocks.get(key)
-        function = function_in(block.shape) if block is not None else None
-        if function is None:
+        around = function_in(block.shape) if block is not None else None
+        if around is None:
             continue
-        if any(parameter.name == name for parameter in function.parameters):
+        if any(parameter.name == name for parameter in around.parameters):
             return UNKNOWN
-        found = _assigned(view, function.body, name, Site(site.path, key, 0), parts, depth)
+        found = _assigned(view, around.body, name, Site(site.path, key, 0), parts, depth)
         if found is not None:
             return found
     module = view.solution.modules.get(site.path)
     return module.frame.vars.get(name, UNKNOWN) if module is not None else UNKNOWN
 
 
-def _assigned(view: FileView, body: Any, name: str, scope: Site, parts: tuple[Part, ...], depth: int) -> Value | None:
+def _assigned(
+    view: FileView, body: Statements, name: str, scope: Site, parts: tuple[Part, ...], depth: int
+) -> Value | None:
     """Returns the value that a function's body assigns to a name; None if it does not assign it."""
     found: Value | None = None
     for node in statements_in(body):
@@ -144,7 +160,7 @@ def _assigned(view: FileView, body: Any, name: str, scope: Site, parts: tuple[Pa
     return found
 
 
-def _of_attribute(view: FileView, shape: Any, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
+def _of_attribute(view: FileView, shape: Attribute, site: Site, parts: tuple[Part, ...], depth: int) -> Value:
     owner, name = shape.object, shape.name
     if isinstance(owner, Name) and owner.name == "self" and "." in site.block:
         return _of_self(view, name, site, parts, depth)
@@ -169,8 +185,8 @@ def _of_self(view: FileView, name: str, site: Site, parts: tuple[Part, ...], dep
     return UNKNOWN
 
 
-def _is_own(target: Any, name: str) -> bool:
-    return bool(
+def _is_own(target: Expression, name: str) -> bool:
+    return (
         isinstance(target, Attribute)
         and target.name == name
         and isinstance(target.object, Name)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from meshlens.axes.domain.values import Module
 from meshlens.axes.runs.programs import is_program
-from meshlens.facts.model import FileFacts, Shape
+from meshlens.facts.model import FileFacts
 from meshlens.facts.nodes import If, Import, ImportFrom, Try, With
 from meshlens.facts.walking import nodes
 
@@ -104,11 +104,11 @@ def imported_by(facts: FileFacts, path: str, index: ModuleIndex) -> Iterator[str
             yield from _files_of(shape, path, index)
         elif isinstance(shape, _HOLD_IMPORTS) and not is_program(shape):
             for node in nodes(shape):
-                if len(node) > 2 and isinstance(node, _IMPORTS):
+                if isinstance(node, _IMPORTS):
                     yield from _files_of(node, path, index)
 
 
-def _files_of(statement: Shape, path: str, index: ModuleIndex) -> Iterator[str]:
+def _files_of(statement: Import | ImportFrom, path: str, index: ModuleIndex) -> Iterator[str]:
     found: list[Module | None] = []
     if isinstance(statement, Import):
         found = [index.locate(path, 0, dotted) for dotted, _, _ in statement.names if dotted]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.domain.values import Binder, Site
+from meshlens.facts.nodes import Call, Lambda
 from meshlens.ide.completing.unclosed import unclosed_call
 from meshlens.ide.cursor import Part, parts_at
 from meshlens.ide.hovering.environment_words import map_words
@@ -80,14 +81,15 @@ def _calls(view: FileView, offset: int) -> Iterator[tuple[Part, tuple[Part, ...]
     """Yields the innermost calls whose brackets contain the offset, with the parts from its callee on."""
     parts = parts_at(view, offset)
     for place, part in enumerate(parts):
-        if part.kind == "lambda":
+        call = part.shape
+        if isinstance(call, Lambda):
             return
-        if part.kind != "call":
+        if not isinstance(call, Call):
             continue
-        callee = Site(part.site.path, part.site.block, part.shape.callee.site)
+        callee = Site(part.site.path, part.site.block, call.callee.site)
         whole = view.span(part.site)
         if view.span(callee).end < offset and (offset < whole.end or view.source[whole.end - 1 : whole.end] != b")"):
-            yield part, (Part(part.shape.callee.tag, callee, part.shape.callee), *parts[place:])
+            yield part, (Part(call.callee.tag, callee, call.callee), *parts[place:])
             return
 
 
@@ -116,9 +118,8 @@ def _signature(prose: Prose, binder: Binder, operand: Operand, active: int | Non
 
 def _active(view: FileView, call: Part, operand: Operand, offset: int) -> int | None:
     """Returns the parameter of the argument at the offset, or of the one that would be written there."""
-    arguments = [
-        (label, view.span(Site(call.site.path, call.site.block, site))) for label, site, _ in call.shape.arguments
-    ]
+    given = call.shape.arguments if isinstance(call.shape, Call) else ()
+    arguments = [(label, view.span(Site(call.site.path, call.site.block, site))) for label, site, _ in given]
     before = [label for label, span in arguments if span.end < offset and b"," in view.source[span.end : offset]]
     here = next((label for label, span in arguments if span.start <= offset <= span.end), None)
     return _parameter(operand, here, sum(label is None for label in before))

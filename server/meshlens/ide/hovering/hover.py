@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from meshlens.axes.domain.values import Const, Function, Made, Mesh, Site, Spec, Value
-from meshlens.facts.nodes import Import, ImportFrom
+from meshlens.facts.nodes import Argument, Call, Constant, Import, Imported, ImportFrom
 from meshlens.ide.cursor import Part, arguments_of, call_of, expression_at, parts_at
 from meshlens.ide.hovering.hover_api import api_text, keyword_text
 from meshlens.ide.hovering.hover_axis import axis_text
@@ -74,26 +74,29 @@ def hover(view: FileView, offset: int, style: HoverStyle) -> Hover | None:
 
 
 def _of_literal(prose: Prose, part: Part) -> str | None:
-    value = part.shape.value
+    value = part.shape.value if isinstance(part.shape, Constant) else None
     return axis_text(prose, part.site, Const(value, part.site)) if isinstance(value, str) else None
 
 
 def _of_keyword(prose: Prose, parts: tuple[Part, ...], offset: int) -> str | None:
     """Returns the hover of a keyword argument's name."""
-    label = parts[0].shape.label
-    if label in (None, "*", "**") or len(parts) < 2 or parts[1].kind != "call":
+    argument, call = parts[0].shape, parts[1].shape if len(parts) > 1 else None
+    label = argument.label if isinstance(argument, Argument) else None
+    if label is None or label in ("*", "**") or not isinstance(call, Call):
         return None
     if offset > prose.view.span(parts[0].site).start + len(label.encode()):
         return None
-    callee = (Part("name", parts[1].site, parts[1].shape.callee), *parts[1:])
+    callee = (Part("name", parts[1].site, call.callee), *parts[1:])
     dotted = dotted_at(prose.view, callee, 0)
     return keyword_text(prose, canonical(dotted), label) if dotted is not None else None
 
 
 def _of_import(prose: Prose, parts: tuple[Part, ...]) -> str | None:
     """Returns the hover of an imported name: its history in JAX, or its value in the workspace."""
-    text, alias = parts[0].shape.name, parts[0].shape.alias
-    statement = parts[1].shape
+    imported, statement = parts[0].shape, parts[1].shape
+    if not isinstance(imported, Imported):
+        return None
+    text, alias = imported.name, imported.alias
     if isinstance(statement, ImportFrom) and statement.level == 0:
         dotted = f"{statement.module}.{text}"
         found = with_reference(prose, dotted, api_text(prose, dotted))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from meshlens.axes.domain.values import Site
+from meshlens.facts.model import Shape
 from meshlens.facts.nodes import (
     Assign,
     Attribute,
@@ -15,12 +15,13 @@ from meshlens.facts.nodes import (
     Comparison,
     Constant,
     DictDisplay,
+    Expression,
     IfExpression,
     ListDisplay,
-    Name,
     SetDisplay,
     Subscript,
     TupleDisplay,
+    last_name,
 )
 from meshlens.facts.walking import nodes
 from meshlens.jaxapi.collectives import COLLECTIVES
@@ -54,28 +55,28 @@ def said_plainly(view: FileView, name: str) -> Iterator[Site]:
                     yield Site(path, key, index)
 
 
-def _in_shape(shape: Any, name: str) -> Iterator[int]:
+def _in_shape(shape: Shape, name: str) -> Iterator[int]:
     for node in nodes(shape):
         if isinstance(node, Call):
             yield from _of_call(node, name)
         elif isinstance(node, Subscript) and _is_shape(node.object):
             yield from _strings(node.key, name)
-        elif isinstance(node, Comparison) and any(_SPEAKS.search(_last(item)) for item in node.operands):
+        elif isinstance(node, Comparison) and any(_SPEAKS.search(last_name(item)) for item in node.operands):
             for item in node.operands:
                 yield from _strings(item, name)
-        elif isinstance(node, Assign) and any(_RULES.search(_last(target)) for target in node.targets):
+        elif isinstance(node, Assign) and any(_RULES.search(last_name(target)) for target in node.targets):
             yield from _strings(node.value, name)
 
 
-def _of_call(node: Any, name: str) -> Iterator[int]:
-    callee = _last(node.callee)
-    reads_shape = callee == "get" and isinstance(node[2], Attribute) and _is_shape(node[2].object)
+def _of_call(node: Call, name: str) -> Iterator[int]:
+    callee = last_name(node.callee)
+    reads_shape = callee == "get" and isinstance(node.callee, Attribute) and _is_shape(node.callee.object)
     for label, _, value in node.arguments:
         if reads_shape or callee in _CALLEES or (label and (_KEYWORD.search(label) or _RULES.search(label))):
             yield from _strings(value, name)
 
 
-def _strings(node: Any, name: str) -> Iterator[int]:
+def _strings(node: Expression, name: str) -> Iterator[int]:
     """Yields literals of a name in strings and in tuples or lists of them."""
     if isinstance(node, Constant):
         if node.value == name and isinstance(node.value, str):
@@ -93,12 +94,5 @@ def _strings(node: Any, name: str) -> Iterator[int]:
             yield from _strings(item, name)
 
 
-def _is_shape(node: Any) -> bool:
-    return bool(isinstance(node, Attribute) and node.name == "shape")
-
-
-def _last(node: Any) -> str:
-    """Returns the last part of a name or attribute."""
-    if isinstance(node, (Name, Attribute)) and isinstance(node.name, str):
-        return str(node.name)
-    return ""
+def _is_shape(node: Expression) -> bool:
+    return isinstance(node, Attribute) and node.name == "shape"

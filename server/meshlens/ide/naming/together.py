@@ -67,9 +67,9 @@ def _imports(path: str, facts: FileFacts, index: ModuleIndex) -> set[str]:
     found: set[str | None] = set()
     for key in facts.top:
         for node in nodes(facts.blocks[key].shape):
-            if isinstance(node, Import) and isinstance(node.site, int):
+            if isinstance(node, Import):
                 modules = [index.locate(path, 0, name) for name, _, _ in node.names]
-            elif isinstance(node, ImportFrom) and isinstance(node.site, int):
+            elif isinstance(node, ImportFrom):
                 package = index.locate(path, node.level, node.module)
                 inner = [index.submodule(package, name) for name, _, _ in node.names] if package is not None else []
                 modules = [package, *inner]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Import, Imported, ImportFrom
@@ -90,7 +89,7 @@ def import_from_elsewhere(view: FileView, site: Site, to: str) -> tuple[FileEdit
     )
 
 
-def _without_name(view: FileView, site: Site, statement: Any, local: str) -> Span:
+def _without_name(view: FileView, site: Site, statement: ImportFrom, local: str) -> Span:
     """Returns the span to remove from `from a import b, c` to delete one name and one comma."""
     sites = [index for _, _, index in statement.names]
     place = sites.index(site.index)

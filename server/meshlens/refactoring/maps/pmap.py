@@ -114,13 +114,17 @@ def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
         if around is not None and not block.holds(around):
             continue
         for node in nodes(block.shape):
-            is_name = isinstance(node, Name) and node.name in names
-            is_attribute = isinstance(node, Attribute) and node.name == "pmap" and isinstance(node.object, Name)
-            if is_name or (is_attribute and node.object.name == jax):
+            if isinstance(node, (Name, Attribute)) and _is_pmap(node, names, jax):
                 span = block.span(node.site)
                 if not any(one.contains(span) for one in known):
                     found.append(span)
     return tuple(sorted(found))
+
+
+def _is_pmap(node: Name | Attribute, names: set[str], jax: str | None) -> bool:
+    if isinstance(node, Name):
+        return node.name in names
+    return node.name == "pmap" and isinstance(node.object, Name) and node.object.name == jax
 
 
 def decorated(view: FileView, binding: Binding) -> FunctionDef | None:

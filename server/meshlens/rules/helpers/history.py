@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import ApiMention
@@ -110,24 +109,24 @@ def dated_keywords(view: FileView, wanted: Callable[[KeywordChange], bool]) -> I
         name = local_name(view, mention.site) if mention.imported else None
         calls = _calls_of(names, name) if name is not None else _call_at(view, mention.site)
         for site, call in calls:
-            for label, whole, _ in call.arguments:
+            for label, at, _ in call.arguments:
                 row = keyword_change(mention.dotted, label) if label else None
                 if row is not None and wanted(row):
-                    yield DatedKeyword(row, view.span(site._replace(index=whole)))
+                    yield DatedKeyword(row, view.span(site._replace(index=at)))
 
 
 def _takes_dated_keywords(mention: ApiMention, written: frozenset[str]) -> bool:
     return mention.dotted in written and keywords(canonical(mention.dotted), NEWEST) is None
 
 
-def _calls_of(names: UsesOfNames, name: str) -> list[tuple[Site, Any]]:
+def _calls_of(names: UsesOfNames, name: str) -> list[tuple[Site, Call]]:
     return [(use.site, use.call) for use in names.of(name) if use.call is not None and not use.partial]
 
 
-def _call_at(view: FileView, site: Site) -> list[tuple[Site, Any]]:
+def _call_at(view: FileView, site: Site) -> list[tuple[Site, Call]]:
     block = view.facts.blocks.get(site.block)
     around = nodes_around(block, site.index) if block is not None else ()
-    calls = (node for node in around if isinstance(node, Call) and isinstance(node.callee, tuple))
+    calls = (node for node in around if isinstance(node, Call))
     return [(site, node) for node in calls if node.callee.site == site.index]
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from meshlens.axes.domain.values import Site
-from meshlens.facts.nodes import Attribute, Call, Name
+from meshlens.facts.nodes import Attribute, Call, Expression, Name
 from meshlens.facts.walking import nodes
 from meshlens.project.view import FileView
 from meshlens.text import Edit, FileEdit, Span
@@ -27,7 +26,7 @@ class UseOfName:
 
     block: str
     site: Site
-    call: Any
+    call: Call | None
     partial: bool
 
 
@@ -53,7 +52,7 @@ class UsesOfNames:
     def _by_text(self) -> dict[str, list[UseOfName]]:
         found: dict[str, list[UseOfName]] = {}
         for key, block in self._view.facts.blocks.items():
-            called: dict[int, tuple[Any, bool]] = {}
+            called: dict[int, tuple[Call, bool]] = {}
             for node in nodes(block.shape):
                 if isinstance(node, Call):
                     callee = node.callee
@@ -61,14 +60,14 @@ class UsesOfNames:
                     is_partial = isinstance(callee, (Name, Attribute)) and callee.name == "partial"
                     if is_partial and node.arguments and node.arguments[0].label is None:
                         called[node.arguments[0].value.site] = (node, True)
-                elif (text := _dotted(node)) is not None:
+                elif isinstance(node, (Name, Attribute)) and (text := _dotted(node)) is not None:
                     call, partial = called.get(node.site, (None, False))
                     site = Site(str(self._view.path), key, node.site)
                     found.setdefault(text, []).append(UseOfName(key, site, call, partial))
         return found
 
 
-def _dotted(node: Any) -> str | None:
+def _dotted(node: Expression) -> str | None:
     parts: list[str] = []
     while isinstance(node, Attribute):
         parts.append(node.name)
