@@ -33,6 +33,8 @@ LOCAL_FUNCTION = "="
 HOLDS_MESH = "<mesh>"
 SERVES_RELEASES = "<guard>"
 
+_NOTED = frozenset({Assign, Try, With, Lambda, FunctionDef})
+
 
 @cache
 def is_version_word(word: str) -> bool:
@@ -64,32 +66,35 @@ def names_of(shape: Any) -> frozenset[str]:
     checking the version or catching exceptions.
     """
     found: set[str] = set()
-    waiting: list[Any] = [shape]
+    waiting: list[Any] = [shape] if isinstance(shape, tuple) else []
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Name):
+        kind = type(node)
+        if kind is Name:
             found.add(node.name)
-        elif isinstance(node, Attribute):
+        elif kind is Attribute:
             found.add(node.name)
             waiting.append(node.object)
-        elif isinstance(node, Constant):
-            continue
-        elif isinstance(node, Hole):
+        elif kind is Call:
+            waiting.append(node.callee)
+            for label, _, value in node.arguments:
+                waiting.append(value)
+                if label:
+                    found.add(label)
+        elif kind is Hole:
             found.update(node.names)
             if "lambda" in node.names:
                 found.add(MAKES_FUNCTIONS)
-        elif isinstance(node, ImportFrom):
+        elif kind is ImportFrom:
             found.update(name.name for name in node.names)
             found.update(part for part in node.module.split(".") if part)
-        elif isinstance(node, Import):
+        elif kind is Import:
             found.update(part for name in node.names for part in name.name.split(".") if part)
-        elif isinstance(node, AnnAssign):
-            waiting += (node.target, node.value)
-        elif isinstance(node, Parameter):
-            waiting.append(node.default)
-        elif isinstance(node, tuple):
-            found.update(_noted(node, shape))
-            waiting += node
+        elif kind is not Constant:
+            parts = (node.default,) if kind is Parameter else (node.target, node.value) if kind is AnnAssign else node
+            if kind in _NOTED:
+                found.update(_noted(node, shape))
+            waiting += [part for part in parts if isinstance(part, tuple)]
     if any(map(is_version_word, found)):
         found.add(SERVES_RELEASES)
     return frozenset(found)
@@ -97,9 +102,7 @@ def names_of(shape: Any) -> frozenset[str]:
 
 def _noted(node: Any, shape: Any) -> Iterator[str]:
     """Yields the names in a node itself, without its parts."""
-    if isinstance(node, Call):
-        yield from (argument.label for argument in node.arguments if argument.label)
-    elif isinstance(node, Assign):
+    if isinstance(node, Assign):
         if _is_local_function(node.value):
             yield from (LOCAL_FUNCTION + target.name for target in node.targets if isinstance(target, Name))
         if any(isinstance(target, Attribute) and _is_mesh(target) for target in node.targets):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any, TypeAlias
 
 from meshlens.facts.disk.grammar import (
@@ -61,10 +62,6 @@ class Writer:
         return _packed(self.out)
 
 
-def _site(writer: Writer, value: Any) -> None:
-    writer.out.append(value)
-
-
 def _text(writer: Writer, value: Any) -> None:
     if type(value) is not str:
         raise NotFacts("not a text")
@@ -102,27 +99,23 @@ def _expression(writer: Writer, node: Any) -> None:
     elif kind is Attribute:
         out += (2, node.site)
         _expression(writer, node.object)
-        _text(writer, node.name)
+        out.append(writer.words.setdefault(node.name, len(writer.words)))
     elif kind is Call:
         out += (3, node.site)
         _expression(writer, node.callee)
         _arguments(writer, node.arguments)
     else:
-        code, fields = _WRITE_EXPRESSION[kind]
-        out.append(code)
-        _fields(writer, node, fields)
+        _node(writer, node, _WRITE_EXPRESSION[kind])
 
 
 def _statement(writer: Writer, node: Any) -> None:
-    code, fields = _WRITE_STATEMENT[type(node)]
-    writer.out.append(code)
-    _fields(writer, node, fields)
+    _node(writer, node, _WRITE_STATEMENT[type(node)])
 
 
-def _fields(writer: Writer, node: Any, fields: Sequence[Callable[[Writer, Any], None]]) -> None:
-    if len(node) != len(fields) + 1:
-        raise NotFacts(f"a node of {len(node)} parts")
-    for field, value in zip(fields, tuple(node)[1:], strict=True):
+def _node(writer: Writer, node: Any, row: tuple[int, tuple[_Write, ...]]) -> None:
+    code, fields = row
+    writer.out += (code, node.site)
+    for field, value in zip(fields, islice(node, 2, None), strict=True):
         field(writer, value)
 
 
@@ -245,7 +238,7 @@ def _arms(writer: Writer, values: Any) -> None:
 _Write: TypeAlias = Callable[[Writer, Any], None]
 
 _WRITE: Mapping[str, _Write] = {
-    "site": _site,
+    "site": _number,
     "text": _text,
     "maybe_text": _maybe_text,
     "number": _number,
@@ -268,13 +261,17 @@ _WRITE: Mapping[str, _Write] = {
     "imports": _imports,
     "arms": _arms,
 }
-_WRITE_EXPRESSION: Mapping[type, tuple[int, tuple[_Write, ...]]] = {
-    CLASSES[tag]: (code, tuple(_WRITE[field] for field in fields.split()))
-    for code, (tag, fields) in enumerate(EXPRESSIONS.items())
-}
-_WRITE_STATEMENT: Mapping[type, tuple[int, tuple[_Write, ...]]] = {
-    CLASSES[tag]: (code, tuple(_WRITE[field] for field in fields.split()))
-    for code, (tag, fields) in enumerate(STATEMENTS.items())
-}
+
+
+def _rows(grammar: Mapping[str, str]) -> Mapping[type, tuple[int, tuple[_Write, ...]]]:
+    """Returns for each class its code and the writers of the fields after its site, which all of them begin with."""
+    return {
+        CLASSES[tag]: (code, tuple(_WRITE[field] for field in fields.split()[1:]))
+        for code, (tag, fields) in enumerate(grammar.items())
+    }
+
+
+_WRITE_EXPRESSION = _rows(EXPRESSIONS)
+_WRITE_STATEMENT = _rows(STATEMENTS)
 WRITE_KIND: Mapping[int, _Write] = {STATEMENT: _statement, FUNCTION: _function, FUNCTION_STATEMENT: _statement}
 """Writes a block of each kind."""
