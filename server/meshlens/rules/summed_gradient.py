@@ -99,11 +99,11 @@ def _is_sum_of_mean(use: AxisUse) -> bool:
 
 def _counts_devices(view: FileView, call: Site) -> bool:
     """Returns whether the summing function divides another value, such as a learning rate, by the device count."""
-    function = next((node for node in reversed(path_to(view, call)) if isinstance(node, FunctionDef)), None)
+    function = next((node for node in path_to(view, call)[::-1] if isinstance(node, FunctionDef)), None)
     return function is not None and any(
         isinstance(node, BinaryOperation)
         and node.operator == "/"
-        and _COUNT.search(view.text(Site(call.path, call.block, node.right[1])))
+        and _COUNT.search(view.text(Site(call.path, call.block, node.right.site)))
         for node in walk(function)
     )
 
