@@ -66,7 +66,8 @@ class Shaped:
     Attributes:
         how: "shape" (an argument is the shape), "length" (a single argument is the size),
             "like" (as its first argument), "array" (of a literal), "reshape", "stack", "concatenate",
-            "broadcast", "expand", "squeeze", "transpose", "square", "replicate", "shard", "first", "split", "take".
+            "broadcast", "repeat", "tile", "expand", "squeeze", "transpose", "square", "replicate", "shard", "first",
+            "split", "take".
         parameter: the parameter that determines it.
         index: its position.
     """
@@ -95,6 +96,8 @@ SHAPED: dict[str, Shaped] = {
     **_arrays("stack", "arrays", 0, "stack"),
     **_arrays("concatenate", "arrays", 0, "concatenate"),
     **_arrays("broadcast", "shape", 1, "broadcast_to"),
+    **_arrays("repeat", "repeats", 1, "repeat"),
+    **_arrays("tile", "reps", 1, "tile"),
     **_arrays("expand", "axis", 1, "expand_dims"),
     **_arrays("squeeze", "axis", 1, "squeeze"),
     **_arrays("transpose", "axes", 1, "transpose"),

@@ -8,7 +8,7 @@ sharding annotation NamedSharding(…): … is only valid for values of rank at 
 A tuple of `in_shardings` has one entry for each argument: `ValueError: pjit in_shardings specification must be a tree
 prefix of the positional arguments tuple`; one of `out_shardings` has one for each value that the function returns.
 If the sizes of the arrays are known, the rule checks both for `jax.device_put` and for calls of `jit(in_shardings=…)`,
-and the rank for `with_sharding_constraint`.
+and the rank for `with_sharding_constraint` and `out_sharding`.
 
 `devices: 8`
 
@@ -56,7 +56,7 @@ from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
-from meshlens.jaxapi.meshes import TAKE_SPECS
+from meshlens.jaxapi.meshes import OUT_SHARDING, TAKE_SPECS
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.entries import place_of
 from meshlens.rules.helpers.prefixes import Mismatch, mismatch
@@ -128,6 +128,10 @@ def _fits(call: ApiCall) -> Iterator[_Fit]:
     if call.dotted == CALLED and not call.guarded:
         values, shardings = call.args
         yield _Fit(values.value, shardings.value, call.call, True, call.mesh, call.context, True)
+        return
+    out = next((arg for arg in call.args if arg.label == OUT_SHARDING), None)
+    if out is not None and not call.guarded:
+        yield _Fit(call.result, out.value, out.site or call.call, False, call.mesh, call.context)
         return
     if call.guarded or call.dotted not in TAKE_SPECS or any(arg.label in ("*", "**") for arg in call.args):
         return

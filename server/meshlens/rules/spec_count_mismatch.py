@@ -48,9 +48,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from meshlens.axes.data.arrays import shape_of
-from meshlens.axes.domain.values import Arg, Const, Seq, Site, Spec
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Site, Spec
 from meshlens.axes.jax.mapped_values import axis_of
 from meshlens.axes.jax.mapping import name_of
 from meshlens.axes.runs.records import Binding, MappedCall
@@ -86,6 +87,7 @@ def spec_count_mismatch(view: FileView) -> Iterator[Finding]:
     for site, group in bindings.items():
         yield from _no_specs(view, group)
         yield from _too_long(view, calls[site])
+        yield from _unlike_arguments(view, calls[site])
         yield from _unlike_results(view, calls[site])
 
 
@@ -173,6 +175,29 @@ def _longer_than_rank(call: MappedCall) -> int | None:
         if isinstance(spec, Spec) and not spec.open and shape is not None and len(spec.entries) > len(shape):
             return place
     return None
+
+
+def _unlike_arguments(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
+    """Compares tables of specs with the tables that the calls pass."""
+    found = certain((call, call.context, _of_arguments(call) is not None) for call in calls)
+    differs = _of_arguments(found) if found is not None else None
+    arg = found.binder.argument("in_specs") if found is not None else None
+    if found is None or differs is None or arg is None:
+        return
+    site = place_of(view, arg.site, differs.path)
+    if site is None or not view.is_here(site):
+        return
+    related = (Related(view.path_of(found.call), view.span(found.call), "called here"),)
+    message = f"in_specs has {differs.given}, but argument {differs.path[0]} has {differs.wanted}"
+    yield Finding(view.span(site), message, (), related)
+
+
+def _of_arguments(call: MappedCall) -> Mismatch | None:
+    arg, given = call.binder.argument("in_specs"), positional(call)
+    if arg is None or given is None or not isinstance(arg.value, Seq) or len(arg.value.items) != given:
+        return None
+    entries = [one if isinstance(one, Dict) else UNKNOWN for one in arg.value.items]
+    return mismatch(replace(arg.value, items=tuple(entries)), Seq("tuple", tuple(one.value for one in call.args)))
 
 
 def _unlike_results(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:

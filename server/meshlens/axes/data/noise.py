@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.values import Arg, Dict, Seq, Site, Value
+from meshlens.axes.domain.values import Arg, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import is_same
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse, RandomUse
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
@@ -54,6 +55,9 @@ def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:
         for part in value.items:
             note_first_device(run, part[1] if isinstance(part, tuple) else part, site, ctx)
         return
+    for part in (fields_of(run, value) or {}).values():
+        if isinstance(part, Data):
+            note_first_device(run, part, site, ctx)
     for label in labels_of(value):
         if isinstance(label, tuple) and label[0] == "apart":
             places = [site, *(step.site for step in reversed(ctx.route))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from meshlens.axes.data import transfer
+from meshlens.axes.data.contractions import einsum_terms
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import variation_of, variations_in
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
@@ -62,8 +63,32 @@ def _along_last(value: Value, own: Variation, other: Variation) -> Variation:
 
 def of_function(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
     """Returns the variation of a JAX function's result; None if the tables do not list the function."""
+    if dotted in _EINSUM:
+        return _of_einsum(args)
     kind = OPERATIONS.get(dotted)
     return _of_kind(kind, args, dotted) if kind is not None else None
+
+
+_EINSUM = frozenset({"jax.numpy.einsum", "numpy.einsum"})
+
+
+def _of_einsum(args: tuple[Arg, ...]) -> Variation:
+    """Returns the variation of an `einsum`: as of a product of matrices, or rows if each row is computed from one."""
+    found = einsum_terms(args)
+    if found is None:
+        return of_all(arg.value for arg in args)
+    terms, output = found
+    parts = [variation_of(value) for _, value in terms]
+    if len(terms) == 2 and "." not in output:
+        (left, _), (right, _) = terms
+        if left[-1:] == right[:1] and output == left[:-1] + right[1:]:
+            return across(transfer.product, *parts)
+        if left[-1:] == right[-1:] and len(right) == 2 and output == left[:-1] + right[:1]:
+            return across(transfer.product, parts[0], across(transfer.transposed, parts[1]))
+    first = output[:1]
+    of_rows = [term[:1] == first for term, _ in terms]
+    kinds = [transfer.within_rows if keeps else transfer.mixed for keeps in of_rows]
+    return across(transfer.rowwise, *(across(how, part) for how, part in zip(kinds, parts, strict=True)))
 
 
 _ANY_ARRAY = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.scipy.")

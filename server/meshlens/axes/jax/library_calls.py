@@ -42,6 +42,7 @@ _TABLES: tuple[Container[str], ...] = (
     libraries.PLACES,
 )
 _TYPED_KEY = "jax.random.key"
+_RAW_KEY = "jax.random.PRNGKey"
 
 
 _MAY_REPEAT = frozenset({"uniform"})
@@ -62,7 +63,10 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         return _draw(run, name, args, site, ctx)
     if name in libraries.KEY_MAKERS:
         key = _make_key(libraries.KEY_MAKERS[name], args, ctx)
-        return replace(key, made_by=name) if name == _TYPED_KEY and isinstance(key, Data) else key
+        if name == _TYPED_KEY and isinstance(key, Data):
+            return replace(key, made_by=name, shape=())
+        # A raw key is an array of words, two of them by default.
+        return replace(key, shape=(None,)) if name == _RAW_KEY and isinstance(key, Data) else key
     if name in libraries.DEVICE_COUNTS:
         count = _device_count(run, libraries.DEVICE_COUNTS[name], site)
         return Const(count) if count is not None else Data(frozenset({"device-count"}), ())
@@ -250,6 +254,9 @@ def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
         is_typed = bool(args) and isinstance(args[0].value, Data) and args[0].value.made_by == _TYPED_KEY
         # The last axis of a raw key holds its words.
         return Data(labels | {"keys"}, sizes if is_typed else (*sizes, None))
+    first = args[0].value if how == "folded" and args else None
+    if isinstance(first, Data) and "keys" not in first.labels:
+        return Data(labels | {"key"}, first.shape, first.made_by)
     return Data(labels | {"key"})
 
 
@@ -259,6 +266,8 @@ def _copies(how: str, args: tuple[Arg, ...]) -> int:
     if how == "stack" and positional and isinstance(positional[0], Seq) and not positional[0].open:
         items = positional[0].items
         return int(len(items) > 1 and all(item is items[0] for item in items))
+    if how in ("repeat", "tile"):
+        return _repeated(how, args)
     if how != "broadcast" or len(positional) != 2 or not isinstance(positional[1], Seq):
         return 0
     first, shape = positional
@@ -268,6 +277,19 @@ def _copies(how: str, args: tuple[Arg, ...]) -> int:
         return len(shape.items)
     rank = arrays.shape_of(first)
     return max(len(shape.items) - len(rank), 0) if rank is not None else 0
+
+
+def _repeated(how: str, args: tuple[Arg, ...]) -> int:
+    """Returns along how many leading axes `repeat` or `tile` certainly repeats one array."""
+    shape = arrays.shape_of(args[0].value) if args else None
+    if shape is None:
+        return 0
+    if how == "tile":
+        times = by_parameter(("A", "reps"), args).get("reps")
+        count = arrays.sizes(times.value) if times is not None else None
+        return max(len(count) - len(shape), 0) if count is not None else 0
+    axis = by_parameter(("a", "repeats", "axis"), args).get("axis")
+    return int(axis is not None and axis.value == Const(0) and shape[:1] == (1,))
 
 
 def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[object]) -> Value:

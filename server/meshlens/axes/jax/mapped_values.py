@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array
@@ -46,6 +47,7 @@ from meshlens.axes.domain.variation import (
     Along,
     Variation,
     is_different,
+    joined,
     with_axes,
     without_axes,
 )
@@ -57,6 +59,7 @@ from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
 
 _ORDINARY_WEIGHT = 100
 _WEIGHT_OF_A_STATEMENT = 4
+_MOST_SPECS = 64
 
 
 def axis_of(binder: Binder, place: int, label: str | None) -> Value:
@@ -194,7 +197,20 @@ def given_over(binder: Binder, value: Data | Const, entry: Value) -> Variation:
     if isinstance(entry, Spec) and not entry.open:
         shape = value.shape if isinstance(value, Data) else None
         return _sharded(over, entry, axes, len(shape) if shape is not None else None)
+    specs = _specs(entry)
+    if specs:
+        # One value stands for a tree of arrays, each with a spec of its own.
+        return reduce(joined, [given_over(binder, value, spec) for spec in specs])
     return with_axes(over, axes, NOT_KNOWN)
+
+
+def _specs(entry: Value) -> list[Spec]:
+    """Returns the specs in a table; none if a part of it is unknown."""
+    if not isinstance(entry, (Seq, Dict)) or entry.open or len(entry.items) > _MOST_SPECS:
+        return []
+    items = [item[1] if isinstance(item, tuple) else item for item in entry.items]
+    specs = [item for item in items if isinstance(item, Spec) and not item.open]
+    return specs if len(specs) == len(items) else []
 
 
 def _split(value: Data | Const, over: Variation, entry: Const) -> str:
@@ -282,6 +298,8 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
         inner_over = ANYTHING
     labels = labels_of(returned)
     kept: frozenset[object] = labels & {"mean"}
+    if binder.kind == "vmap":
+        kept |= {label for label in labels if isinstance(label, tuple) and label[0] in _OF_KEYS}
     if (
         "reduced" in labels
         and "varying" not in labels
@@ -295,31 +313,49 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
     return Data(kept, whole, None, is_array(returned), inner_over)
 
 
+_OF_KEYS = frozenset({"drawn", "alike", "copied"})
 _OF_ROWS = frozenset({SUM, MEAN, RATIO, SHARE, PAIRS_MEAN})
 
 
-def one_per_device(binder: Binder, returned: Value, result: Value, call: Site) -> Value:
+def one_per_device(run: Run, binder: Binder, returned: Value, result: Value, call: Site) -> Value:
     """Returns a map's result with labels on each device's own mean, sum or count."""
     if binder.kind != "pmap" or not binder.names:
         return result
     given = binder.argument("out_axes")
-    return _own(binder, returned, result, call, given.value if given is not None else Const(0))
+    return _own(run, binder, returned, result, _Place(call, given.value if given is not None else Const(0)))
 
 
-def _own(binder: Binder, returned: Value, result: Value, call: Site, axis: Value) -> Value:
+class _Place(NamedTuple):
+    """A call of a map, and the axis along which a part of its results is stacked."""
+
+    call: Site
+    axis: Value
+
+
+def _own(run: Run, binder: Binder, returned: Value, result: Value, place: _Place) -> Value:
+    axis = place.axis
     if isinstance(returned, Seq) and isinstance(result, Seq):
         entries = axis.items if isinstance(axis, Seq) and not axis.open else (axis,) * len(returned.items)
         if len(entries) != len(returned.items) or len(result.items) != len(returned.items):
             return result
         parts = zip(returned.items, result.items, entries, strict=True)
-        return replace(result, items=tuple([_own(binder, one, other, call, own) for one, other, own in parts]))
+        items = [_own(run, binder, one, other, place._replace(axis=own)) for one, other, own in parts]
+        return replace(result, items=tuple(items))
     if isinstance(returned, Dict) and isinstance(result, Dict):
         pairs = zip(returned.items, result.items, strict=True)
-        held = [(key, _own(binder, one, other, call, axis)) for (_, one), (key, other) in pairs]
+        held = [(key, _own(run, binder, one, other, place)) for (_, one), (key, other) in pairs]
         return replace(result, items=tuple(held))
+    if isinstance(returned, Instance) and isinstance(result, Instance):
+        inner = fields_of(run, returned) or {}
+
+        def own(name: str, value: Value) -> Value:
+            # A tree may hold itself.
+            return _own(run, binder, inner[name], value, place) if isinstance(inner.get(name), Data) else value
+
+        return with_fields(run, result, own, place.call) if inner else result
     if not isinstance(returned, Data) or not isinstance(result, Data) or axis != Const(0):
         return result
     truths = [variation_of(returned).over(axis).truth for axis in axes_of(binder)]
     if any(truth in _OF_ROWS or (returned.shape == () and is_different(truth)) for truth in truths):
-        return replace(result, labels=result.labels | {("apart", call)})
+        return replace(result, labels=result.labels | {("apart", place.call)})
     return result

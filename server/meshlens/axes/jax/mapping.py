@@ -184,7 +184,7 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     returned = run_operand(run, binder, inner_args, site, ctx)
     exact = all(arg.label not in ("*", "**") for arg in args)
     run.records.mapped_calls.append(MappedCall(binder, site, args, exact, ctx, as_data(run, returned)))
-    return one_per_device(binder, returned, stacked(run, binder, returned), site)
+    return one_per_device(run, binder, returned, stacked(run, binder, returned), site)
 
 
 def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:

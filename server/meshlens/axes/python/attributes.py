@@ -6,6 +6,7 @@ from functools import cache
 
 from meshlens.axes.data.arrays import product
 from meshlens.axes.data.operating import of_method
+from meshlens.axes.domain.axis_sizes import COUNT
 from meshlens.axes.domain.joining import entry_of_table, join_all
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
@@ -31,7 +32,7 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
-from meshlens.axes.domain.variation import ANYTHING
+from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
 from meshlens.axes.jax import module_methods, optimizers, train_states
 from meshlens.axes.python import objects, tables
 from meshlens.axes.python.imports import member, note_mention
@@ -123,7 +124,13 @@ def _of_mesh(value: Mesh, name: str) -> Value:
     if name == "axis_names":
         return Seq("tuple", value.names, value.open)
     if name == "shape":
-        names = [(axis.value, UNKNOWN) for axis in value.names if isinstance(axis, Const)]
+        sizes = value.sizes if value.sizes is not None and len(value.sizes) == len(value.names) else ()
+        known = [
+            Data(frozenset({(COUNT, size)}), (), over=EVERYWHERE) if size not in (None, -1) else UNKNOWN
+            for size in sizes
+        ]
+        given = known or [UNKNOWN] * len(value.names)
+        names = [(axis.value, one) for axis, one in zip(value.names, given, strict=True) if isinstance(axis, Const)]
         # Code reads a mesh's axes before it uses them.
         return Dict(tuple(names)) if not value.open and len(names) == len(value.names) else UNKNOWN
     if name in ("size",):

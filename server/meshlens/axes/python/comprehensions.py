@@ -18,6 +18,7 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
 from meshlens.axes.worth.forgetting import forget
 from meshlens.facts.nodes import (
+    Attribute,
     BinaryOperation,
     Call,
     Comprehension,
@@ -28,6 +29,7 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     UnaryOperation,
 )
+from meshlens.facts.walking import nodes
 
 _MOST_PAIRS = 64
 
@@ -43,6 +45,20 @@ def _is_arithmetic(node: Expression) -> bool:
     if isinstance(node, UnaryOperation):
         return _is_arithmetic(node.operand)
     return isinstance(node, (Name, Constant))
+
+
+def _is_repeated(element: Expression | Pair, target: Expression) -> bool:
+    """Returns whether an element is the same key each time: made by `jax.random`, without the loop's variable."""
+    if not isinstance(element, Call) or not isinstance(target, Name):
+        return False
+    named = [node for node in nodes(element) if isinstance(node, (Name, Call))]
+    if any(isinstance(node, Name) and node.name == target.name for node in named):
+        return False
+    return all(_makes_key(node.callee) for node in named if isinstance(node, Call))
+
+
+def _makes_key(callee: Expression) -> bool:
+    return isinstance(callee, (Name, Attribute)) and callee.name in ("fold_in", "PRNGKey", "key")
 
 
 def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
@@ -71,13 +87,17 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
     inner = Frame(frame.path, frame.block, frame)
     ctx = ctx if ctx.loop else ctx._replace(loop=True)
     target, iterable, tests = clauses[0].target, clauses[0].iterable, clauses[0].conditions
-    turns, exact = _numbers(run, iterable, frame, ctx) if _is_pair(element_node) else ([], False)
+    repeats = len(clauses) == 1 and not tests and _is_repeated(element_node, target)
+    turns, exact = _numbers(run, iterable, frame, ctx) if repeats or _is_pair(element_node) else ([], False)
     if not exact:
         turns, exact = elements(run.evaluate(iterable, frame, ctx))
     results: list[Value] = []
     keys: list[Any] = []
     share = run.begin_loop()
     for place, turn in enumerate(turns):
+        if repeats and results:
+            results.append(results[0])
+            continue
         if place and not run.may_go_on():
             forget(run, (node,), frame, ctx)
             exact = False

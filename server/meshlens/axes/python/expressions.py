@@ -295,13 +295,21 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
         note_compared(run, node.operators[0], items)
         return Const(outcome)
     labels = tuple([labels_of(item) for item in items])
+    shape = _shape_of_comparison(node.operators, items)
     if conditions.asks_presence(items):
         return Data(frozenset({"version"}))
     over = across(transfer.judged, *map(variation_of, items)) if ctx.env.maps else ANYTHING
     if not any(labels):
-        return UNKNOWN if over == ANYTHING else Data(over=over)
+        return UNKNOWN if over == ANYTHING and shape is None else Data(frozenset(), shape, over=over)
     noise.meet(run, labels, ctx)
-    return Data(frozenset().union(*map(of_verdict, labels)), over=over)
+    return Data(frozenset().union(*map(of_verdict, labels)), shape, over=over)
+
+
+def _shape_of_comparison(operators: tuple[str, ...], items: list[Value]) -> arrays.Sizes | None:
+    """Returns the shape of a comparison of arrays; None if it may give one truth value, as `in` and `is` do."""
+    if len(items) != 2 or operators[0] not in ("<", "<=", ">", ">=", "==", "!="):
+        return None
+    return arrays.broadcast(arrays.shape_of(items[0]), arrays.shape_of(items[1])) or None
 
 
 def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:

@@ -71,8 +71,8 @@ _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 _MOST_FOLLOWED = 40
 """Maximum number of calls in maps that are followed only for their effect on arrays."""
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
-_MOST_SIZED = 16
-"""Maximum number of runs of a function that makes arrays of the sizes that it gets."""
+_MOST_SHORT = 16
+"""Maximum number of runs of a function that is one expression and gets sizes or a key."""
 _THIN = 2
 """Maximum number of statements of a thin wrapper, such as one around a map."""
 
@@ -105,7 +105,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     # which has no attributes yet.
     is_plain = not decides or not (function.name in _MAKE_ATTRIBUTES or _names_axes(run, function))
     most = MOST_PLAIN_RUNS if is_plain else most_runs(ran)
-    if run.count(ran) < max(most, _MOST_SIZED if _makes_array(run, function, values) else 0) or is_news:
+    if run.count(ran) < max(most, _MOST_SHORT if _is_short(run, function, values) else 0) or is_news:
         own = left.get(ran, 0)
         left[ran] = own + 1 if type(own) is int else 1
         if handed:
@@ -126,9 +126,11 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     return run.memo[known]
 
 
-def _makes_array(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a function is one expression that gets sizes, so that its result has another shape each time."""
-    return len(run.body(function)) == 1 and any(sizes(value) for value in values.values())
+def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
+    """Returns whether a function is one expression that gets sizes or a key, so that its result differs each time."""
+    if len(run.body(function)) != 1:
+        return False
+    return any(sizes(value) or (type(value) is Data and "key" in value.labels) for value in values.values())
 
 
 def _names_axes(run: Run, function: Function) -> bool:

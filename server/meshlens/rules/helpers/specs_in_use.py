@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from meshlens.axes.domain.specs import specs_in
 from meshlens.axes.domain.values import Site, Spec
 from meshlens.axes.runs.context import Context
+from meshlens.jaxapi.meshes import OUT_SHARDING, TAKE_SPECS
 from meshlens.project.view import FileView
 
-_USERS = frozenset({"jax.sharding.NamedSharding", "jax.lax.with_sharding_constraint"})
+_USERS = frozenset({"jax.sharding.NamedSharding", *TAKE_SPECS})
 
 
 def specs_in_use(view: FileView) -> Iterator[tuple[Spec, Context, Site]]:
     """Yields each spec with the context and place of its use, for uses in this file."""
     for call in view.records.calls:
-        if call.dotted in _USERS:
-            for arg in call.args:
+        is_user = call.dotted in _USERS
+        for arg in call.args:
+            if is_user or arg.label == OUT_SHARDING:
                 for spec in specs_in(arg.value):
                     yield spec, call.context, call.call
     for binding in view.records.bindings:
