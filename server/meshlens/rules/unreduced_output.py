@@ -5,8 +5,8 @@
 with the check on, it raises `ValueError: … out_specs which require replication which can't be statically inferred`.
 The rule reports all of these.
 Reduce the value in the map (`pmean`, `psum`), or declare the axis that it varies along.
-If the host takes `x[0]` or `unreplicate(x)` of an unreduced mean or sum, it reads only device 0's value: that is a
-hint.
+If the host takes `x[0]` or `unreplicate(x)` of an unreduced mean or sum, or of statistics of layers, it reads only
+device 0's value: that is a hint.
 
 ```python
 import jax

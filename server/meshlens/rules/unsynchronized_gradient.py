@@ -80,13 +80,14 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
         if binder is None or not binder.names or span in seen:
             continue
         reductions = [one for one in reductions_of(view, binder) if not _differentiated(one)]
+        evidence = reductions or _synchronized_layers(view, binder)
         if use.kind == "skipped":
             if reductions and not any(has(other.labels, "stepped") for other in reductions):
                 seen.add(span)
                 yield _left_out(view, use.site, binder)
-        elif _drifts(view, use.site, binder, reductions) and not (_averages_state(view) or in_own_optimizer(view)):
+        elif evidence and _drifts(view, use.site, binder, reductions) and not _is_averaged_elsewhere(view):
             seen.add(span)
-            yield _finding(view, span, binder, reductions)
+            yield _finding(view, span, binder, evidence)
     yield from _over_one_axis_only(view, seen)
 
 
@@ -133,10 +134,7 @@ def _reduces_another(solution: Solution, binder: Binder, axis: str) -> bool:
 
 
 def _drifts(view: FileView, site: Site, binder: Binder, reductions: list[AxisUse]) -> bool:
-    calls = [call for call in _calls_of(view, binder) if _returns(call, site)]
-    if not calls or not reductions:
-        return False
-    return all(
+    return any(_returns(call, site) for call in _calls_of(view, binder)) and all(
         reduction.context.sure
         and bool(reduction.labels & {"varying", "mean", "scaled"})
         and "gradient" not in reduction.labels
@@ -145,8 +143,26 @@ def _drifts(view: FileView, site: Site, binder: Binder, reductions: list[AxisUse
     )
 
 
+def _synchronized_layers(view: FileView, binder: Binder) -> list[AxisUse]:
+    """Returns the normalization layers in a map that average over its devices, whose parameters are thus the same."""
+    names = _names(binder)
+    return [
+        use
+        for records in view.solution.by_file.values()
+        for use in records.uses
+        if use.kind == "BatchNorm"
+        and literal_name(use.name) in names
+        and use.context.sure
+        and any(outer.site == binder.site for outer in use.context.env.maps)
+    ]
+
+
 def _differentiated(use: AxisUse) -> bool:
     return any(step.how == "grad" for step in use.context.route)
+
+
+def _is_averaged_elsewhere(view: FileView) -> bool:
+    return _averages_state(view) or in_own_optimizer(view)
 
 
 def _averages_state(view: FileView) -> bool:

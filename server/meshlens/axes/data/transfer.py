@@ -348,7 +348,8 @@ def differentiated(loss: Along, value: Along) -> Along:
     truths = (loss.truth, value.truth)
     if is_same(value.truth) and loss.truth in _OF_ROWS:
         return Along(loss.truth, typed(loss, value))
-    truth = _rowwise(*truths)
+    # Unknown parameters do not cancel a difference in the loss.
+    truth = DIFFERS if is_different(loss.truth) else _rowwise(*truths)
     return Along(DIFFERS if is_different(truth) else truth, typed(loss, value))
 
 

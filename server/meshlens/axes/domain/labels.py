@@ -38,6 +38,8 @@ the first operation on the value.
     same                   certainly the same on every device of the innermost map
     uniform                an array that may hold the same along every axis
     sharded                rows split over the devices along a leading axis
+    normed                 output of a normalization layer that uses only the device's rows for its statistics
+    own-statistics         the running statistics of such layers
     ("apart", call)        result of a map in which each device has its own mean, sum or count
     key, keys              one PRNG key; an array of them
     fresh                  state just made by an `init`, one copy
@@ -67,6 +69,8 @@ _TRAVELLING = frozenset(
         "reduced-behind",
         "axis-size",
         "of-gradient",
+        "normed",
+        "own-statistics",
     }
 )
 _TRAVELLING_KINDS = frozenset(
@@ -75,7 +79,10 @@ _TRAVELLING_KINDS = frozenset(
         "gathered"
     ).split()
 )
-_CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"})
+_CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"}) | {
+    "normed",
+    "own-statistics",
+}
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
     {"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "parted", "counted"}
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from meshlens.axes.data.noise import on_devices
 from meshlens.axes.data.operating import of_network
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Made, Value, Wrapped
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.library_calls import is_harmless
@@ -27,8 +28,9 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
     row = consumer(made.dotted)
     if row is not None:
         consume(run, made, row, call)
-        labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
-        return Data(labels, over=of_network(UNKNOWN, args))
+        labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else NONE
+        own = {"normed"} if row.name == "BatchNorm" and _is_of_one_device(made, row, call) else NONE
+        return Data(labels | own, over=of_network(UNKNOWN, args))
     if len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if len(args) == 1 and wraps_function(args[0].value) and args[0].whole == args[0].site:
@@ -48,21 +50,34 @@ def _of_call(row: Consumer, args: tuple[Arg, ...]) -> Iterator[tuple[str, Value]
     yield from ((arg.label, arg.value) for arg in args if arg.label)
 
 
+def _is_of_one_device(made: Made, row: Consumer, call: Invocation) -> bool:
+    """Returns whether a layer in a map over devices certainly uses statistics of its device alone, in training."""
+    given = {key: value for key, value in made.arguments if isinstance(key, str)}
+    if not _is_none(given.get("axis", Const(None))) or call.ctx.skip or not on_devices(call.ctx):
+        return False
+    given.update({name: value for name, value in _of_call(row, call.args) if not _is_none(value)})
+    off = [given.get(name, Const(False)) for name in row.skips_when]
+    on = [given.get(name, UNKNOWN) for name in row.skips_unless]
+    return all(isinstance(value, Const) and not value.value for value in off) and all(
+        isinstance(value, Const) and bool(value.value) for value in on
+    )
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
 def consume(run: Run, made: Made, row: Consumer, call: Invocation) -> None:
     """Notes that an object uses the axis name it was given, unless an argument switches that off."""
     given = dict(made.arguments)
     axis = given.get("axis")
-    if axis is None or (isinstance(axis, Const) and axis.value is None):
+    if axis is None or _is_none(axis):
         return
     if row.skips_in_init and call.ctx.skip:
         return
     said = {
         **{key: value for key, value in made.arguments if isinstance(key, str)},
-        **{
-            name: value
-            for name, value in _of_call(row, call.args)
-            if not (isinstance(value, Const) and value.value is None)
-        },
+        **{name: value for name, value in _of_call(row, call.args) if not _is_none(value)},
     }
     for name in row.skips_when:
         value = said.get(name)

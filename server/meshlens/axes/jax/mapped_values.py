@@ -353,7 +353,11 @@ def _own(run: Run, binder: Binder, returned: Value, result: Value, place: _Place
             return _own(run, binder, inner[name], value, place) if isinstance(inner.get(name), Data) else value
 
         return with_fields(run, result, own, place.call) if inner else result
-    if not isinstance(returned, Data) or not isinstance(result, Data) or axis != Const(0):
+    if not isinstance(result, Data) or axis != Const(0):
+        return result
+    if "own-statistics" in labels_of(returned):
+        return replace(result, labels=result.labels | {("apart", place.call)})
+    if not isinstance(returned, Data):
         return result
     truths = [variation_of(returned).over(axis).truth for axis in axes_of(binder)]
     if any(truth in _OF_ROWS or (returned.shape == () and is_different(truth)) for truth in truths):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from meshlens.axes.data.operating import of_all, of_network
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -65,9 +66,14 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
         over = of_network(value, args)
         value = Data(labels | travelling(labels_of(value)), over=over) if not isinstance(value, Seq) else value
         state = of_all(arg.value for arg in args)
-        return value if is_plain else Seq("tuple", (value, Data(labels, over=state)))
+        return value if is_plain else Seq("tuple", (value, Data(labels | _own_statistics(value), over=state)))
     run.invoke(call.inside(target, (*positional, *rest), ctx._replace(skip=True), "run"))
     return Data(frozenset({"fresh"}))
+
+
+def _own_statistics(value: Value) -> frozenset[Any]:
+    """Returns the label of the state that a model leaves if its layers normalize each device's rows alone."""
+    return NONE | {"own-statistics"} if "normed" in labels_of(value) else NONE
 
 
 def _switched(name: str, args: tuple[Arg, ...], ctx: Context) -> Value | None:
@@ -123,4 +129,7 @@ def call_transformed(run: Run, receiver: Wrapped, name: str, call: Invocation) -
     labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
     over = of_network(value, args)
     value = Data(labels | travelling(labels_of(value)), over=over) if not isinstance(value, Seq) else value
-    return Seq("tuple", (value, Data(labels, over=of_all(arg.value for arg in args)))) if has_state else value
+    if not has_state:
+        return value
+    state = Data(labels | _own_statistics(value), over=of_all(arg.value for arg in args))
+    return Seq("tuple", (value, state))
