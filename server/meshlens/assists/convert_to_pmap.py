@@ -104,11 +104,11 @@ from meshlens.refactoring.reading.functions import (
     dotted_name,
     function_at,
     line_of,
-    maps_around,
     may_use_jax,
     uses_libraries,
 )
 from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.reading.on_a_mesh import already_mapped
 from meshlens.refactoring.reading.parameters import without_star
 from meshlens.refactoring.writing.devices import count_of_devices, pmap_devices
 from meshlens.refactoring.writing.mapped_by_pmap import mapped_by_pmap
@@ -126,8 +126,10 @@ _PLAIN = (Name, Attribute, Subscript, Constant, TupleDisplay, ListDisplay, Call,
 def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on the name of a function that no map runs yet, at its definition or a use."""
     target = function_at(view, span)
-    if target is None or not may_use_jax(view) or maps_around(view, target):
+    if target is None or not may_use_jax(view):
         return None
+    if (refused := already_mapped(view, target, _TITLE)) is not None:
+        return refused
     answer = offered_as(_TITLE, lambda: _written(view, target, span, wishes))
     is_expected = uses_libraries(view, target) or bool(mentions_of(view, target.name))
     return answer if isinstance(answer, Proposal) or is_expected else None

@@ -114,8 +114,9 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.model import Answer, Wishes
 from meshlens.refactoring.offering import offered
 from meshlens.refactoring.reading.elsewhere import Elsewhere, called_elsewhere, spelled_elsewhere
-from meshlens.refactoring.reading.functions import Target, dotted_name, function_at, maps_around
+from meshlens.refactoring.reading.functions import Target, dotted_name, function_at
 from meshlens.refactoring.reading.host_calls import Callee, HostCall, callee_at, host_calls
+from meshlens.refactoring.reading.on_a_mesh import already_mapped, must_not_be_on_a_mesh
 from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.devices import device_mesh
 from meshlens.refactoring.writing.sharding import (
@@ -196,8 +197,8 @@ def shard_with_jit(view: FileView, span: Span, wishes: Wishes) -> Answer:
     if callee is None:
         return None
     function = underlying(view, callee)
-    if function is not None and maps_around(view, function):
-        return None
+    if function is not None and (refused := already_mapped(view, function, _TITLE)) is not None:
+        return refused
     return offered(_TITLE, lambda: _written(view, callee, function, wishes))
 
 
@@ -208,6 +209,8 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
     places = (own, *_elsewhere(view, callee, wishes))
     every = tuple(one for place in places for one in place.calls)
     _must_compile(view, callee, function, every)
+    if function is not None:
+        must_not_be_on_a_mesh(view, function, [(call.site, ()) for call, _ in own.calls])
     first = min((view.span(call.site).start for call, _ in places[0].calls), default=_start(view, function))
     spelling = Spelling(view, min(first, _start(view, function) or first))
     axis = quoted(view, wishes.axis_name or _DEFAULT)

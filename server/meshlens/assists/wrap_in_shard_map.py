@@ -106,9 +106,10 @@ from meshlens.refactoring.maps.step import Step, averaged, read_step
 from meshlens.refactoring.model import Answer, Proposal, Wishes
 from meshlens.refactoring.offering import offered_as
 from meshlens.refactoring.reading.calls import without_labels
-from meshlens.refactoring.reading.functions import Target, function_at, maps_around, may_use_jax, uses_libraries
+from meshlens.refactoring.reading.functions import Target, function_at, may_use_jax, uses_libraries
 from meshlens.refactoring.reading.jit import operand_of
 from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.reading.on_a_mesh import already_mapped
 from meshlens.refactoring.reading.parameters import without_star
 from meshlens.refactoring.writing.devices import device_mesh
 from meshlens.refactoring.writing.on_devices import Wanted, each_device, shard_map_helper
@@ -123,8 +124,10 @@ _TITLE = "wrap in shard_map"
 def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers it on the name of a function that no map runs yet."""
     target = function_at(view, span)
-    if target is None or not may_use_jax(view) or maps_around(view, target):
+    if target is None or not may_use_jax(view):
         return None
+    if (refused := already_mapped(view, target, _TITLE)) is not None:
+        return refused
     answer = offered_as(_TITLE, lambda: _written(view, target, span, wishes))
     is_expected = uses_libraries(view, target) or bool(mentions_of(view, target.name))
     return answer if isinstance(answer, Proposal) or is_expected else None

@@ -53,7 +53,9 @@ def assist_for(target: str | None) -> Assist:
 def _best(view: FileView, span: Span, wishes: Wishes) -> Answer:
     """Offers `jit` with sharding, or `shard_map` for maps and for code that XLA's partitioner gets wrong."""
     answer = assist_for("jit").propose(view, span, wishes)
-    if isinstance(answer, Proposal) or (answer is not None and answer.code != "gradients-by-row"):
+    if isinstance(answer, Proposal) or (
+        answer is not None and answer.code not in ("gradients-by-row", "already-mapped")
+    ):
         return answer
     other = assist_for("shard_map").propose(view, span, wishes)
     return other if isinstance(other, Proposal) else answer or other

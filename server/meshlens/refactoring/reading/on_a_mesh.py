@@ -1,0 +1,134 @@
+"""Functions and data that are on several devices already: under a map, on a mesh, or with a sharding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from meshlens.axes.domain.values import Site
+from meshlens.facts.nodes import NOTHING, Attribute, Call, ClassDef, For, FunctionDef, Name, Subscript, last_name
+from meshlens.project.trees import Node, bound_by, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.model import Refused
+from meshlens.refactoring.reading.functions import (
+    Target,
+    dotted_name,
+    functions_called,
+    line_of,
+    maps_around,
+    reached,
+)
+
+_ENTERS = frozenset({"jax.set_mesh", "jax.sharding.set_mesh", "jax.sharding.use_mesh"})
+_PUTS = frozenset({"jax.device_put", "jax.make_array_from_process_local_data", "jax.make_array_from_callback"})
+_CONSTRAINS = frozenset({"jax.lax.with_sharding_constraint", "jax.sharding.reshard"})
+_DEVICES = frozenset({"jax.devices", "jax.local_devices"})
+_DEEPEST = 4
+
+
+def already_mapped(view: FileView, target: Target, title: str) -> Refused | None:
+    """Returns the refusal of a map for a function that one runs already; None if none does.
+
+    Args:
+        view: the file.
+        target: the function.
+        title: what the refactoring does.
+    """
+    found = sorted(maps_around(view, target), key=lambda one: (not view.is_here(one.site), one.site))
+    if not found:
+        return None
+    first = found[0]
+    where = f"in line {line_of(view, first.site)}" if view.is_here(first.site) else "in another file"
+    return Refused(title, "already-mapped", f'{first.dotted} {where} runs "{target.name}" on all devices already')
+
+
+def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
+    """Checks that nothing says where the data of a function lies.
+
+    Args:
+        view: the file.
+        target: the function.
+        calls: the place of each call in the file, with the arguments whose origin counts.
+
+    Raises:
+        Obstacle: the function, a mesh around its calls, or their arguments do.
+    """
+    inside = [node for root in reached(view, target) for node in walk(root) if isinstance(node, Call)]
+    if any(dotted_name(view, node.callee) in _CONSTRAINS for node in inside):
+        raise Obstacle("already-sharded", f'"{target.name}" already sets the sharding of its data')
+    for site, values in calls:
+        scope = _scope(view, site)
+        if any(dotted_name(view, node.callee) in _ENTERS for node in _calls_in(scope)):
+            raise Obstacle("already-sharded", f'the calls of "{target.name}" already run on a mesh')
+        if any(_is_placed(view, scope, value, 0) for value in values):
+            message = f'line {line_of(view, site)} passes "{target.name}" data that is already placed on devices'
+            raise Obstacle("already-sharded", message)
+
+
+def _calls_in(scope: tuple[Node, ...]) -> Iterator[Node]:
+    yield from (node for root in scope for node in walk(root) if isinstance(node, Call))
+
+
+def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
+    """Returns the function around a call and the statements of the top level."""
+    shapes = (view.facts.blocks[key].shape for key in view.facts.top)
+    top = tuple(one for one in shapes if not isinstance(one, (FunctionDef, ClassDef)))
+    root = tree(view, site.path, site.block)
+    return (root, *top) if isinstance(root, FunctionDef) else top
+
+
+def _is_placed(view: FileView, scope: tuple[Node, ...], value: Node, depth: int) -> bool:
+    """Returns whether an expression, or what its names are assigned to, places arrays with a sharding."""
+    for node in walk(value):
+        if isinstance(node, Call) and _places(view, scope, node):
+            return True
+        if not isinstance(node, Name) or depth >= _DEEPEST:
+            continue
+        made = (one for root in scope for one in walk(root) if node.name in bound_by(one))
+        values = (_value(one) for one in made)
+        if any(one is not value and _is_placed(view, scope, one, depth + 1) for one in values):
+            return True
+    return False
+
+
+def _value(binding: Node) -> Node:
+    if isinstance(binding, For):
+        return binding.iterable
+    return getattr(binding, "value", NOTHING)
+
+
+def _places(view: FileView, scope: tuple[Node, ...], call: Node) -> bool:
+    """Returns whether a call, or the function of the file that it runs, gives arrays a sharding."""
+    if _shards(view, scope, call):
+        return True
+    called = functions_called(view, last_name(call.callee)) if isinstance(call.callee, Name) else ()
+    return len(called) == 1 and any(
+        _shards(view, (called[0].node,), node) for node in walk(called[0].node) if isinstance(node, Call)
+    )
+
+
+def _shards(view: FileView, scope: tuple[Node, ...], call: Node) -> bool:
+    name = dotted_name(view, call.callee)
+    if name in _CONSTRAINS:
+        return True
+    if name not in _PUTS:
+        return False
+    where = next(
+        (
+            one.value
+            for place, one in enumerate(call.arguments)
+            if one.label == "device" or (place == 1 and not one.label)
+        ),
+        NOTHING,
+    )
+    return (len(call.arguments) > 1 or name != "jax.device_put") and not _is_device(view, scope, where)
+
+
+def _is_device(view: FileView, scope: tuple[Node, ...], where: Node) -> bool:
+    """Returns whether an expression is certainly a single device."""
+    if isinstance(where, Name):
+        made = [one for root in scope for one in walk(root) if where.name in bound_by(one)]
+        return bool(made) and all(_is_device(view, (), _value(one)) for one in made)
+    if isinstance(where, (Subscript, Attribute)):
+        where = where.object
+    return isinstance(where, Call) and dotted_name(view, where.callee) in _DEVICES
