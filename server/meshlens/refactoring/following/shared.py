@@ -316,9 +316,17 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
         and isinstance(node.callee, Call)
         and dotted_name(view, node.callee.callee) == "jax.vmap"
         for place, (label, _, value) in enumerate(node.arguments)
-        if label is None and _part_of(value) == name and (axis := _mapped_place(node.callee, place)) is not None
+        if label not in ("*", "**")
+        and _part_of(value) == name
+        # A vmap maps every keyword over its first axis.
+        and (axis := label is not None or _mapped_place(node.callee, place)) is not None
     }
     return said.pop() if len(said) == 1 else None
+
+
+def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:
+    """Returns whether every `vmap` that a function passes a parameter to maps it over its rows, and one does."""
+    return _axis_in_vmap(view, target, name) == "split"
 
 
 def _nested(view: FileView, target: Target) -> tuple[FunctionDef, ...]:

@@ -30,7 +30,7 @@ from meshlens.refactoring.following.kinds import SAME, Kind, flat, over_rows
 from meshlens.refactoring.following.random import bundles_of, holds_keys, streams_of
 from meshlens.refactoring.following.roles import read_roles
 from meshlens.refactoring.following.row_by_row import may_be_flat
-from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of
+from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of, is_split_by_a_vmap
 from meshlens.refactoring.following.sizes import Shape, shapes_given
 from meshlens.refactoring.maps.form import Form
 from meshlens.refactoring.maps.pmap import Obstacle
@@ -347,7 +347,11 @@ def _must_be_plain(view: FileView, target: Target) -> None:
     if any(isinstance(node, (Global, Nonlocal)) for node in inside):
         raise Obstacle("outer-variables", f'"{target.name}" sets outer variables once per trace')
     known = {*streams_of(view, target), *bundles_of(target)}
-    keys = [one.name for one in target.parameters if holds_keys(one.name) and one.name not in known]
+    keys = [
+        one.name
+        for one in target.parameters
+        if holds_keys(one.name) and one.name not in known and not is_split_by_a_vmap(view, target, one.name)
+    ]
     if keys:
         message = f'"{target.name}" takes several random keys in "{keys[0]}"; each device needs its own'
         raise Obstacle("random-numbers", message)
