@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from meshlens.axes.domain.values import Site
-from meshlens.facts.nodes import NOTHING, Attribute, Call, ClassDef, For, FunctionDef, Name, Subscript, last_name
+from meshlens.facts.nodes import (
+    NOTHING,
+    Assign,
+    Attribute,
+    Call,
+    ClassDef,
+    For,
+    FunctionDef,
+    Name,
+    Subscript,
+    last_name,
+)
 from meshlens.project.trees import Node, bound_by, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
@@ -43,7 +54,7 @@ def already_mapped(view: FileView, target: Target, title: str) -> Refused | None
 
 
 def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
-    """Checks that nothing says where the data of a function lies.
+    """Checks that nothing puts the data of a function on a mesh.
 
     Args:
         view: the file.
@@ -65,14 +76,14 @@ def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[
             raise Obstacle("already-sharded", message)
 
 
-def _calls_in(scope: tuple[Node, ...]) -> Iterator[Node]:
+def _calls_in(scope: tuple[Node, ...]) -> Iterator[Call]:
     yield from (node for root in scope for node in walk(root) if isinstance(node, Call))
 
 
 def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
     """Returns the function around a call and the statements of the top level."""
     shapes = (view.facts.blocks[key].shape for key in view.facts.top)
-    top = tuple(one for one in shapes if not isinstance(one, (FunctionDef, ClassDef)))
+    top: tuple[Node, ...] = tuple(one for one in shapes if not isinstance(one, (FunctionDef, ClassDef)))
     root = tree(view, site.path, site.block)
     return (root, *top) if isinstance(root, FunctionDef) else top
 
@@ -94,10 +105,10 @@ def _is_placed(view: FileView, scope: tuple[Node, ...], value: Node, depth: int)
 def _value(binding: Node) -> Node:
     if isinstance(binding, For):
         return binding.iterable
-    return getattr(binding, "value", NOTHING)
+    return binding.value if isinstance(binding, Assign) else NOTHING
 
 
-def _places(view: FileView, scope: tuple[Node, ...], call: Node) -> bool:
+def _places(view: FileView, scope: tuple[Node, ...], call: Call) -> bool:
     """Returns whether a call, or the function of the file that it runs, gives arrays a sharding."""
     if _shards(view, scope, call):
         return True
@@ -107,7 +118,7 @@ def _places(view: FileView, scope: tuple[Node, ...], call: Node) -> bool:
     )
 
 
-def _shards(view: FileView, scope: tuple[Node, ...], call: Node) -> bool:
+def _shards(view: FileView, scope: tuple[Node, ...], call: Call) -> bool:
     name = dotted_name(view, call.callee)
     if name in _CONSTRAINS:
         return True
