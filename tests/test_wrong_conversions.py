@@ -805,3 +805,166 @@ def test_what_is_taken_for_a_batch_and_has_other_rows_raises(tmp_path, target):
     (tmp_path / "converted.py").write_text(converted)
     found = numbers_of_programs.differences(tmp_path / "converted.py", tmp_path / "converted.py")
     assert "ValueError: the arrays of one batch have [8, 16] rows" in found[0]
+
+
+FUNCTION = """
+def net(params, x):
+    hidden = jnp.tanh(x * params)
+    return (HIDDEN).sum(axis=-1)
+
+
+"""
+MODULE = """
+import flax.linen as nn
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        hidden = nn.Dense(4)(x)
+        return (HIDDEN).sum(axis=-1)
+
+
+"""
+OF_PARTS = MODULE.replace("nn.Dense(4)(x)", "Part()(x)").replace(
+    "class Net",
+    """class Part(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Dense(4)(x)
+        return PART
+
+
+class Net""",
+)
+HANDED = """
+
+def make_step(apply):
+    @jax.jit
+    def step(params, batch):
+        return apply(params, batch)
+
+    return step
+
+
+step = make_step(net)
+rows = step(jnp.ones(3), jnp.sin(jnp.arange(48.0)).reshape(16, 3))
+"""
+EVALUATED = """
+
+@jax.jit
+def step(params, batch):
+    return CALLED
+
+
+params = MADE
+rows = step(params, jnp.sin(jnp.arange(48.0)).reshape(16, 3))
+"""
+INITIALIZED = "Net().init(jax.random.key(0), jnp.ones((2, 3)))"
+BY_APPLY = EVALUATED.replace("CALLED", "Net().apply(params, batch)").replace("MADE", INITIALIZED)
+STATE = """
+from flax.training.train_state import TrainState
+import optax
+
+
+@jax.jit
+def step(state, batch):
+    return state.apply_fn(state.params, batch)
+
+
+state = TrainState.create(apply_fn=net, params=jnp.ones(3), tx=optax.sgd(0.1))
+rows = step(state, jnp.sin(jnp.arange(48.0)).reshape(16, 3))
+"""
+TRANSFORMED = """
+import haiku as hk
+
+
+def forward(x):
+    hidden = hk.Linear(4)(x)
+    return (HIDDEN).sum(axis=-1)
+
+
+network = hk.without_apply_rng(hk.transform(forward))
+""" + EVALUATED.replace("CALLED", "network.apply(params, batch)").replace(
+    "MADE", "network.init(jax.random.key(0), jnp.ones((2, 3)))"
+)
+OBJECT = """
+import equinox as eqx
+
+
+class Net(eqx.Module):
+    weight: jax.Array
+
+    def __call__(self, x):
+        hidden = x * self.weight
+        return (HIDDEN).sum(axis=-1)
+
+
+""" + EVALUATED.replace("CALLED", "params(batch)").replace("MADE", "Net(jnp.ones(3))")
+MODELS = {
+    "a module of linen": MODULE + BY_APPLY,
+    "a function of a train state": FUNCTION + STATE,
+    "a function that a caller hands over": FUNCTION + HANDED,
+    "a transformed function": TRANSFORMED,
+    "a module of equinox": OBJECT,
+    "a table of functions": FUNCTION
+    + 'MODELS = {"net": net}\n'
+    + EVALUATED.replace("CALLED", 'MODELS["net"](params, batch)').replace("MADE", "jnp.ones(3)"),
+}
+KNOWN = [name for name in MODELS if name != "a table of functions"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_in_which_rows_meet_is_refused(tmp_path, name):
+    assert _refused(tmp_path, HEAD + MODELS[name].replace("HIDDEN", "hidden - hidden.mean(axis=0)"))
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_model_that_keeps_rows_apart_gives_the_same_numbers(tmp_path, name):
+    text = HEAD + MODELS[name].replace("HIDDEN", "hidden - hidden.mean(axis=-1, keepdims=True)")
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, "pmap"))
+
+
+def test_parts_of_a_model_are_read(tmp_path):
+    text = HEAD + OF_PARTS.replace("HIDDEN", "hidden") + BY_APPLY
+    assert _refused(tmp_path, text.replace("PART", "x / x.std()"))
+    assert _converted(tmp_path, text.replace("PART", "x / x.std(axis=-1, keepdims=True)"), "pmap") != text
+
+
+UNREAD = {
+    "apply": "apply(params, batch)",
+    "forward": "outside.forward(params, batch)",
+    "normalize": "normalize(batch) @ params",
+    "an object of another library": "outside.Network(4)(params, batch)",
+    "what a function of another library makes": "outside.get_model()(params, batch)",
+    "an argument": "network(params, batch)",
+    "an axis of a vmap": 'jax.vmap(lambda row: row - jax.lax.pmean(row, "row"), axis_name="row")(batch)',
+    "a decorator": "centered(params, batch)",
+}
+IMPORTED = """
+import outside
+from outside import apply, center, normalize
+
+
+@center
+def centered(params, batch):
+    return batch @ params
+
+
+def make_step(network):
+    @jax.jit
+    def step(params, batch):
+        return CALLED
+
+    return step
+
+
+step = make_step(outside.network)
+rows = step(jnp.ones(3), jnp.sin(jnp.arange(48.0)).reshape(16, 3))
+"""
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_a_name_does_not_tell_what_a_function_does(tmp_path, name):
+    assert _refused(tmp_path, HEAD + IMPORTED.replace("CALLED", UNREAD[name])) == "unreduced-output"

@@ -1,6 +1,6 @@
 """Follows how values depend on the rows of a batch through a function, its helpers and its losses.
 
-Shapes are unknown: the rows of an array are its first axis, and an unknown function works row by row.
+Shapes are unknown: the rows of an array are its first axis.
 """
 
 from __future__ import annotations
@@ -68,7 +68,13 @@ _PLAIN_DECORATORS = frozenset(
         "jax.named_call",
         "equinox.filter_jit",
         "equinox.filter_checkpoint",
+        "flax.linen.compact",
+        "flax.linen.jit",
+        "flax.linen.nowrap",
+        "flax.linen.remat",
         "flax.nnx.jit",
+        "flax.nnx.remat",
+        "jax.named_scope",
     }
 )
 Env = dict[str, Kind]
@@ -112,6 +118,9 @@ class Follow:
         together: the names assigned once, to a model assembled from its parts.
         home: the outermost function around the step; None for the top level.
         own: the object of the method that is followed; None outside of methods.
+        in_model: whether a model runs it, so that what it is given to call are layers.
+        met: what may have rows meet, in the order in which it is followed.
+        unread: the names of called objects that may have rows meet.
         arrays: the names of arrays that are not trees of arrays.
         shapes: the shapes of variables, where the code says them.
         returned: the kinds that it returns.
@@ -134,6 +143,9 @@ class Follow:
     together: frozenset[str] = frozenset()
     home: str | None = None
     own: Own | None = None
+    in_model: bool = False
+    met: list[Node] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     arrays: frozenset[str] = frozenset()
     constants: dict[str, object] = field(default_factory=dict)
     shapes: Shapes = nothing_known
@@ -218,7 +230,9 @@ class Follow:
     def outside(self) -> Follow:
         """Returns the scope around a function of the file that is called from here."""
         made: Functions = {**made_outside(self.view, self.home)}
-        return Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
+        found = Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
+        found.in_model, found.met, found.unread = self.in_model, self.met, self.unread
+        return found
 
     def frozen(self) -> Follow:
         """Returns a snapshot of the scope, for a function that captures values when it is created."""
@@ -231,7 +245,8 @@ class Follow:
             dict(self.made),
             dict(self.imports),
         )
-        inner.home, inner.own = self.home, self.own
+        inner.home, inner.own, inner.in_model = self.home, self.own, self.in_model
+        inner.met, inner.unread = self.met, self.unread
         inner.arrays, inner.shapes = self.arrays, self.shapes
         inner.constants = dict(self.constants)
         return inner
@@ -294,6 +309,7 @@ def called(
     scope = around.frozen() if around is not None else follow.outside()
     inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
+    inner.in_model, inner.met, inner.unread = follow.in_model, follow.met, follow.unread
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
         inner.own = None
     inner.arrays = used_as_arrays(function)
@@ -403,6 +419,18 @@ def _bound_method(follow: Follow, given: str, method: OwnMethod) -> tuple[Functi
     return node._replace(function=node.function._replace(parameters=parameters, decorators=decorators)), scope
 
 
+def method_of_class(follow: Follow, method: OwnMethod, view: FileView, owner: str) -> tuple[FunctionDef, Follow]:
+    """Returns a method of any object of a class as a function of its other parameters, and its scope."""
+    node = method.target.node
+    scope = Follow(follow.constructs, method.view, {}, depth=follow.depth, made={**made_outside(method.view, None)})
+    parameters = node.function.parameters
+    if method.is_bound and parameters:
+        scope.env[parameters[0].name] = "same"
+        scope.own = Own(view, owner, parameters[0].name)
+        parameters = parameters[1:]
+    return node._replace(function=node.function._replace(parameters=parameters)), scope
+
+
 def _root_of(node: Node) -> str:
     while isinstance(node, Attribute):
         node = node.object
@@ -437,6 +465,8 @@ def _attribute(follow: Follow, node: Attribute) -> Kind:
     if flat(kind) == "rows" and node.name in ("shape", "size"):
         return {"shape": "shape", "size": "count"}[node.name]
     if flat(kind) in ("rows", "turned") and node.name in ("T", "mT", "shape", "size"):
+        if node.name == "T":
+            follow.met.append(node)
         return "mixed"
     return "tree" if kind == "tree" else flat(kind)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from meshlens.facts.nodes import (
     Attribute,
     Call,
@@ -26,7 +24,6 @@ from meshlens.refactoring.following.following import (
     function_defined,
     function_of,
     method_called,
-    returns_function,
     rows_meet,
 )
 from meshlens.refactoring.following.grad_calls import takes
@@ -45,9 +42,11 @@ from meshlens.refactoring.following.kinds import (
     over_rows,
     reduced,
 )
+from meshlens.refactoring.following.models import keeps_rows
 from meshlens.refactoring.following.random import random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
+    has_rows_meet,
     is_elementwise,
     is_of_arrays,
     is_of_library,
@@ -59,14 +58,6 @@ from meshlens.refactoring.following.running import decorated_kind, transformed_k
 from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.mentions import bound_at_top
 
-_NETWORKS = ("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "numpyro.distributions.")
-"""The libraries whose functions and layers treat each row separately."""
-_ROW_BY_ROW = re.compile(
-    r"(?:.*_)?(?:apply|forward|predict|model|net|network|encode|decode|embed|normalize|preprocess)"
-)
-_OF_LOSSES = re.compile(r"(?:.*_)?(?:loss|losses|metrics?|accuracy|elbo|objective|nll)(?:_(?:fn|fun|func|function))?")
-_HELD = re.compile(r"_*(?P<stem>.*)_(?:fn|fun|func|function|impl)")
-_NETWORK = re.compile(r"(?:.*_)?(?:policy|actor|critic|value|q|encoder|decoder)")
 _PLAIN = ("axis", "keepdims", "dtype")
 _WITH_ROWS = frozenset({"rows", "turned"})
 
@@ -138,7 +129,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         kinds += home.names(callee)
     elif isinstance(callee, Name):
         kinds.append(home.look_up(name))
-        if has_rows and name in follow.env and home is follow and not _keeps_nothing(follow):
+        if has_rows and name in follow.env and home is follow and not follow.in_model and not _keeps_nothing(follow):
             # A called object may store its arguments, as layers do for batch statistics.
             follow.env[name] = "mixed"
     if not has_rows:
@@ -150,9 +141,15 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return applied(kinds, elementwise=True) if _updates_rows(follow, *updated) else "mixed"
     is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if is_known or is_array:
-        return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
-    couples_rows = couples(name, over_rows(_axis(node, is_method, 1))) and not is_product(name)
-    return "mixed" if couples_rows else _of_anything(follow, home, callee, name, kinds)
+        found = row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
+        if found == "mixed" and has_rows_meet(name):
+            follow.met.append(node)
+        return found
+    if not _keeps_rows_apart(follow, home, callee, node):
+        follow.met.append(node)
+        return "mixed"
+    found = applied(kinds, coupled=is_product(name))
+    return "tree" if found == "rows" else found
 
 
 def _closes_over_rows(follow: Follow, value: Node) -> bool:
@@ -174,30 +171,18 @@ def _keeps_nothing(follow: Follow) -> bool:
     return bool(layers.classes) and not layers.keeps
 
 
-def _of_anything(follow: Follow, home: Follow, callee: Node, name: str, kinds: list[Kind]) -> Kind:
-    """Returns the kind of the result of a model or another object; networks keep rows separate."""
-    maker = last_name(callee.callee) if isinstance(callee, Call) else ""
-    if isinstance(callee, Call) and returns_function(home, callee.callee):
-        return "mixed"
-    dotted = home.dotted(callee)
-    if dotted and not dotted.startswith(_NETWORKS) and not _ROW_BY_ROW.fullmatch(name):
-        return "mixed"
-    rebound = isinstance(callee, Name) and (
-        name in follow.bound - follow.together if name in follow.env else bound_at_top(follow.view, name) > 1
-    )
-    if rebound or may_couple(name) or may_couple(maker) or _makes_anything(callee, name):
-        return "mixed"
-    found = applied(kinds, coupled=is_product(name))
-    return "tree" if found == "rows" else found
-
-
-def _makes_anything(callee: Node, name: str) -> bool:
-    """Returns whether a name is that of a loss, or of an attribute that holds a function other than a network."""
-    if _OF_LOSSES.fullmatch(name.lower()) is not None:
+def _keeps_rows_apart(follow: Follow, home: Follow, callee: Node, node: Call) -> bool:
+    """Returns whether a model or another object that gets rows, or one that holds them, keeps them apart."""
+    name = last_name(callee)
+    if isinstance(callee, Attribute) and flat(follow.kind(callee.object)) in _WITH_ROWS:
+        is_coupling = couples(name, over_rows(_axis(node, True, 1))) and not is_product(name)
+        return not is_coupling and not may_couple(name)
+    if isinstance(callee, Call) and may_couple(last_name(callee.callee)):
+        return False
+    if keeps_rows(follow, home, callee, node):
         return True
-    found = _HELD.fullmatch(name) if isinstance(callee, Attribute) else None
-    stem = found["stem"] if found is not None else ""
-    return found is not None and not (_ROW_BY_ROW.fullmatch(stem) or _NETWORK.fullmatch(stem))
+    follow.unread += [name] if name else []
+    return False
 
 
 def _updated(owner: Node) -> tuple[Node, Node] | None:
@@ -235,7 +220,10 @@ def _reduction(follow: Follow, node: Call, name: str, values: list[Expression], 
     rest = [follow.kind(value) for label, _, value in node.arguments if label not in _PLAIN and value not in plain]
     if any(flat(kind) != "same" for kind in rest) or (axis is not None and flat(follow.kind(axis)) != "same"):
         return "mixed"
-    return reduced(operand, over_rows(axis), result, every_axis=axis is None)
+    over = over_rows(axis)
+    if (flat(operand) in _WITH_ROWS and over is not False) or (flat(operand) == "mixed" and over and axis is not None):
+        follow.met.append(node)
+    return reduced(operand, over, result, every_axis=axis is None)
 
 
 def _axis(node: Call, is_method: bool, place: int) -> Node | None:

@@ -100,6 +100,8 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
     kind = flat(loss)
     if kind not in ("mean", "total", *SAME):
         unread = ": attributes are not followed" if known is None and isinstance(operand, Attribute) else ""
+        if follow.unread and not unread:
+            unread = f': "{follow.unread[0]}" may have rows meet'
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
     value: Kind = (kind, aux) if with_aux else kind
     places = [place for place in _places(maker) if place < len(given)]

@@ -123,6 +123,11 @@ def may_couple(name: str) -> bool:
     return name in _EVERYWHERE
 
 
+def has_rows_meet(name: str) -> bool:
+    """Returns whether a function of NumPy or JAX of this name has rows meet if it does not work row by row."""
+    return name in _ALONG or name in _EVERYWHERE or name == "einsum"
+
+
 def is_elementwise(name: str) -> bool:
     """Returns whether a function of this name works on each element separately."""
     return name in _ELEMENTWISE

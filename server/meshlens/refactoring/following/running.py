@@ -15,6 +15,7 @@ _TRANSPARENT = frozenset(
 )
 _VMAPS = frozenset({"jax.vmap", "equinox.filter_vmap"})
 _VECTORIZE = frozenset({"jax.numpy.vectorize", "numpy.vectorize"})
+_OF_DECORATORS = ("jax.", "flax.", "equinox.", "haiku.", "functools.", "chex.", "jaxtyping.", "typeguard.", "beartype.")
 _LAST_AXES = re.compile(r"[\s,]*(?:\(\w*\)[\s,]*)+->[\s,]*(?:\(\w*\)[\s,]*)+")
 _Labelled = list[tuple[str | None, Kind]]
 
@@ -79,8 +80,18 @@ def decorated_kind(follow: Follow, function: FunctionDef, around: Follow | None,
             return _mapped(follow, seen, given if given else (Argument(None, 0, one),), node)
         if maker in _VECTORIZE:
             return _vectorized(follow, [], given, node)
-    found = flat(called(follow, function, around, [(label, follow.kind(value)) for label, _, value in node.arguments]))
+    scope = around if around is not None else follow.outside()
+    passed: _Labelled = [(label, follow.kind(value)) for label, _, value in node.arguments]
+    if not all(_is_known(scope, one) for one in decorators):
+        return "same" if applied(kind for _, kind in passed) == "same" else "mixed"
+    found = flat(called(follow, function, around, passed))
     return found if found in ("same", "rows") else "mixed"
+
+
+def _is_known(scope: Follow, decorator: Node) -> bool:
+    """Returns whether a decorator is of a library whose decorators leave rows apart."""
+    dotted = scope.dotted(decorator.callee if isinstance(decorator, Call) else decorator)
+    return dotted.startswith(_OF_DECORATORS)
 
 
 def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node: Call) -> Kind:
@@ -99,7 +110,13 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node:
     positional = [value for label, _, value in given if label is None]
     axes = named.get("in_axes", positional[1] if len(positional) > 1 else None)
     out = named.get("out_axes", positional[2] if len(positional) > 2 else None)
-    if applied(seen) != "same" or (out is not None and not _is_zero(out)) or set(kinds) - {"rows", "same"}:
+    if (
+        "axis_name" in named
+        or "spmd_axis_name" in named
+        or applied(seen) != "same"
+        or (out is not None and not _is_zero(out))
+        or set(kinds) - {"rows", "same"}
+    ):
         return "mixed"
     for place, ((label, _, _), kind) in enumerate(zip(node.arguments, kinds, strict=True)):
         if label in ("*", "**"):

@@ -23,6 +23,7 @@ from meshlens.facts.nodes import (
 from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import Target, functions_called
+from meshlens.refactoring.reading.importing import imported_by
 from meshlens.refactoring.reading.scopes import class_around
 from meshlens.refactoring.reading.siblings import view_of
 
@@ -104,6 +105,36 @@ def own_method(view: FileView, owner: str, name: str, *, through_class: bool) ->
     if is_open or (not through_class and _may_be_another(view, owner, name)):
         return "unread"
     return OwnMethod(other, target, not target.is_static and (is_class_method or not through_class))
+
+
+def method_defined(view: FileView, owner: str, name: str) -> OwnMethod | None:
+    """Returns the method that a class or a base of it defines for its objects; None if it is left to subclasses."""
+    found = next(_defined(view, owner, name, 0), None)
+    if found is None or _is_abstract(found[1]):
+        return None
+    return OwnMethod(*found, not found[1].is_static)
+
+
+def class_meant(view: FileView, node: Node) -> tuple[FileView, str] | None:
+    """Returns the class of the workspace that a name or an attribute of a module refers to, and its file."""
+    if isinstance(node, Name):
+        return _class_of(view, node)
+    if not isinstance(node, Attribute):
+        return None
+    module = _module_meant(view, node.object)
+    key = class_named(module, node.name) if module is not None else None
+    return (module, key) if module is not None and key is not None else None
+
+
+def _module_meant(view: FileView, node: Node) -> FileView | None:
+    names: list[str] = []
+    while isinstance(node, Attribute):
+        names.append(str(node.name))
+        node = node.object
+    dotted = ".".join([str(node.name), *reversed(names)]) if isinstance(node, Name) else ""
+    found = (one.path for one in imported_by(view, str(view.path)) if one.name == dotted)
+    path = next(found, None)
+    return view_of(view, path) if path is not None and path in view.solution.facts else None
 
 
 def class_named(view: FileView, name: str) -> str | None:

@@ -41,6 +41,11 @@ def imported_function(view: FileView, callee: Node) -> tuple[FileView, Target] |
     return (other, functions[0]) if len(functions) == 1 else None
 
 
+def imported_value(view: FileView, name: str) -> tuple[str, str] | None:
+    """Returns the workspace file that an imported name comes from, and its name there."""
+    return _named(view, name)
+
+
 def _named(view: FileView, name: str) -> tuple[str, str] | None:
     for key in view.facts.top:
         shape = view.facts.blocks[key].shape

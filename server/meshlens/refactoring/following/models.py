@@ -1,0 +1,463 @@
+"""The code of a called object: the `__call__` of its class, a transformed function, or what a caller hands over.
+
+A model must keep rows apart.
+One whose code can be read is followed: nothing in it may have rows meet. One of flax, nnx, equinox or haiku whose class
+is outside the project is taken to, as their layers do. Any other function that cannot be read may do anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Argument,
+    Assign,
+    Attribute,
+    Call,
+    ClassDef,
+    Constant,
+    FunctionDef,
+    Import,
+    ImportFrom,
+    Lambda,
+    ListDisplay,
+    Name,
+    Parameter,
+    SeparateDef,
+    Subscript,
+    TupleDisplay,
+)
+from meshlens.project.trees import Node, children, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.following import Follow, called, function_defined, method_of_class
+from meshlens.refactoring.following.kinds import Kind, flat
+from meshlens.refactoring.following.random import holds_keys, is_key
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import dotted_name, functions
+from meshlens.refactoring.reading.importing import reached_from
+from meshlens.refactoring.reading.own_methods import class_meant, method_defined
+from meshlens.refactoring.reading.siblings import imported_value, view_of
+
+
+class Body(NamedTuple):
+    """A function that a call may run.
+
+    Attributes:
+        function: its node.
+        around: the scope around it.
+        is_direct: whether it gets the arguments of the call.
+    """
+
+    function: FunctionDef | Lambda
+    around: Follow | None
+    is_direct: bool = True
+
+
+Given: TypeAlias = "tuple[tuple[str | None, Kind], ...]"
+Bodies: TypeAlias = tuple[Body, ...]
+
+NETWORKS = ("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "numpyro.distributions.")
+"""The libraries whose functions and layers treat each row separately."""
+_MODULES = frozenset({"flax.linen.Module", "flax.nnx.Module", "equinox.Module", "haiku.Module"})
+_OBJECTS = ("flax.nnx.", "equinox.")
+_TRANSFORMS = frozenset({"haiku.transform", "haiku.transform_with_state", "haiku.without_apply_rng"})
+_MAPS = frozenset({"flax.linen.vmap", "flax.nnx.vmap", "haiku.vmap"})
+_STAX = "jax.example_libraries.stax."
+_APPLY = frozenset({"apply", "apply_fn"})
+_SAME = re.compile(r"(?:is_|use_)?(?:train|training|deterministic|eval|inference|mode|cache|use_running_average)")
+_KNOWN = "assists: models that keep rows apart"
+_DEEPEST = 4
+
+
+def keeps_rows(follow: Follow, home: Follow, callee: Node, node: Call) -> bool:
+    """Returns whether a called object keeps rows apart: what can be read of it does, and the rest is of a library.
+
+    Args:
+        follow: the calling scope.
+        home: the scope of the callee's names.
+        callee: the callee.
+        node: the call.
+    """
+    method = next((value for label, _, value in node.arguments if label == "method"), None)
+    bodies = _bodies(home, callee, 0) if method is None else _of_method(home, method)
+    if bodies is None:
+        return False
+    is_plain = all(label not in ("*", "**") for label, _, _ in node.arguments)
+    given = tuple((label, follow.kind(value)) for label, _, value in node.arguments) if is_plain else None
+    return all(_keeps(follow, body, given if body.is_direct else None) for body in bodies)
+
+
+def _keeps(follow: Follow, body: Body, given: Given | None) -> bool:
+    """Returns whether nothing that can be read of a function has rows meet."""
+    function, scope = body.function, body.around if body.around is not None else follow.outside()
+    inside = function.body if isinstance(function, Lambda) else function.function.body
+    known: dict[tuple[int, Given | None], tuple[object, bool]] = scope.view.solution.once(_KNOWN, lambda _: {})
+    if (id(inside), given) not in known:
+        # A model may call itself.
+        known[id(inside), given] = inside, True
+        known[id(inside), given] = inside, _gives_rows(scope, function, given)
+    return known[id(inside), given][1]
+
+
+def _gives_rows(scope: Follow, function: FunctionDef | Lambda, passed: Given | None) -> bool:
+    parameters = function.function.parameters if isinstance(function, FunctionDef) else function.parameters
+    given: list[tuple[str | None, Kind]] = [
+        (None if one.how in ("only", "any") else one.name, _given_to(one))
+        for one in parameters
+        if one.how not in ("*", "**")
+    ]
+    given = list(passed) if passed is not None else given
+    outer = scope.frozen()
+    outer.depth, outer.in_model, outer.met = 0, True, []
+    try:
+        return flat(called(outer, function, outer, given)) != "mixed" or not outer.met
+    except Obstacle:
+        return True
+
+
+def _given_to(parameter: Parameter) -> str:
+    """Returns the kind of what a parameter of a model gets."""
+    name, annotation, default = parameter.name, parameter.annotation, parameter.default
+    is_flag = isinstance(annotation, Name) and annotation.name in ("bool", "int", "float", "str")
+    is_flag = is_flag or (isinstance(default, Constant) and type(default.value) in (bool, str))
+    return "same" if is_flag or _SAME.fullmatch(name) or is_key(name) or holds_keys(name) else "tree"
+
+
+def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:
+    """Returns the functions that a call may run; none for those of a library, None if they are unknown."""
+    if depth > _DEEPEST:
+        return None
+    if isinstance(callee, Lambda):
+        return (Body(callee, home),)
+    dotted, defined = home.dotted(callee), function_defined(home, callee)
+    if dotted.startswith(NETWORKS):
+        return ()
+    if defined is not None:
+        return (Body(*defined),)
+    if dotted:
+        return _every_model(home) if _is_object_of_project(home, callee) else None
+    if isinstance(callee, Call):
+        return _of_made(home, callee, depth)
+    if isinstance(callee, Attribute) and callee.name in _APPLY:
+        return _of_apply(home, callee, depth)
+    if isinstance(callee, Name):
+        return _of_name(home, callee.name, depth)
+    if isinstance(callee, (Attribute, Subscript)) and _is_of_model(home, callee):
+        return _every_model(home, callee.name if isinstance(callee, Attribute) else "__call__")
+    if isinstance(callee, Attribute) and isinstance(callee.object, Name):
+        return _of_attribute(home, callee, depth)
+    return None
+
+
+def _of_made(home: Follow, made: Call, depth: int) -> Bodies | None:
+    """Returns the functions that run when the result of an expression is called."""
+    maker = home.dotted(made.callee)
+    if maker in _TRANSFORMS or maker == "functools.partial" or maker in ("jax.jit", "jax.checkpoint", "jax.remat"):
+        operand = next((value for label, _, value in made.arguments if label in (None, "f", "fun")), None)
+        return _bodies(home, operand, depth + 1) if operand is not None else None
+    if maker.startswith(NETWORKS):
+        given = [_bodies(home, value, depth + 1) for value in _functions_given(home, made)]
+        if maker.startswith(_OBJECTS) and maker.rpartition(".")[2][:1].islower():
+            return _every_model(home)
+        known = [one for one in given if one is not None]
+        return tuple(one for bodies in known for one in bodies) if len(known) == len(given) else None
+    if maker.startswith(_STAX):
+        return () if not any(_is_stax_norm(home.view, node) for node in walk(made)) else None
+    owner = class_meant(home.view, made.callee) if not home.binds(_root(made.callee)) else None
+    if owner is not None:
+        return _of_class(home, *owner, "__call__")
+    return _every_model(home) if home.in_model else None
+
+
+def _functions_given(home: Follow, made: Call) -> Iterator[Node]:
+    """Yields the functions among the arguments of a layer, and whatever else a list of layers names."""
+    is_list = home.dotted(made.callee).endswith(".Sequential")
+    for _, _, value in made.arguments:
+        for node in value.items if is_list and isinstance(value, (ListDisplay, TupleDisplay)) else (value,):
+            is_named = is_list and bool(dotted := home.dotted(node)) and not dotted.startswith("jax.")
+            if (
+                is_named
+                or isinstance(node, Lambda)
+                or function_defined(home, node) is not None
+                or (isinstance(node, Call) and class_meant(home.view, node.callee) is not None)
+            ):
+                yield node
+
+
+def _is_stax_norm(view: FileView, node: Node) -> bool:
+    return isinstance(node, (Name, Attribute)) and dotted_name(view, node) == f"{_STAX}BatchNorm"
+
+
+def _of_class(home: Follow, view: FileView, owner: str, name: str) -> Bodies | None:
+    method = method_defined(view, owner, name)
+    return None if method is None else (Body(*method_of_class(home, method, view, owner)),)
+
+
+def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
+    """Returns the functions that run in `model.apply` or `state.apply_fn`."""
+    if callee.name == "apply_fn":
+        given = [(one, value) for one in _views(home.view) for value in _given_by_keyword(one, "apply_fn")]
+        found = [_bodies(_top_of(home, one), value, depth + 1) for one, value in given]
+        if not found:
+            return _every_model(home)
+    else:
+        values = _values(home, callee.object)
+        found = [_behind_apply(home, value, depth) for value in values]
+        if not found or None in found:
+            is_open = not any(_is_layer(home, value) for value in values)
+            return _every_model(home) if is_open and _has_models(home.view) else None
+    known = [one for one in found if one is not None]
+    return tuple(body for one in known for body in one) if len(known) == len(found) else None
+
+
+def _is_layer(home: Follow, value: Node) -> bool:
+    return isinstance(value, Call) and home.dotted(value.callee).startswith(NETWORKS)
+
+
+def _behind_apply(home: Follow, value: Node, depth: int) -> Bodies | None:
+    if not isinstance(value, Call):
+        return None
+    found = _of_made(home, value, depth + 1)
+    return None if found is None else tuple(one._replace(is_direct=False) for one in found)
+
+
+def _of_method(home: Follow, method: Node) -> Bodies | None:
+    """Returns the methods of models that `method=…` may name."""
+    name = method.value if isinstance(method, Constant) else method.name if isinstance(method, Attribute) else None
+    if isinstance(method, Constant) and name is None:
+        name = "__call__"
+    found = (method_defined(view, owner, str(name)) for view, owner in _classes(home.view))
+    places = zip(found, _classes(home.view), strict=True)
+    bodies = tuple(
+        Body(*method_of_class(home, one, *place), is_direct=False) for one, place in places if one is not None
+    )
+    return bodies or None
+
+
+def _of_name(home: Follow, name: str, depth: int) -> Bodies | None:
+    values = _values(home, Name("name", 0, name))
+    found = [_bodies(home, value, depth + 1) for value in values if not _is_name(value, name)]
+    if found and None not in found:
+        return tuple(body for one in found if one is not None for body in one)
+    return _every_model(home) if _is_of_model(home, Name("name", 0, name)) else None
+
+
+def _is_name(node: Node, name: str) -> bool:
+    return isinstance(node, Name) and node.name == name
+
+
+def _of_attribute(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
+    """Returns the functions that an attribute of a method's own object, or of an object of a known class, holds."""
+    own, name = home.own, _root(callee)
+    if own is not None and name == own.receiver:
+        values = list(_held_by(own.view, own.owner, callee.name))
+        scope = _top_of(home, own.view)
+        found = [_bodies(scope, value, depth + 1) for value in values]
+        known = [one for one in found if one is not None]
+        return tuple(body for one in known for body in one) if values and len(known) == len(found) else None
+    for value in _values(home, callee.object):
+        owner = class_meant(home.view, value.callee) if isinstance(value, Call) else None
+        return _of_class(home, *owner, callee.name) if owner is not None else None
+    return None
+
+
+def _is_of_model(home: Follow, callee: Node) -> bool:
+    """Returns whether a callee is a layer of the model that is followed, or an argument that JAX traces, or its part.
+
+    What JAX traces and calls is an object of nnx or equinox: it takes no function as an argument.
+    """
+    name = _root(callee)
+    if home.in_model:
+        return True
+    if home.own is not None and name == home.own.receiver:
+        return home.own.owner in {key for view, key in _classes(home.own.view) if view.path == home.own.view.path}
+    return name in home.env and name not in home.bound and _has_objects(home.view)
+
+
+def _is_object_of_project(home: Follow, callee: Node) -> bool:
+    """Returns whether a callee is the `apply` of an object that another file of the project makes."""
+    if not isinstance(callee, Attribute) or callee.name not in _APPLY or not isinstance(callee.object, Name):
+        return False
+    return imported_value(home.view, callee.object.name) is not None
+
+
+def _root(node: Node) -> str:
+    while isinstance(node, (Attribute, Subscript)):
+        node = node.object
+    return str(node.name) if isinstance(node, Name) else ""
+
+
+def _top_of(home: Follow, view: FileView) -> Follow:
+    return home if view.path == home.view.path else Follow(home.constructs, view, {}, depth=home.depth)
+
+
+def _values(home: Follow, node: Node) -> list[Node]:
+    """Returns the expressions that a variable's name is bound to in its file, or the call itself; empty if unknown."""
+    if not isinstance(node, Name):
+        return [node] if isinstance(node, Call) else []
+    key = f"assists: values of names in {home.view.path}"
+    known: dict[str, list[Node]] = home.view.solution.once(key, lambda _: _bindings(home.view))
+    found = known.get(node.name, [])
+    return found or _handed(home, node.name)
+
+
+def _bindings(view: FileView) -> dict[str, list[Node]]:
+    found: dict[str, list[Node]] = {}
+    for statement in _every(view):
+        if not isinstance(statement, (Assign, AnnAssign)) or statement.value is None:
+            continue
+        targets = statement.targets if isinstance(statement, Assign) else (statement.target,)
+        for target in targets:
+            for one in target.items if isinstance(target, TupleDisplay) else (target,):
+                if isinstance(one, Name):
+                    found.setdefault(one.name, []).append(statement.value)
+    return found
+
+
+def _every(view: FileView) -> Iterator[Node]:
+    """Yields the nodes of a file."""
+    for key in view.facts.blocks:
+        root = tree(view, str(view.path), key)
+        yield from _inside(root) if root is not None else ()
+
+
+def _inside(node: Node) -> Iterator[Node]:
+    yield node
+    for child in children(node):
+        yield from _inside(child) if not isinstance(child, SeparateDef) else ()
+
+
+def _handed(home: Follow, name: str) -> list[Node]:
+    """Returns what calls pass for a parameter of the function that is followed, or of the one around it."""
+    around = tree(home.view, str(home.view.path), home.home) if home.home is not None else None
+    found: list[Node] = []
+    for target in functions(home.view):
+        names = [one.name for one in target.node.function.parameters]
+        is_followed = target.node is around or home.env.keys() >= set(names)
+        for given in _passed(home.view, target.name) if is_followed and name in names else ():
+            positional = [value for label, _, value in given if label is None]
+            named = {label: value for label, _, value in given}
+            place = names.index(name)
+            if name not in named and place >= len(positional):
+                return []
+            found.append(named[name] if name in named else positional[place])
+    return found
+
+
+def _passed(view: FileView, name: str) -> Iterator[tuple[Argument, ...]]:
+    """Yields the arguments of the calls and of the partials of a function of the file."""
+    for node in _every(view):
+        if not isinstance(node, Call):
+            continue
+        first = node.arguments[0].value if node.arguments else None
+        if _is_name(node.callee, name):
+            yield node.arguments
+        elif first is not None and _is_name(first, name) and dotted_name(view, node.callee) == "functools.partial":
+            yield node.arguments[1:]
+
+
+def _given_by_keyword(view: FileView, keyword: str) -> list[Node]:
+    """Returns what the calls of a file pass by a keyword."""
+    key = f"assists: values of {keyword} in {view.path}"
+    found: list[Node] = view.solution.once(
+        key,
+        lambda _: [
+            value
+            for node in _every(view)
+            if isinstance(node, Call)
+            for label, _, value in node.arguments
+            if label == keyword
+        ],
+    )
+    return found
+
+
+def _held_by(view: FileView, owner: str, name: str) -> Iterator[Node]:
+    """Yields the values that the methods of a class assign to an attribute of their object."""
+    for key in view.facts.blocks:
+        if key.rpartition(".")[0] != owner:
+            continue
+        root = tree(view, str(view.path), key)
+        for node in _inside(root) if root is not None else ():
+            if isinstance(node, Assign) and any(
+                isinstance(one, Attribute) and one.name == name for one in node.targets
+            ):
+                yield node.value
+
+
+def _views(view: FileView) -> list[FileView]:
+    paths = (str(view.path), *sorted(reached_from(view, str(view.path)) - {str(view.path)}))
+    return [view_of(view, path) for path in paths]
+
+
+def _classes(view: FileView) -> tuple[tuple[FileView, str], ...]:
+    """Returns the classes of a file and of its imports that are modules of a library, by their blocks."""
+
+    def find() -> Iterator[tuple[FileView, str]]:
+        names: set[str] = set()
+        views = _views(view)
+        for _ in range(_DEEPEST):
+            for one in views:
+                names |= {shape.name for _, shape in _class_blocks(one) if _is_module(one, shape.bases, names)}
+        for one in views:
+            yield from ((one, key) for key, shape in _class_blocks(one) if shape.name in names)
+
+    key = f"assists: models of {view.path}"
+    found: tuple[tuple[FileView, str], ...] = view.solution.once(key, lambda _: tuple(find()))
+    return found
+
+
+def _class_blocks(view: FileView) -> Iterator[tuple[str, ClassDef]]:
+    for key in view.facts.top:
+        shape = view.facts.blocks[key].shape
+        if isinstance(shape, ClassDef):
+            yield key, shape
+
+
+def _is_module(view: FileView, bases: Iterable[Argument], names: set[str]) -> bool:
+    return any(
+        dotted_name(view, base.value) in _MODULES or _last(base.value) in names for base in bases if base.label is None
+    )
+
+
+def _last(node: Node) -> str:
+    return str(node.name) if isinstance(node, (Name, Attribute)) else ""
+
+
+def _every_model(home: Follow, also: str = "__call__") -> Bodies:
+    """Returns the `__call__`, and another method, of every module that a file can reach: an object may be any."""
+    found: list[Body] = []
+    if any(dotted_name(view, node.callee) in _MAPS for view, node in _calls(home.view)):
+        return ()
+    for view, owner in _classes(home.view):
+        for method in filter(None, (method_defined(view, owner, name) for name in {"__call__", also})):
+            found.append(Body(*method_of_class(home, method, view, owner), is_direct=False))
+    return tuple(found)
+
+
+def _calls(view: FileView) -> Iterator[tuple[FileView, Call]]:
+    for one in _views(view):
+        yield from ((one, node) for node in _every(one) if isinstance(node, Call))
+
+
+def _imports(view: FileView, prefixes: tuple[str, ...]) -> bool:
+    return any(text.startswith(prefixes) for one in _views(view) for text in _imported_names(one))
+
+
+def _imported_names(view: FileView) -> Iterator[str]:
+    for key in view.facts.top:
+        shape = view.facts.blocks[key].shape
+        if isinstance(shape, (Import, ImportFrom)):
+            before = f"{shape.module}." if isinstance(shape, ImportFrom) else ""
+            yield from (f"{before}{one.name}" for one in shape.names)
+
+
+def _has_models(view: FileView) -> bool:
+    return _imports(view, ("flax", "haiku"))
+
+
+def _has_objects(view: FileView) -> bool:
+    return _imports(view, ("flax.nnx", "equinox"))
