@@ -82,8 +82,7 @@ def _calls_in(scope: tuple[Node, ...]) -> Iterator[Call]:
 
 def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
     """Returns the function around a call and the statements of the top level."""
-    shapes = (view.facts.blocks[key].shape for key in view.facts.top)
-    top: tuple[Node, ...] = tuple(one for one in shapes if not isinstance(one, (FunctionDef, ClassDef)))
+    top = tuple(one for one in view.facts.statements if not isinstance(one, (FunctionDef, ClassDef)))
     root = tree(view, site.path, site.block)
     return (root, *top) if isinstance(root, FunctionDef) else top
 
