@@ -456,9 +456,7 @@ MEETING_ROWS = {
     "cumsum": "jnp.cumsum(x, 0)",
     "cumsum_m": "x.cumsum(0)",
     "softmax0": "jax.nn.softmax(x, axis=0)",
-    "center2": "(x - jnp.mean(x, axis=0)) / jnp.std(x, axis=0)",
     "norm_all": "x / jnp.linalg.norm(x)",
-    "max": "x / x.max()",
     "gather": "x[ORDER]",
     "gather2": "jnp.take(x, ORDER, axis=0)",
     "reshape": "x.reshape(8, -1)",
@@ -489,7 +487,6 @@ MEETING_ROWS = {
     "at": "x.at[0].set(0.0)",
     "at2": "x.at[:3].add(1.0)",
     "where_index": "jnp.where(jnp.arange(16)[:, None] > 3, x, 0.0)",
-    "bn": "(x - x.mean(axis=0, keepdims=True)) / jnp.sqrt(x.var(axis=0, keepdims=True) + 1e-5)",
     "scan": "jax.lax.scan(lambda c, r: (c + r, c), jnp.zeros(3), x)[1]",
     "assoc": "jax.lax.associative_scan(jnp.add, x)",
     "unique": "jnp.unique(x, size=16, axis=0)",
@@ -556,6 +553,21 @@ NUMBERS_OF_ROWS = {
     "half": "jnp.sum(x) / (x.shape[0] // 2)",
     "returned": "(x, len(x))",
 }
+
+
+OF_ALL_ROWS = {
+    "center2": "(x - jnp.mean(x, axis=0)) / jnp.std(x, axis=0)",
+    "max": "x / x.max()",
+    "bn": "(x - x.mean(axis=0, keepdims=True)) / jnp.sqrt(x.var(axis=0, keepdims=True) + 1e-5)",
+}
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("name", OF_ALL_ROWS)
+def test_statistics_of_rows_are_those_of_all_devices(tmp_path, name, target):
+    text = ROWS.replace("VALUE", OF_ALL_ROWS[name])
+    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
 
 
 @pytest.mark.jax

@@ -17,6 +17,7 @@ from meshlens.refactoring.following.following_statements import follow_body
 from meshlens.refactoring.following.kinds import OVER_DEVICES, SAME, Kind, either, flat
 from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
 from meshlens.refactoring.following.sizes import Shape, nothing_known, shapes_inside
+from meshlens.refactoring.following.within import must_always_reduce, within
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
 from meshlens.refactoring.reading.made import BATCH, used_as_arrays
@@ -138,10 +139,12 @@ def _reductions(
     follow.env |= dict.fromkeys((*bundles, *(name for name, _ in streams)), "own")
     follow.folds = folds
     follow.reduce = lambda node, how: inside.setdefault(node.site, (node, how))
-    follow.lines = {}
+    follow.within = within(target)
+    follow.lines = follow.within.lines
     follow.reduced_later = _reduced(target)
     _place(follow, target)
     follow_body(follow, target.body)
+    must_always_reduce(view, target, follow.within, {*inside, *(site for site, _ in follow.lines)})
     lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in follow.lines.items())
     own = tuple(name for name in keys if name in folds)
     results = _results(follow.returned)

@@ -52,6 +52,7 @@ from meshlens.refactoring.following.kinds import (
 )
 from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.following.sizes import Shape, Shapes, nothing_known, shape_of, shapes_inside
+from meshlens.refactoring.following.within import Within
 from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
@@ -110,6 +111,7 @@ class Follow:
             assigns them.
         imports: the names bound by import statements inside the function.
         reduce: callback for an expression to reduce over devices, and how; None inside helpers.
+        within: what is known of the functions of the step; None inside helpers.
         folded: in the step itself, the statements that assign keys to fold each device's index into, by site.
         folds: the names of such keys.
         lines: in the step itself, the statements that assign values to reduce after them, by site and kind.
@@ -135,6 +137,7 @@ class Follow:
     made: Functions = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
     reduce: Callable[[Node, str], object] | None = None
+    within: Within | None = None
     lines: dict[tuple[int, str], tuple[Node, tuple[str, ...]]] | None = None
     folded: dict[int, tuple[Node, tuple[str, ...]]] = field(default_factory=dict)
     folds: frozenset[str] = frozenset()
@@ -152,6 +155,11 @@ class Follow:
     returned: list[Kind] = field(default_factory=list)
     has_ended: bool = False
 
+    @property
+    def is_inner(self) -> bool:
+        """Returns whether this is a function that the step defines, which leaves its results for the step to reduce."""
+        return self.reduce is not None and self.lines is None
+
     def kind(self, node: Node) -> Kind:
         """Returns the kind of an expression."""
         follower = _EXPRESSIONS.get(type(node))
@@ -162,8 +170,18 @@ class Follow:
         if isinstance(node, (TupleDisplay, ListDisplay)):
             return tuple(self.whole(item) for item in node.items)
         if isinstance(node, DictDisplay) and self.reduce is not None:
-            return kept(self.whole(value) for _, value in node.pairs)
+            return self._entries(node)
+        if self.is_inner:
+            return self.kind(node)
         return self.put_together(node, self.kind(node))
+
+    def _entries(self, node: DictDisplay) -> Kind:
+        """Returns the kind of a dictionary, of which a function of the step reduces entries that differ in kind."""
+        kinds = [self.whole(value) for _, value in node.pairs]
+        found = {flat(kind) for kind in kinds}
+        if self.is_inner and found & LINEAR and len(found) > 1 and found <= {*LINEAR, "same"}:
+            kinds = [self.put_together(value, kind) for (_, value), kind in zip(node.pairs, kinds, strict=True)]
+        return kept(kinds)
 
     def put_together(self, node: Node, kind: Kind) -> Kind:
         """Returns the kind of a value for all devices: a mean, a sum or a number of rows is reduced over them."""
@@ -339,6 +357,12 @@ def called(
             inner.made[name] = made
     body = (function.body,) if isinstance(function, Lambda) else function.function.body
     inner.shapes = shapes_inside(body, given_shapes, scope.shapes)
+    if around is not None and around.within is not None and around.within.holds(function):
+        inner.reduce, inner.within = around.reduce, around.within
+        read = {*names_used(function), *(one.name for one in parameters)}
+        around.within.entered.setdefault(function.site, []).append({
+            name: inner.look_up(name) for name in read if inner.binds(name)
+        })  # fmt: skip
     if isinstance(function, Lambda):
         return inner.kind(function.body)
     follow.constructs.run(inner, function.function.body)
@@ -575,6 +599,8 @@ def _walrus(follow: Follow, node: Walrus) -> Kind:
 
 def _call(follow: Follow, node: Call) -> Kind:
     callee = node.callee
+    if follow.within is not None:
+        follow.within.followed.add(node.site)
     if isinstance(callee, Walrus):
         follow.kind(callee)
         callee = Name("name", callee.site, callee.name)

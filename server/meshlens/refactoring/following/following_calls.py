@@ -58,6 +58,10 @@ from meshlens.refactoring.following.running import decorated_kind, transformed_k
 from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.mentions import bound_at_top
 
+_OVER_ROWS = frozenset(
+    "std var nanstd nanvar max min amax amin nanmax nanmin median nanmedian prod nanmean ptp".split()
+)
+"""The functions that take an array and an axis, and combine what lies along the axis to one value."""
 _PLAIN = ("axis", "keepdims", "dtype")
 _WITH_ROWS = frozenset({"rows", "turned"})
 
@@ -120,6 +124,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "places" if [flat(follow.kind(value)) for value in positional] == ["count"] else "mixed"
     if (is_elementwise(name) or name == "where") and rows_meet(follow, values, kinds):
         return "mixed"
+    if name in _OVER_ROWS and _gathers(follow, is_method or is_known, node, is_method):
+        return "same"
     given = Given(name, positional, named, kinds, follow.kind)
     if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
         return row_by_row(given)
@@ -150,6 +156,33 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     found = applied(kinds, coupled=is_product(name))
     return "tree" if found == "rows" else found
+
+
+def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: bool) -> bool:
+    """Gathers the rows of all devices for a function that combines them to one result, if that is known."""
+    if follow.reduce is None or not is_array_function or over_rows(_axis(node, is_method, 1)) is not True:
+        return False
+    if any(label in ("*", "**", "out") for label, _, _ in node.arguments):
+        return False
+    receiver = (node.callee.object,) if is_method and isinstance(node.callee, Attribute) else ()
+    values: list[Node] = [*receiver, *(value for _, _, value in node.arguments)]
+    kinds = [follow.kind(value) for value in values]
+    if is_method and kinds[0] != "rows" and not _is_array(follow, values[0]):
+        return False
+    if set(map(flat, kinds)) - {"rows", "same"} or flat(kinds[0]) != "rows":
+        return False
+    for value, kind in zip(values, kinds, strict=True):
+        if flat(kind) == "rows":
+            follow.reduce(value, "all_gather")
+    return True
+
+
+def _is_array(follow: Follow, node: Node) -> bool:
+    """Returns whether an expression with rows is certainly an array, and not a distribution or another object."""
+    root = node
+    while isinstance(root, (Attribute, Subscript)):
+        root = root.object
+    return isinstance(root, Name) and follow.within is not None and root.name in follow.within.arrays
 
 
 def _closes_over_rows(follow: Follow, value: Node) -> bool:
@@ -216,8 +249,17 @@ def _reduction(follow: Follow, node: Call, name: str, values: list[Expression], 
             else applied((operand,), coupled=False)
         )
     axis = _axis(node, is_method, 1)
-    plain = (axis, values[0])
+    if is_method and operand == "tree" and not node.arguments and follow.within is not None:
+        # Distributions have means and sums of their own, one for each row.
+        follow.within.unsure |= follow.is_inner and not _is_array(follow, values[0])
+    plain: list[Node | None] = [axis, values[0]]
+    where = next((value for label, _, value in node.arguments if label == "where"), None)
+    if where is not None and result == "total":
+        operand = applied((operand, follow.kind(where)), elementwise=True)
+        plain.append(where)
     rest = [follow.kind(value) for label, _, value in node.arguments if label not in _PLAIN and value not in plain]
+    if "rows" in map(flat, rest) and _gathers(follow, True, node, is_method):
+        return "same"
     if any(flat(kind) != "same" for kind in rest) or (axis is not None and flat(follow.kind(axis)) != "same"):
         return "mixed"
     over = over_rows(axis)

@@ -45,6 +45,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
 from meshlens.refactoring.following.following import Defined, Env, Follow, Functions, function_of, made_by
+from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.refactoring.following.random import makes_one_key
 from meshlens.refactoring.following.settled_tests import outcome
@@ -180,15 +181,28 @@ def _augmented(follow: Follow, statement: AugAssign) -> None:
 
 
 def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
-    """Reduces the means and sums that a statement of the step assigns, on the next line."""
-    if follow.lines is None or len(targets) != 1:
+    """Reduces the means and sums that a statement of the step assigns, on the next line.
+
+    A function that the step defines reduces its gradients there.
+    """
+    lines = follow.lines
+    if follow.is_inner and follow.within is not None and _takes_gradient(follow, statement):
+        lines = follow.within.lines
+    if lines is None or len(targets) != 1:
         return
     names = [name for name in _names(targets[0]) if name not in follow.reduced_later and _is_read(follow, name)]
     for kind in LINEAR:
         found = tuple(name for name in names if flat(follow.env.get(name, "same")) == kind)
         if found:
-            follow.lines.setdefault((statement.site, kind), (statement, found))
+            lines.setdefault((statement.site, kind), (statement, found))
             follow.env |= dict.fromkeys(found, "same")
+
+
+def _takes_gradient(follow: Follow, statement: Node) -> bool:
+    if not isinstance(statement, (Assign, AnnAssign)) or not isinstance(statement.value, Call):
+        return False
+    home, callee = follow.meant(statement.value.callee)
+    return takes(home.view, callee)
 
 
 def _is_read(follow: Follow, name: str) -> bool:
@@ -286,7 +300,7 @@ def _checked(follow: Follow, call: Call) -> None:
 def _gathered(follow: Follow, call: Call) -> bool:
     """Passes the rows of all devices to a method that changes an object, such as a metric's counter."""
     callee, arguments = call.callee, call.arguments
-    if follow.reduce is None or not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
+    if follow.lines is None or not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
         return False
     if follow.env.get(callee.object.name) != "same" or any(label in ("*", "**") for label, _, _ in arguments):
         return False
@@ -294,7 +308,7 @@ def _gathered(follow: Follow, call: Call) -> bool:
     if "rows" not in kinds or set(kinds) - {"rows", "same", "mean", "total"}:
         return False
     for (_, _, value), kind in zip(arguments, kinds, strict=True):
-        if kind == "rows":
+        if kind == "rows" and follow.reduce is not None:
             follow.reduce(value, "all_gather")
         else:
             follow.settled(value, kind)

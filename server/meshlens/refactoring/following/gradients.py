@@ -104,6 +104,10 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
             unread = f': "{follow.unread[0]}" may have rows meet'
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
     value: Kind = (kind, aux) if with_aux else kind
+    if kind in SAME and follow.within is not None:
+        # A loss that is reduced inside is the same on all devices, but each has only the gradient of its own rows: the
+        # transpose of a sum over devices is one, so that these average to the whole.
+        kind = "mean"
     places = [place for place in _places(maker) if place < len(given)]
     is_plain = not with_aux and not TAKES[home.dotted(maker.callee)] and len(places) == 1
     taken = tuple(given[place][1] for place in places)

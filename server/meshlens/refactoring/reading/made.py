@@ -184,19 +184,25 @@ def _compiles_itself(view: FileView, node: Node) -> bool:
     return given[:1] == [node.targets[0].name] and dotted_name(view, node.value.callee) in _COMPILES
 
 
+def in_arithmetic(statements: Iterable[Node]) -> frozenset[str]:
+    """Returns the names that statements use in arithmetic directly, which are arrays and not trees or objects."""
+    nodes = [node for statement in statements for node in walk(statement)]
+    operands = [
+        *(part for node in nodes if isinstance(node, BinaryOperation) for part in (node.left, node.right)),
+        *(node.operand for node in nodes if isinstance(node, UnaryOperation)),
+    ]
+    return frozenset(one.name for one in operands if isinstance(one, Name))
+
+
 def used_as_arrays(function: Node) -> frozenset[str]:
-    """Returns the names that a function uses in arithmetic directly, which are arrays and not trees of arrays."""
-    found: set[str] = set()
+    """Returns the names that a function uses as arrays, which are not trees of arrays."""
+    found: set[str] = {*in_arithmetic((function,))}
     items: dict[str, set[object]] = {}
     for node in walk(function):
         if isinstance(node, Subscript) and isinstance(node.object, Name) and isinstance(node.key, Constant):
             items.setdefault(node.object.name, set()).add(node.key.value)
         parts: tuple[Node, ...] = ()
-        if isinstance(node, BinaryOperation):
-            parts = (node.left, node.right)
-        elif isinstance(node, UnaryOperation):
-            parts = (node.operand,)
-        elif (isinstance(node, Attribute) and node.name in _OF_ARRAYS) or (
+        if (isinstance(node, Attribute) and node.name in _OF_ARRAYS) or (
             isinstance(node, Subscript) and isinstance(node.key, (Slice, TupleDisplay))
         ):
             parts = (node.object,)

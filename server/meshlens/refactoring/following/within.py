@@ -1,0 +1,140 @@
+"""The functions that a step defines in its own body, where values can be reduced over devices as in the step itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from meshlens.facts.nodes import Assign, Call, FunctionDef, Lambda, Name
+from meshlens.project.trees import Node, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.grad_calls import TAKES
+from meshlens.refactoring.following.kinds import Kind
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target, dotted_name
+from meshlens.refactoring.reading.made import in_arithmetic
+
+_WRAPS = frozenset({*TAKES, "jax.jit", "jax.checkpoint", "jax.remat", "functools.partial"})
+_RUNS = frozenset(f"jax.lax.{name}" for name in ("scan", "fori_loop", "while_loop", "cond"))
+
+
+@dataclass(slots=True)
+class Within:
+    """The functions that a step defines in its own body, and how they were followed.
+
+    Attributes:
+        functions: the functions and lambdas in it, by site.
+        lines: the statements that assign values to reduce after them, by site and kind.
+        arrays: the names of its parameters and of what it calculates with, which hold arrays or collections of them.
+        entered: the kinds of everything that a function reads, for each time that it was followed, by site.
+        followed: the sites of the calls that were followed.
+        unsure: whether what was taken for a mean over rows may be the mean of a distribution for each row.
+    """
+
+    functions: dict[int, FunctionDef | Lambda]
+    arrays: frozenset[str]
+    lines: dict[tuple[int, str], tuple[Node, tuple[str, ...]]]
+    entered: dict[int, list[dict[str, Kind]]] = field(default_factory=dict)
+    followed: set[int] = field(default_factory=set)
+    unsure: bool = False
+
+    def holds(self, function: Node) -> bool:
+        """Returns whether a function is one of those that the step defines."""
+        return self.functions.get(function.site) is function
+
+
+def within(target: Target) -> Within:
+    """Returns the functions in a step, none of which has been followed."""
+    inside = (node for statement in target.body for node in walk(statement))
+    functions = {node.site: node for node in inside if isinstance(node, (FunctionDef, Lambda))}
+    parameters = frozenset(one.name for one in target.node.function.parameters)
+    return Within(functions, parameters | in_arithmetic(target.body), {})
+
+
+def must_always_reduce(view: FileView, target: Target, known: Within, sites: set[int]) -> None:
+    """Makes sure that what a function of a step reduces is to be reduced whenever the function runs.
+
+    Args:
+        view: the file.
+        target: the step.
+        known: what following it showed of its functions.
+        sites: the expressions that are to be reduced.
+
+    Raises:
+        Obstacle: it is not known to be.
+    """
+    reducing = [one for one in known.functions.values() if any(node.site in sites for node in walk(one))]
+    if not reducing:
+        return
+    for one in reducing:
+        times = known.entered.get(one.site, [])
+        is_alike = all(kinds == times[0] for kinds in times)
+        decorators = one.function.decorators if isinstance(one, FunctionDef) else ()
+        if known.unsure or not is_alike or any(_maker(view, decorator) not in _WRAPS for decorator in decorators):
+            raise Obstacle("reduced-inside", f"{_called(one)} reduces over rows, but not whenever it runs")
+    for name, node in _other_uses(view, target, known, reducing):
+        if node.site not in known.followed:
+            message = (
+                f'"{name}" reduces over the rows of all devices, but is also used where that is not known to be meant'
+            )
+            raise Obstacle("reduced-inside", message)
+
+
+def _other_uses(
+    view: FileView, target: Target, known: Within, reducing: list[FunctionDef | Lambda]
+) -> Iterator[tuple[str, Node]]:
+    """Yields the mentions of functions that reduce, with the call that each belongs to or itself."""
+    nodes = [node for statement in target.body for node in walk(statement)]
+    names = {one.function.name for one in reducing if isinstance(one, FunctionDef)}
+    before: set[str] | None = None
+    holders: list[tuple[str, Node]] = [
+        *((one.function.name, one) for one in known.functions.values() if isinstance(one, FunctionDef)),
+        *(
+            (name.name, node.value)
+            for node in nodes
+            if isinstance(node, Assign) and _is_function(view, node.value)
+            for name in node.targets
+            if isinstance(name, Name)
+        ),
+    ]
+    sites = {one.site for one in reducing}
+    while names != before:
+        before = set(names)
+        for name, holder in holders:
+            inner = list(walk(holder))
+            if any((isinstance(one, Name) and one.name in before) or one.site in sites for one in inner):
+                names.add(name)
+    owners: dict[int, Node] = {}
+    for node in nodes:
+        if isinstance(node, Assign) and _is_function(view, node.value):
+            owners |= {one.site: node for one in _operands(view, node.value)}
+        elif isinstance(node, Call):
+            owners |= {one.site: node for one in (node.callee, *_operands(view, node.callee)) if one.site not in owners}
+            if _maker(view, node) in _RUNS:
+                owners |= {argument.value.site: node for argument in node.arguments}
+    for one in nodes:
+        if isinstance(one, Name) and one.name in names:
+            owner = owners.get(one.site, one)
+            if not isinstance(owner, Assign):
+                yield one.name, owner
+
+
+def _operands(view: FileView, node: Node) -> Iterator[Node]:
+    """Yields an expression that stands for a function, or what `grad(…)` and the like make it from."""
+    yield node
+    if isinstance(node, Call) and _maker(view, node) in _WRAPS and node.arguments:
+        yield from _operands(view, node.arguments[0].value)
+
+
+def _is_function(view: FileView, value: Node) -> bool:
+    return isinstance(value, (Name, Lambda)) or (isinstance(value, Call) and _maker(view, value) in _WRAPS)
+
+
+def _maker(view: FileView, node: Node) -> str:
+    if isinstance(node, Call):
+        node = node.callee
+    return dotted_name(view, node)
+
+
+def _called(function: FunctionDef | Lambda) -> str:
+    return f'"{function.function.name}"' if isinstance(function, FunctionDef) else "a lambda"
