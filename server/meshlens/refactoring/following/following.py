@@ -55,7 +55,14 @@ from meshlens.refactoring.following.sizes import Shape, Shapes, nothing_known, s
 from meshlens.refactoring.following.within import Within
 from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
-from meshlens.refactoring.reading.made import MAKES, kind_outside, made_outside, times_bound, used_as_arrays
+from meshlens.refactoring.reading.made import (
+    MAKES,
+    in_arithmetic,
+    kind_outside,
+    made_outside,
+    times_bound,
+    used_as_arrays,
+)
 from meshlens.refactoring.reading.own_methods import Own, OwnMethod, Unread, class_named, own_method
 from meshlens.refactoring.reading.scopes import home_of
 from meshlens.refactoring.reading.siblings import imported_function
@@ -124,6 +131,7 @@ class Follow:
         met: what may have rows meet, in the order in which it is followed.
         unread: the names of called objects that may have rows meet.
         arrays: the names of arrays that are not trees of arrays.
+        computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
         shapes: the shapes of variables, where the code says them.
         returned: the kinds that it returns.
         has_ended: whether a `return` has certainly run before what is followed now.
@@ -150,6 +158,7 @@ class Follow:
     met: list[Node] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     arrays: frozenset[str] = frozenset()
+    computed: frozenset[str] = frozenset()
     constants: dict[str, object] = field(default_factory=dict)
     shapes: Shapes = nothing_known
     returned: list[Kind] = field(default_factory=list)
@@ -265,7 +274,7 @@ class Follow:
         )
         inner.home, inner.own, inner.in_model = self.home, self.own, self.in_model
         inner.met, inner.unread = self.met, self.unread
-        inner.arrays, inner.shapes = self.arrays, self.shapes
+        inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
         inner.constants = dict(self.constants)
         return inner
 
@@ -330,7 +339,7 @@ def called(
     inner.in_model, inner.met, inner.unread = follow.in_model, follow.met, follow.unread
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
         inner.own = None
-    inner.arrays = used_as_arrays(function)
+    inner.arrays, inner.computed = used_as_arrays(function), in_arithmetic((function,))
     positional = [kind for label, kind in arguments if label is None]
     by_name = {label: kind for label, kind in arguments if label is not None}
     nodes = [value for label, _, value in handed if label is None]

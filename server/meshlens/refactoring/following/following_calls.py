@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from meshlens.facts.nodes import (
     Attribute,
+    BinaryOperation,
     Call,
+    Comparison,
     Comprehension,
     Constant,
     Expression,
@@ -15,6 +17,7 @@ from meshlens.facts.nodes import (
     Slice,
     Subscript,
     TupleDisplay,
+    UnaryOperation,
     last_name,
 )
 from meshlens.project.trees import Node
@@ -54,7 +57,7 @@ from meshlens.refactoring.following.row_by_row import (
     may_couple,
     row_by_row,
 )
-from meshlens.refactoring.following.running import decorated_kind, transformed_kind
+from meshlens.refactoring.following.running import VMAPS, decorated_kind, transformed_kind
 from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.mentions import bound_at_top
 
@@ -167,7 +170,7 @@ def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: boo
     receiver = (node.callee.object,) if is_method and isinstance(node.callee, Attribute) else ()
     values: list[Node] = [*receiver, *(value for _, _, value in node.arguments)]
     kinds = [follow.kind(value) for value in values]
-    if is_method and kinds[0] != "rows" and not _is_array(follow, values[0]):
+    if is_method and kinds[0] != "rows" and not is_array(follow, values[0]):
         return False
     if set(map(flat, kinds)) - {"rows", "same"} or flat(kinds[0]) != "rows":
         return False
@@ -177,12 +180,19 @@ def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: boo
     return True
 
 
-def _is_array(follow: Follow, node: Node) -> bool:
-    """Returns whether an expression with rows is certainly an array, and not a distribution or another object."""
+def is_array(follow: Follow, node: Node) -> bool:
+    """Returns whether an expression with rows certainly has arrays, and not a distribution or another object."""
     root = node
     while isinstance(root, (Attribute, Subscript)):
         root = root.object
-    return isinstance(root, Name) and follow.within is not None and root.name in follow.within.arrays
+    if isinstance(root, (BinaryOperation, UnaryOperation, Comparison)):
+        return True
+    if isinstance(root, Call):
+        home, callee = follow.meant(root.callee)
+        maker = home.dotted(callee.callee) if isinstance(callee, Call) else ""
+        return maker in VMAPS or is_of_library(home.dotted(callee))
+    arrays = follow.computed if follow.within is None else follow.computed | follow.within.arrays
+    return isinstance(root, Name) and root.name in arrays
 
 
 def _closes_over_rows(follow: Follow, value: Node) -> bool:
@@ -249,9 +259,9 @@ def _reduction(follow: Follow, node: Call, name: str, values: list[Expression], 
             else applied((operand,), coupled=False)
         )
     axis = _axis(node, is_method, 1)
-    if is_method and operand == "tree" and not node.arguments and follow.within is not None:
-        # Distributions have means and sums of their own, one for each row.
-        follow.within.unsure |= follow.is_inner and not _is_array(follow, values[0])
+    if is_method and operand == "tree" and not node.arguments and not is_array(follow, values[0]):
+        # It may be a distribution, which has a mean of its own for each row.
+        return "mixed"
     plain: list[Node | None] = [axis, values[0]]
     where = next((value for label, _, value in node.arguments if label == "where"), None)
     if where is not None and result == "total":

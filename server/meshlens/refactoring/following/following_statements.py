@@ -45,6 +45,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
 from meshlens.refactoring.following.following import Defined, Env, Follow, Functions, function_of, made_by
+from meshlens.refactoring.following.following_calls import is_array
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.refactoring.following.random import makes_one_key
@@ -107,6 +108,8 @@ def _assign(follow: Follow, statement: Assign) -> None:
         kind = "mixed"
     if kind == "tree" and _is_named_as_scalar(follow, statement):
         kind = "mixed"
+    if isinstance(value, Call) and is_array(follow, value):
+        follow.computed |= names_bound((statement,))
     for target in statement.targets:
         functions = _functions_in(follow, target, value)
         _bind(follow, target, kind)

@@ -13,7 +13,7 @@ from meshlens.refactoring.following.kinds import Kind, applied, either, flat
 _TRANSPARENT = frozenset(
     {"equinox.filter_jit", "flax.nnx.jit", "flax.nnx.remat", "jax.jit", "jax.checkpoint", "jax.named_call"}
 )
-_VMAPS = frozenset({"jax.vmap", "equinox.filter_vmap"})
+VMAPS = frozenset({"jax.vmap", "equinox.filter_vmap"})
 _VECTORIZE = frozenset({"jax.numpy.vectorize", "numpy.vectorize"})
 _OF_DECORATORS = ("jax.", "flax.", "equinox.", "haiku.", "functools.", "chex.", "jaxtyping.", "typeguard.", "beartype.")
 _LAST_AXES = re.compile(r"[\s,]*(?:\(\w*\)[\s,]*)+->[\s,]*(?:\(\w*\)[\s,]*)+")
@@ -49,7 +49,7 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Call) -> 
             )
         given: _Labelled = [(label, home.kind(value)) for label, _, value in held]
         return called(follow, *known, [*given, *((label, follow.kind(value)) for label, _, value in node.arguments)])
-    if maker in _VMAPS:
+    if maker in VMAPS:
         return _mapped(follow, home.names(operand), callee.arguments, node)
     if maker in _VECTORIZE:
         return _vectorized(follow, home.names(operand), callee.arguments, node)
@@ -75,7 +75,7 @@ def decorated_kind(follow: Follow, function: FunctionDef, around: Follow | None,
         maker = follow.dotted(one.callee if isinstance(one, Call) else one)
         if maker == "functools.partial" and given:
             maker, given = follow.dotted(given[0].value), given
-        if maker in _VMAPS:
+        if maker in VMAPS:
             seen = [around.look_up(function.function.name)] if around is not None else []
             return _mapped(follow, seen, given if given else (Argument(None, 0, one),), node)
         if maker in _VECTORIZE:

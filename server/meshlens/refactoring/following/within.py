@@ -28,7 +28,6 @@ class Within:
         arrays: the names of its parameters and of what it calculates with, which hold arrays or collections of them.
         entered: the kinds of everything that a function reads, for each time that it was followed, by site.
         followed: the sites of the calls that were followed.
-        unsure: whether what was taken for a mean over rows may be the mean of a distribution for each row.
     """
 
     functions: dict[int, FunctionDef | Lambda]
@@ -36,7 +35,6 @@ class Within:
     lines: dict[tuple[int, str], tuple[Node, tuple[str, ...]]]
     entered: dict[int, list[dict[str, Kind]]] = field(default_factory=dict)
     followed: set[int] = field(default_factory=set)
-    unsure: bool = False
 
     def holds(self, function: Node) -> bool:
         """Returns whether a function is one of those that the step defines."""
@@ -70,7 +68,7 @@ def must_always_reduce(view: FileView, target: Target, known: Within, sites: set
         times = known.entered.get(one.site, [])
         is_alike = all(kinds == times[0] for kinds in times)
         decorators = one.function.decorators if isinstance(one, FunctionDef) else ()
-        if known.unsure or not is_alike or any(_maker(view, decorator) not in _WRAPS for decorator in decorators):
+        if not is_alike or any(_maker(view, decorator) not in _WRAPS for decorator in decorators):
             raise Obstacle("reduced-inside", f"{_called(one)} reduces over rows, but not whenever it runs")
     for name, node in _other_uses(view, target, known, reducing):
         if node.site not in known.followed:
