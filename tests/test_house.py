@@ -111,6 +111,17 @@ def test_fields_of_named_tuples_have_types_that_are_imported():
     assert missing == []
 
 
+def test_no_type_alias_stands_for_anything():
+    aliases = [
+        f"{path.relative_to(SERVER).as_posix()}:{made.lineno}"
+        for path in sorted(SERVER.rglob("*.py"))
+        for made in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(made, ast.AnnAssign) and ast.unparse(made.annotation) == "TypeAlias"
+        if made.value is not None and ast.unparse(made.value) == "Any"
+    ]
+    assert aliases == []
+
+
 def _names(made: ast.ClassDef) -> set[str]:
     types = [field.annotation for field in made.body if isinstance(field, ast.AnnAssign)]
     return {node.id for one in types for node in ast.walk(one) if isinstance(node, ast.Name)}
