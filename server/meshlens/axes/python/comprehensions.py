@@ -9,7 +9,7 @@ from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import key_of
 from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Ext, Seq, Value
 from meshlens.axes.python import conditions
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.unpacking import elements
@@ -18,7 +18,6 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
 from meshlens.axes.worth.forgetting import forget
 from meshlens.facts.nodes import (
-    Attribute,
     BinaryOperation,
     Call,
     Comprehension,
@@ -28,10 +27,13 @@ from meshlens.facts.nodes import (
     Pair,
     TupleDisplay,
     UnaryOperation,
+    last_name,
 )
 from meshlens.facts.walking import nodes
 
 _MOST_PAIRS = 64
+_REPEATABLE = {name: f"jax.random.{name}" for name in ("PRNGKey", "key", "fold_in")}
+"""The functions that make the same key from the same arguments, by the last part of their names."""
 
 
 def _is_pair(node: Expression | Pair) -> bool:
@@ -47,18 +49,18 @@ def _is_arithmetic(node: Expression) -> bool:
     return isinstance(node, (Name, Constant))
 
 
-def _is_repeated(element: Expression | Pair, target: Expression) -> bool:
+def _is_repeated(run: Run, element: Expression | Pair, target: Expression, frame: Frame, ctx: Context) -> bool:
     """Returns whether an element is the same key each time: made by `jax.random`, without the loop's variable."""
     if not isinstance(element, Call) or not isinstance(target, Name):
         return False
     named = [node for node in nodes(element) if isinstance(node, (Name, Call))]
     if any(isinstance(node, Name) and node.name == target.name for node in named):
         return False
-    return all(_makes_key(node.callee) for node in named if isinstance(node, Call))
-
-
-def _makes_key(callee: Expression) -> bool:
-    return isinstance(callee, (Name, Attribute)) and callee.name in ("fold_in", "PRNGKey", "key")
+    callees = [node.callee for node in named if isinstance(node, Call)]
+    if any(last_name(callee) not in _REPEATABLE for callee in callees):
+        return False
+    makers = (run.evaluate(callee, frame, ctx) for callee in callees)
+    return all(isinstance(maker, Ext) and maker.dotted in _REPEATABLE.values() for maker in makers)
 
 
 def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
@@ -87,7 +89,7 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
     inner = Frame(frame.path, frame.block, frame)
     ctx = ctx if ctx.loop else ctx._replace(loop=True)
     target, iterable, tests = clauses[0].target, clauses[0].iterable, clauses[0].conditions
-    repeats = len(clauses) == 1 and not tests and _is_repeated(element_node, target)
+    repeats = len(clauses) == 1 and not tests and _is_repeated(run, element_node, target, frame, ctx)
     turns, exact = _numbers(run, iterable, frame, ctx) if repeats or _is_pair(element_node) else ([], False)
     if not exact:
         turns, exact = elements(run.evaluate(iterable, frame, ctx))
