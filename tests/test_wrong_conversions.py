@@ -944,6 +944,66 @@ def test_parts_of_a_model_are_read(tmp_path):
     assert _converted(tmp_path, text.replace("PART", "x / x.std(axis=-1, keepdims=True)"), "pmap") != text
 
 
+TWO_CLASSES = """
+class Apart:
+    def run(self, params, x):
+        return x * params
+
+
+class Meeting:
+    def run(self, params, x):
+        return REST
+
+
+if jax.device_count() > 100:
+    net = Apart()
+else:
+    net = Meeting()
+""" + EVALUATED.replace("CALLED", "net.run(params, batch)").replace("MADE", "jnp.ones(3)")
+
+
+def test_whatever_a_variable_may_hold_keeps_rows_apart(tmp_path):
+    assert _refused(tmp_path, HEAD + TWO_CLASSES.replace("REST", "x - x.mean(axis=0) * params"))
+    text = HEAD + TWO_CLASSES.replace("REST", "x - params")
+    assert _converted(tmp_path, text, "pmap") != text
+
+
+HANDED_MODEL = (
+    MODULE
+    + """
+def make_step(net):
+    @jax.jit
+    def step(params, batch):
+        return net.apply(params, batch)
+
+    return step
+
+
+def run(net, batch):
+    return make_step(net)(net.init(jax.random.key(0), batch), batch)
+
+
+rows = run(Net(), jnp.sin(jnp.arange(48.0)).reshape(16, 3))
+"""
+)
+MAPPED = """
+def mapped(net):
+    return nn.vmap(type(net), AXES, variable_axes={"params": None}, split_rngs={"params": False})()
+"""
+EACH_ROW = MAPPED.replace("AXES", "in_axes=0")
+
+
+@pytest.mark.parametrize("axes", ["in_axes=0, out_axes=1", "in_axes=(1,)", "in_axes=AXIS, out_axes=AXIS"])
+def test_a_model_that_a_library_may_map_along_other_axes_is_refused(tmp_path, axes):
+    text = HEAD + HANDED_MODEL.replace("HIDDEN", "hidden - hidden.mean(axis=-1, keepdims=True)")
+    assert _converted(tmp_path, text + EACH_ROW, "pmap") != text + EACH_ROW
+    assert _refused(tmp_path, text + MAPPED.replace("AXES", axes))
+
+
+def test_a_model_in_which_rows_meet_is_refused_though_a_library_maps_models(tmp_path):
+    assert _refused(tmp_path, HEAD + HANDED_MODEL.replace("HIDDEN", "hidden - hidden.mean(axis=0)") + EACH_ROW)
+
+
 UNREAD = {
     "apply": "apply(params, batch)",
     "forward": "outside.forward(params, batch)",

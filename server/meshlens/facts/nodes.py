@@ -647,6 +647,13 @@ def parameters_of(function: AnyFunction) -> tuple[Parameter, ...]:
     return function.function.parameters if isinstance(function, FunctionDef) else function.parameters
 
 
+def root_name(node: TreeNode) -> str:
+    """Returns the variable that attributes and items are taken of: `a` of `a.b[0].c`; empty for other expressions."""
+    while isinstance(node, (Attribute, Subscript)):
+        node = node.object
+    return node.name if isinstance(node, Name) else ""
+
+
 def last_name(node: object) -> str:
     """Returns the last part of a dotted name: `c` of `a.b.c`; empty for any other expression."""
     return node.name if isinstance(node, (Name, Attribute)) else ""

@@ -70,7 +70,7 @@ def tree(view: FileView, path: str, block: str) -> Node | None:
     return FunctionDef("fn", 0, shape) if isinstance(shape, FunctionShape) else shape
 
 
-def nodes_in(view: FileView, path: str, block: str) -> Iterator[Node]:
+def nodes_of_block(view: FileView, path: str, block: str) -> Iterator[Node]:
     """Yields the nodes of a block; nothing if it is not there."""
     root = tree(view, path, block)
     if root is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Attribute, Call, Lambda, Name
-from meshlens.project.trees import nodes_in
+from meshlens.project.trees import nodes_of_block
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import Target, function_at, functions
 from meshlens.refactoring.reading.host_calls import callee_at
@@ -44,7 +44,7 @@ def _at_call(view: FileView, span: Span) -> Span | None:
         if not view.facts.blocks[entry.key].holds(span):
             continue
         found: Span | None = None
-        for node in nodes_in(view, path, entry.key):
+        for node in nodes_of_block(view, path, entry.key):
             if isinstance(node, (Call, Lambda)) and view.span(Site(path, entry.key, node.site)).contains(span):
                 inner = _meant(view, Site(path, entry.key, node.site), node, span)
                 found = inner if inner is not None else found

@@ -8,7 +8,7 @@ from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Attribute, Call, Name
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES
-from meshlens.project.trees import nodes_in
+from meshlens.project.trees import nodes_of_block
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import applications, decorated
 from meshlens.refactoring.model import Answer, Proposal, Wishes
@@ -118,7 +118,7 @@ def _compiled(view: FileView) -> frozenset[Site]:
     """Returns the functions that are passed to `jit`, with every candidate if it is uncertain."""
     found: set[Site] = set()
     for key in view.facts.blocks:
-        for node in nodes_in(view, str(view.path), key):
+        for node in nodes_of_block(view, str(view.path), key):
             if isinstance(node, Call) and node.arguments and dotted_name(view, node.callee) in COMPILES:
                 value = node.arguments[0].value
                 if isinstance(value, (Name, Attribute)):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from meshlens.facts.nodes import Assign, Attribute, Call, FunctionDef, Lambda, Name, SeparateDef
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.transparent import TRANSPARENT
-from meshlens.project.trees import Node, children, nodes_in, tree
+from meshlens.project.trees import Node, children, nodes_of_block, tree
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.importing import reached_from
@@ -96,7 +96,7 @@ def _bound_to(view: FileView) -> dict[str, list[Node]]:
     def find() -> dict[str, list[Node]]:
         found: dict[str, list[Node]] = {}
         for entry in entries(view):
-            for node in nodes_in(view, str(view.path), entry.key):
+            for node in nodes_of_block(view, str(view.path), entry.key):
                 if isinstance(node, Assign) and _makes_function(view, node.value):
                     for one in node.targets:
                         if isinstance(one, Name):

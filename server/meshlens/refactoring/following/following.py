@@ -35,6 +35,7 @@ from meshlens.facts.nodes import (
     Walrus,
     Yield,
     parameters_of,
+    root_name,
 )
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
@@ -402,8 +403,8 @@ def function_defined(follow: Follow, callee: Node) -> Defined | None:
     if isinstance(callee, Attribute):
         method = method_called(follow, callee)
         if method is not None:
-            return _bound_method(follow, _root_of(callee), method) if isinstance(method, OwnMethod) else None
-        return _of_another_file(follow, callee) if not follow.binds(_root_of(callee)) else None
+            return _bound_method(follow, root_name(callee), method) if isinstance(method, OwnMethod) else None
+        return _of_another_file(follow, callee) if not follow.binds(root_name(callee)) else None
     if not isinstance(callee, Name):
         return None
     known = follow.local.get(callee.name)
@@ -462,12 +463,6 @@ def method_of_class(follow: Follow, method: OwnMethod, view: FileView, owner: st
         scope.own = Own(view, owner, parameters[0].name)
         parameters = parameters[1:]
     return node._replace(function=node.function._replace(parameters=parameters)), scope
-
-
-def _root_of(node: Node) -> str:
-    while isinstance(node, Attribute):
-        node = node.object
-    return node.name if isinstance(node, Name) else ""
 
 
 def _of_another_file(follow: Follow, callee: Node) -> tuple[FunctionDef, Follow] | None:

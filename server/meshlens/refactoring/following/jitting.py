@@ -32,6 +32,7 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     UnaryOperation,
     While,
+    root_name,
 )
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import Node, names_bound, tree, walk
@@ -351,7 +352,7 @@ def _changes_in(view: FileView, root: Node, name: str) -> bool:
             if isinstance(node, (AugAssign, AnnAssign))
             else ()
         )
-        if any(isinstance(one, (Attribute, Subscript)) and _root(one) == name for one in targets):
+        if any(isinstance(one, (Attribute, Subscript)) and root_name(one) == name for one in targets):
             return True
         if (
             isinstance(node, Assign)
@@ -369,9 +370,3 @@ def _is_living(view: FileView, call: Call) -> bool:
     if dotted.startswith("flax.nnx."):
         return dotted.rsplit(".", 1)[-1][:1].isupper()
     return isinstance(call.callee, Name) and kind_of_class(view, call.callee.name) in ("nnx", "plain")
-
-
-def _root(node: Node) -> str:
-    while isinstance(node, (Attribute, Subscript)):
-        node = node.object
-    return node.name if isinstance(node, Name) else ""

@@ -26,11 +26,12 @@ from meshlens.facts.nodes import (
     ListDisplay,
     Name,
     Parameter,
-    SeparateDef,
     Subscript,
     TupleDisplay,
+    last_name,
+    root_name,
 )
-from meshlens.project.trees import Node, children, tree, walk
+from meshlens.project.trees import Node, nodes_of_block, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Follow, called, function_defined, method_of_class
 from meshlens.refactoring.following.kinds import Kind, flat
@@ -162,11 +163,10 @@ def _of_made(home: Follow, made: Call, depth: int) -> Bodies | None:
         given = [_bodies(home, value, depth + 1) for value in _functions_given(home, made)]
         if maker.startswith(_OBJECTS) and maker.rpartition(".")[2][:1].islower():
             return _every_model(home)
-        known = [one for one in given if one is not None]
-        return tuple(one for bodies in known for one in bodies) if len(known) == len(given) else None
+        return _all(given)
     if maker.startswith(_STAX):
         return () if not any(_is_stax_norm(home.view, node) for node in walk(made)) else None
-    owner = class_meant(home.view, made.callee) if not home.binds(_root(made.callee)) else None
+    owner = class_meant(home.view, made.callee) if not home.binds(root_name(made.callee)) else None
     if owner is not None:
         return _of_class(home, *owner, "__call__")
     return _every_model(home) if home.in_model else None
@@ -209,8 +209,7 @@ def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
         if not found or None in found:
             is_open = not any(_is_layer(home, value) for value in values)
             return _every_model(home) if is_open and _has_models(home.view) else None
-    known = [one for one in found if one is not None]
-    return tuple(body for one in known for body in one) if len(known) == len(found) else None
+    return _all(found)
 
 
 def _is_layer(home: Follow, value: Node) -> bool:
@@ -239,9 +238,9 @@ def _of_method(home: Follow, method: Node) -> Bodies | None:
 
 def _of_name(home: Follow, name: str, depth: int) -> Bodies | None:
     values = _values(home, Name("name", 0, name))
-    found = [_bodies(home, value, depth + 1) for value in values if not _is_name(value, name)]
-    if found and None not in found:
-        return tuple(body for one in found if one is not None for body in one)
+    given = [_bodies(home, value, depth + 1) for value in values if not _is_name(value, name)]
+    if given and (found := _all(given)) is not None:
+        return found
     return _every_model(home) if _is_of_model(home, Name("name", 0, name)) else None
 
 
@@ -251,17 +250,23 @@ def _is_name(node: Node, name: str) -> bool:
 
 def _of_attribute(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
     """Returns the functions that an attribute of a method's own object, or of an object of a known class, holds."""
-    own, name = home.own, _root(callee)
+    own, name = home.own, root_name(callee)
     if own is not None and name == own.receiver:
-        values = list(_held_by(own.view, own.owner, callee.name))
         scope = _top_of(home, own.view)
-        found = [_bodies(scope, value, depth + 1) for value in values]
-        known = [one for one in found if one is not None]
-        return tuple(body for one in known for body in one) if values and len(known) == len(found) else None
-    for value in _values(home, callee.object):
-        owner = class_meant(home.view, value.callee) if isinstance(value, Call) else None
-        return _of_class(home, *owner, callee.name) if owner is not None else None
-    return None
+        held = [_bodies(scope, value, depth + 1) for value in _held_by(own.view, own.owner, callee.name)]
+        return _all(held) if held else None
+    owners = [
+        class_meant(home.view, value.callee) if isinstance(value, Call) else None
+        for value in _values(home, callee.object)
+    ]
+    found = [_of_class(home, *owner, callee.name) if owner is not None else None for owner in owners]
+    return _all(found) if found else None
+
+
+def _all(found: list[Bodies | None]) -> Bodies | None:
+    """Returns the functions of several callees together; None if one of these is unknown."""
+    known = [one for one in found if one is not None]
+    return tuple(body for one in known for body in one) if len(known) == len(found) else None
 
 
 def _is_of_model(home: Follow, callee: Node) -> bool:
@@ -269,7 +274,7 @@ def _is_of_model(home: Follow, callee: Node) -> bool:
 
     What JAX traces and calls is an object of nnx or equinox: it takes no function as an argument.
     """
-    name = _root(callee)
+    name = root_name(callee)
     if home.in_model:
         return True
     if home.own is not None and name == home.own.receiver:
@@ -282,12 +287,6 @@ def _is_object_of_project(home: Follow, callee: Node) -> bool:
     if not isinstance(callee, Attribute) or callee.name not in _APPLY or not isinstance(callee.object, Name):
         return False
     return imported_value(home.view, callee.object.name) is not None
-
-
-def _root(node: Node) -> str:
-    while isinstance(node, (Attribute, Subscript)):
-        node = node.object
-    return str(node.name) if isinstance(node, Name) else ""
 
 
 def _top_of(home: Follow, view: FileView) -> Follow:
@@ -320,14 +319,7 @@ def _bindings(view: FileView) -> dict[str, list[Node]]:
 def _every(view: FileView) -> Iterator[Node]:
     """Yields the nodes of a file."""
     for key in view.facts.blocks:
-        root = tree(view, str(view.path), key)
-        yield from _inside(root) if root is not None else ()
-
-
-def _inside(node: Node) -> Iterator[Node]:
-    yield node
-    for child in children(node):
-        yield from _inside(child) if not isinstance(child, SeparateDef) else ()
+        yield from nodes_of_block(view, str(view.path), key)
 
 
 def _handed(home: Follow, name: str) -> list[Node]:
@@ -380,8 +372,7 @@ def _held_by(view: FileView, owner: str, name: str) -> Iterator[Node]:
     for key in view.facts.blocks:
         if key.rpartition(".")[0] != owner:
             continue
-        root = tree(view, str(view.path), key)
-        for node in _inside(root) if root is not None else ():
+        for node in nodes_of_block(view, str(view.path), key):
             if isinstance(node, Assign) and any(
                 isinstance(one, Attribute) and one.name == name for one in node.targets
             ):
@@ -419,28 +410,48 @@ def _class_blocks(view: FileView) -> Iterator[tuple[str, ClassDef]]:
 
 def _is_module(view: FileView, bases: Iterable[Argument], names: set[str]) -> bool:
     return any(
-        dotted_name(view, base.value) in _MODULES or _last(base.value) in names for base in bases if base.label is None
+        dotted_name(view, base.value) in _MODULES or last_name(base.value) in names
+        for base in bases
+        if base.label is None
     )
 
 
-def _last(node: Node) -> str:
-    return str(node.name) if isinstance(node, (Name, Attribute)) else ""
+def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
+    """Returns the `__call__`, and another method, of every module that a file can reach: an object may be any.
 
-
-def _every_model(home: Follow, also: str = "__call__") -> Bodies:
-    """Returns the `__call__`, and another method, of every module that a file can reach: an object may be any."""
+    Returns None if a library maps some of them in a way that may move rows to another axis.
+    """
     found: list[Body] = []
-    if any(dotted_name(view, node.callee) in _MAPS for view, node in _calls(home.view)):
-        return ()
+    if _moves_rows(home.view):
+        return None
     for view, owner in _classes(home.view):
         for method in filter(None, (method_defined(view, owner, name) for name in {"__call__", also})):
             found.append(Body(*method_of_class(home, method, view, owner), is_direct=False))
     return tuple(found)
 
 
-def _calls(view: FileView) -> Iterator[tuple[FileView, Call]]:
-    for one in _views(view):
-        yield from ((one, node) for node in _every(one) if isinstance(node, Call))
+def _moves_rows(view: FileView) -> bool:
+    """Returns whether a `vmap` of a library, in a file or its imports, may give results that lie along another axis."""
+
+    def find() -> bool:
+        nodes = ((one, node) for one in _views(view) for node in _every(one))
+        return any(
+            isinstance(node, Call) and dotted_name(one, node.callee) in _MAPS and _mapped_axes(node) is None
+            for one, node in nodes
+        )
+
+    found: bool = view.solution.once(f"assists: modules mapped in {view.path}", lambda _: find())
+    return found
+
+
+def _mapped_axes(made: Call) -> object | None:
+    """Returns the axis along which a `vmap` maps all its arguments and results; None if there is not just one."""
+    given = {label: value for label, _, value in made.arguments}
+    axes = [given.get(label, Constant("const", 0, 0)) for label in ("in_axes", "out_axes")]
+    parts = [part for one in axes for part in (one.items if isinstance(one, (TupleDisplay, ListDisplay)) else (one,))]
+    values = {part.value if isinstance(part, Constant) else part for part in parts} - {None}
+    only = values.pop() if len(values) == 1 else None
+    return only if type(only) is int and not any(label in ("*", "**") for label in given) else None
 
 
 def _imports(view: FileView, prefixes: tuple[str, ...]) -> bool:
@@ -448,8 +459,7 @@ def _imports(view: FileView, prefixes: tuple[str, ...]) -> bool:
 
 
 def _imported_names(view: FileView) -> Iterator[str]:
-    for key in view.facts.top:
-        shape = view.facts.blocks[key].shape
+    for shape in view.facts.statements:
         if isinstance(shape, (Import, ImportFrom)):
             before = f"{shape.module}." if isinstance(shape, ImportFrom) else ""
             yield from (f"{before}{one.name}" for one in shape.names)

@@ -23,7 +23,7 @@ from meshlens.facts.nodes import (
     is_node,
     last_name,
 )
-from meshlens.project.trees import Node, bound_by, names_bound, nodes_in, path_to, tree, walk
+from meshlens.project.trees import Node, bound_by, names_bound, nodes_of_block, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.drawn import is_counted, is_drawn
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
@@ -492,7 +492,7 @@ def _is_carried(view: FileView, use: Use, place: int) -> bool:
     )
     return isinstance(given, Name) and any(
         isinstance(node, Assign) and _is_call(node.value, use) and given.name in names_bound([node])
-        for node in nodes_in(view, use.site.path, use.site.block)
+        for node in nodes_of_block(view, use.site.path, use.site.block)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlens.facts.nodes import Assign, Call, ClassDef, FunctionDef, Name
-from meshlens.project.trees import Node, nodes_in, path_to
+from meshlens.project.trees import Node, nodes_of_block, path_to
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import dotted_name
 from meshlens.refactoring.reading.host_calls import HostCall
@@ -27,7 +27,7 @@ def is_graph_object(view: FileView, call: HostCall, name: str) -> bool:
         and node.targets[0].name == name
         and _is_class(view, node.value.callee)
         for entry in entries(view)
-        for node in nodes_in(view, str(view.path), entry.key)
+        for node in nodes_of_block(view, str(view.path), entry.key)
     )
 
 

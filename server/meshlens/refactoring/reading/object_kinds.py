@@ -16,7 +16,7 @@ from meshlens.facts.nodes import (
     SeparateDef,
     Subscript,
 )
-from meshlens.project.trees import Node, children, nodes_in, path_to
+from meshlens.project.trees import Node, children, nodes_of_block, path_to
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.host_calls import HostCall
@@ -81,7 +81,7 @@ def _statements(view: FileView, call: HostCall, name: str) -> Iterator[Node]:
     if home is not None and bound_inside(view, name).get(home, 0):
         for entry in entries(view):
             if entry.root == home:
-                yield from nodes_in(view, str(view.path), entry.key)
+                yield from nodes_of_block(view, str(view.path), entry.key)
         return
     waiting = list(reversed(view.facts.statements))
     while waiting:
