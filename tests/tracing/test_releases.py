@@ -1,4 +1,4 @@
-"""What works in which release of JAX is what docs/trace.md says."""
+"""The table of releases in docs/trace.md tells what works in the JAX that is installed."""
 
 import re
 from pathlib import Path

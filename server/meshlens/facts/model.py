@@ -152,7 +152,9 @@ class FileFacts:
     @property
     def statements(self) -> Statements:
         """Returns the top-level statements, in order."""
-        shapes = (self.blocks[key].shape for key in self.top)
+        # The shape of a function may have to be decoded; its header need not.
+        blocks = [self.blocks[key] for key in self.top]
+        shapes = (block.shape for block in blocks if not isinstance(block.header, FunctionShape))
         return tuple([shape for shape in shapes if not isinstance(shape, FunctionShape)])
 
     def touched_since(self, before: FileFacts) -> Iterable[str]:

@@ -47,8 +47,9 @@ print(parallel(jnp.ones((8, 4)), jnp.ones((4, 4)), jnp.ones(4)))
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Site, Spec
@@ -177,19 +178,41 @@ def _longer_than_rank(call: MappedCall) -> int | None:
     return None
 
 
+class _Unlike(NamedTuple):
+    """Specs that differ in structure from what they are for.
+
+    Attributes:
+        place: where the specs differ.
+        call: a call for which they do.
+        mismatch: how they differ.
+    """
+
+    place: Site
+    call: MappedCall
+    mismatch: Mismatch
+
+
+def _unlike(
+    view: FileView, calls: list[MappedCall], name: str, compare: Callable[[MappedCall], Mismatch | None]
+) -> _Unlike | None:
+    """Returns how the specs of an argument differ on a route that certainly runs; None if they do not."""
+    call = certain((one, one.context, compare(one) is not None) for one in calls)
+    differs = compare(call) if call is not None else None
+    arg = call.binder.argument(name) if call is not None else None
+    if call is None or differs is None or arg is None:
+        return None
+    site = place_of(view, arg.site, differs.path)
+    return _Unlike(site, call, differs) if site is not None and view.is_here(site) else None
+
+
 def _unlike_arguments(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
     """Compares tables of specs with the tables that the calls pass."""
-    found = certain((call, call.context, _of_arguments(call) is not None) for call in calls)
-    differs = _of_arguments(found) if found is not None else None
-    arg = found.binder.argument("in_specs") if found is not None else None
-    if found is None or differs is None or arg is None:
-        return
-    site = place_of(view, arg.site, differs.path)
-    if site is None or not view.is_here(site):
-        return
-    related = (Related(view.path_of(found.call), view.span(found.call), "called here"),)
-    message = f"in_specs has {differs.given}, but argument {differs.path[0]} has {differs.wanted}"
-    yield Finding(view.span(site), message, (), related)
+    found = _unlike(view, calls, "in_specs", _of_arguments)
+    if found is not None:
+        differs, call = found.mismatch, found.call.call
+        related = (Related(view.path_of(call), view.span(call), "called here"),)
+        message = f"in_specs has {differs.given}, but argument {differs.path[0]} has {differs.wanted}"
+        yield Finding(view.span(found.place), message, (), related)
 
 
 def _of_arguments(call: MappedCall) -> Mismatch | None:
@@ -201,22 +224,12 @@ def _of_arguments(call: MappedCall) -> Mismatch | None:
 
 
 def _unlike_results(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
-    found = certain((call, call.context, _result_differs(call)) for call in calls)
-    differs = _of_result(found) if found is not None else None
-    arg = found.binder.argument("out_specs") if found is not None else None
-    if found is None or differs is None or arg is None:
-        return
-    site = place_of(view, arg.site, differs.path)
-    if site is None or not view.is_here(site):
-        return
-    message = f'out_specs has {differs.given}, but "{name_of(found.binder.operand)}" returns {differs.wanted}'
-    yield Finding(view.span(site), message)
+    found = _unlike(view, calls, "out_specs", _of_result)
+    if found is not None:
+        differs, name = found.mismatch, name_of(found.call.binder.operand)
+        yield Finding(view.span(found.place), f'out_specs has {differs.given}, but "{name}" returns {differs.wanted}')
 
 
 def _of_result(call: MappedCall) -> Mismatch | None:
     arg = call.binder.argument("out_specs")
     return mismatch(arg.value, call.returned) if arg is not None else None
-
-
-def _result_differs(call: MappedCall) -> bool:
-    return _of_result(call) is not None

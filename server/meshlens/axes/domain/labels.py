@@ -79,10 +79,9 @@ _TRAVELLING_KINDS = frozenset(
         "gathered"
     ).split()
 )
-_CLEARED_BY_REDUCTION = frozenset({"varying", "gradient", "index", "mean", "scaled", "data", "opaque"}) | {
-    "normed",
-    "own-statistics",
-}
+_CLEARED_BY_REDUCTION = frozenset(
+    {"varying", "gradient", "index", "mean", "scaled", "data", "opaque", "normed", "own-statistics"}
+)
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
     {"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "parted", "counted"}
 )
