@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from recorded_clients import claimed
+from recorded_clients import claimed, pulls
 
 REQUESTS: Mapping[str, str] = {
     "workspace/configuration": "workspace.configuration",
@@ -83,7 +83,7 @@ class Heard:
         if method == "$/progress" and params["token"] not in self.tokens:
             yield "nobody knows this token"
         if method == "textDocument/publishDiagnostics":
-            if claimed(self.capabilities, "textDocument.diagnostic") is not None:
+            if pulls(self.capabilities):
                 yield "the client pulls"
             yield from self._of_diagnostics(params["diagnostics"])
 

@@ -19,7 +19,7 @@ from pytest_lsp.protocol import LanguageClientProtocol
 from claims import Heard
 from launched import SERVER
 from meshlens.text import LineIndex
-from recorded_clients import claimed, recorded
+from recorded_clients import claimed, pulls, recorded
 
 
 class Protocol(LanguageClientProtocol):
@@ -136,7 +136,8 @@ class Editor:
 
     async def diagnostics(self, name: str) -> Sequence[types.Diagnostic]:
         """What the server says about the newest text of a file."""
-        if self.can("textDocument.diagnostic") is not None:
+        protocol: Any = self.client.protocol
+        if pulls(protocol.heard.capabilities):
             params = types.DocumentDiagnosticParams(self.document(name))
             report = await self.client.text_document_diagnostic_async(params)
             return report.items if isinstance(report, types.RelatedFullDocumentDiagnosticReport) else ()

@@ -19,6 +19,11 @@ from launched import SERVER
 
 _PACKAGE = str(Path(meshlens.__file__).parents[1])
 SECONDS = 60.0
+PULLS: dict[str, Any] = {
+    "textDocument": {"diagnostic": {}},
+    "workspace": {"diagnostics": {"refreshSupport": True}},
+}
+"""The capabilities of a client that pulls diagnostics, and does so again when asked to."""
 
 
 class Failed(Exception):

@@ -44,6 +44,12 @@ def claimed(capabilities: Mapping[str, Any], path: str) -> Any:
     return found
 
 
+def pulls(capabilities: Mapping[str, Any]) -> bool:
+    """Whether a client with these capabilities pulls diagnostics, and can be asked to do so again."""
+    asks_again = claimed(capabilities, "workspace.diagnostics.refreshSupport")
+    return claimed(capabilities, "textDocument.diagnostic") is not None and bool(asks_again)
+
+
 def claims(client: str, path: str) -> bool:
     """Whether a client claims what stands at a dotted path of its capabilities, with whatever options."""
     return claimed(recorded(client)["capabilities"], path) not in (None, False)

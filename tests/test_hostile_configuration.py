@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,10 +22,9 @@ from meshlens.project.settings.configuration import OWN_FILE, SHARED_FILE, read_
 from meshlens.project.settings.jax_locks import LOCKS
 from meshlens.project.settings.jax_version import find_jax_version
 from meshlens.settings import BadSetting, Settings, keys, parse, shown
-from raw_client import served
+from raw_client import PULLS, served
 
 SECONDS = 60
-PULLS: dict[str, Any] = {"textDocument": {"diagnostic": {}}}
 DIGITS = "1" * 5000
 MANY = "'a'," * 10_001
 

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 from command_line import meshlens, write
 from meshlens.foreign_files import Unread
 from meshlens.project.disk.python_text import _TEXT_ENCODINGS, as_on_disk, as_utf8
-from raw_client import served
-
-PULLS = {"textDocument": {"diagnostic": {}}}
+from raw_client import PULLS, served
 
 WRONG = """\
 # -*- coding: {encoding} -*-

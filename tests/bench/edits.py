@@ -42,6 +42,7 @@ from raw_client import Failed, Server
 
 CAPABILITIES = {
     "general": {"positionEncodings": [ENCODING]},
+    "workspace": {"diagnostics": {"refreshSupport": True}},
     "textDocument": {
         "diagnostic": {},
         "publishDiagnostics": {"relatedInformation": True, "tagSupport": {"valueSet": [1, 2]}},

@@ -38,13 +38,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from hostile_grammar import program
 from hostile_seeds import SEEDS
 from limited_checks import ARGUMENTS, CPU_SECONDS, RESIDENT_MIB, TRAPPED, Checks, Limited, failure, limited_checks
+from raw_client import PULLS, Server
 from raw_client import Failed as RequestFailed
-from raw_client import Server
 from small_programs import PLANTED, PLANTED_TEXT, checked, files_of, minimized, size, write_project
 
 _FRAME = re.compile(r'File "[^"]*meshlens/([\w/]+)\.py", line \d+,? in (\w+)')
 _MOST_SHOWN = 40
-CAPABILITIES = {"textDocument": {"diagnostic": {}}}
 
 
 @dataclass(frozen=True)
@@ -183,7 +182,7 @@ def _in_server(text: str, python: str) -> str:
     limited = ("--as=2147483648", "--cpu=20", python, "-m", "meshlens", "server")
     server = Server(folder, code=limited, python="prlimit", PYTHONPATH="", MESHLENS_DETECT_DEVICES="0")
     try:
-        server.initialize(folder, CAPABILITIES)
+        server.initialize(folder, PULLS)
         before = _cpu(server)
         server.open(planted_uri, PLANTED_TEXT)
         server.open(program_uri, files_of(text)["program.py"].decode("utf-8", "replace"))

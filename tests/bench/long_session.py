@@ -30,6 +30,7 @@ from raw_client import Server
 
 CAPABILITIES = {
     "general": {"positionEncodings": ["utf-16"]},
+    "workspace": {"diagnostics": {"refreshSupport": True}},
     "textDocument": {
         "diagnostic": {},
         "hover": {"contentFormat": ["markdown"]},

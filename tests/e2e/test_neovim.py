@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import write
 from real_editors import FIXED, RENAMED, documented, neovim, project, run, said
 
 pytestmark = pytest.mark.editors
@@ -32,4 +33,38 @@ def test_neovim(tmp_path: Path, version: tuple[int, int], encoding: str):
     assert seen["fixed"] == FIXED
     assert seen["renamed"] == RENAMED
     assert seen["names"] == 'AXIS = "rows"\n'
+    assert seen["pass"] is True
+
+
+ENTRY = """import jax
+import jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+
+def loss(w, x):
+    h = jnp.tanh(x @ w)
+    return jnp.mean(h * h)
+
+
+def entry():
+    mesh = jax.make_mesh((8,), ("data",))
+    w = jax.ShapeDtypeStruct((128, 256), jnp.float32, sharding=NamedSharding(mesh, P()))
+    x = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=NamedSharding(mesh, P("data")))
+    return jax.jit(jax.grad(loss)), (w, x)
+"""
+
+
+def test_a_lens_traces_an_entry(tmp_path: Path):
+    nvim = neovim((0, 11))
+    root = tmp_path / "project"
+    write(root, {"pyproject.toml": "", "train.py": ENTRY})
+    init = tmp_path / "init.lua"
+    init.write_text(documented("Neovim", "lua")[0])
+    scripts = ["-c", f"luafile {init}", "-c", "edit", "-c", f"luafile {HERE / 'trace.lua'}"]
+    seen = said(run([nvim, "--clean", "--headless", *scripts, "train.py"], root).stdout)
+    assert "all-reduce 128.0 KiB" in seen["hint"]
+    assert "f32[64,256]" in seen["hint"]
+    assert "on each device" in seen["hover"]
+    assert seen["error"][0] == seen["row"]
+    assert "add got incompatible shapes" in seen["error"][1]
     assert seen["pass"] is True

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from command_line import write
-from raw_client import Server, served
+from raw_client import PULLS, Server, served
 
-PULLS: dict[str, Any] = {"textDocument": {"diagnostic": {}}}
 MAPPED = "import jax\n\ndoubled = jax.tree_map(lambda x: 2 * x, {})\n"
 REMOVED, DEPRECATED = ["AX501"], ["AX502"]
 

@@ -10,9 +10,8 @@ import pytest
 
 import depth
 from command_line import write
-from raw_client import served
+from raw_client import PULLS, served
 
-PULLS = {"textDocument": {"diagnostic": {}}}
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
 
 

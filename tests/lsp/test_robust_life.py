@@ -14,10 +14,10 @@ import pytest
 
 import depth
 from command_line import write
-from raw_client import Failed, Server, served
+from raw_client import PULLS, Failed, Server, served
 
 CANCELLED = -32800
-PULLS = {"textDocument": {"diagnostic": {}}, "window": {"workDoneProgress": True}}
+CLIENT = {**PULLS, "window": {"workDoneProgress": True}}
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
 LINUX = pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks at processes through /proc")
 
@@ -71,7 +71,7 @@ def _with_process_aside(server: Server, root: Path) -> int:
 def test_a_client_that_disappears(large: Path, how: str):
     server = Server(large)
     try:
-        server.initialize(large, PULLS)
+        server.initialize(large, CLIENT)
         aside = _with_process_aside(server, large)
         assert server.process.stdin is not None and server.process.stdout is not None
         if how == "kill":
@@ -96,7 +96,7 @@ def test_those_that_share_the_reading_end_too(tmp_path: Path, how: str):
     root = write(tmp_path, {f"part{number}.py": f"import jax\n{many}# {number}\n" for number in range(12)})
     server = Server(root)
     try:
-        server.initialize(root, PULLS)
+        server.initialize(root, CLIENT)
         aside = _with_process_aside(server, root)
         for _ in range(1500):
             if len(workers := _children(aside)) > 1:
@@ -119,7 +119,7 @@ def test_a_client_that_is_killed_while_something_else_holds_the_pipes(large: Pat
     sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     server = Server(large)
     try:
-        server.initialize(large, PULLS, processId=sleeper.pid)
+        server.initialize(large, CLIENT, processId=sleeper.pid)
         aside = _with_process_aside(server, large)
         sleeper.kill()
         sleeper.wait()
@@ -134,7 +134,7 @@ def test_a_client_that_is_killed_while_something_else_holds_the_pipes(large: Pat
 @pytest.mark.deep
 @LINUX
 def test_the_process_beside_the_server_may_die(large: Path):
-    with served(large, PULLS) as server:
+    with served(large, CLIENT) as server:
         uri = (large / "part1.py").as_uri()
         os.kill(_with_process_aside(server, large), signal.SIGKILL)
         server.settle(0.2)
@@ -147,7 +147,7 @@ def test_the_process_beside_the_server_may_die(large: Path):
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all that a server has to survive."""
-    with served(tmp_path_factory.mktemp("open"), PULLS) as one:
+    with served(tmp_path_factory.mktemp("open"), CLIENT) as one:
         yield one
 
 
@@ -194,7 +194,7 @@ main()
 def test_a_crash_costs_one_answer_and_noise_does_not_disturb(tmp_path: Path):
     server = Server(tmp_path, ("-c", CRASHES.replace('import os\nos.system("echo noise of a child")\n', "")))
     try:
-        server.initialize(tmp_path, PULLS)
+        server.initialize(tmp_path, CLIENT)
         uri = (tmp_path / "train.py").as_uri()
         server.open(uri, WRONG)
         for _ in range(3):

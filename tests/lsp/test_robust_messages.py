@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from raw_client import SECONDS, Failed, Server, served
+from raw_client import PULLS, SECONDS, Failed, Server, served
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 NOT_INITIALIZED = -32002
-PULLS = {"textDocument": {"diagnostic": {}}, "general": {"positionEncodings": ["utf-16"]}}
+CLIENT = {**PULLS, "general": {"positionEncodings": ["utf-16"]}}
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all that a server has to survive."""
-    with served(tmp_path_factory.mktemp("open"), PULLS) as one:
+    with served(tmp_path_factory.mktemp("open"), CLIENT) as one:
         yield one
         assert "Traceback" not in one.log and "crashed" not in one.log
 
@@ -192,7 +192,7 @@ def test_before_initialize_and_after_shutdown(tmp_path: Path):
         assert _refused(server, "textDocument/hover", hover) == NOT_INITIALIZED
         server.open((tmp_path / "early.py").as_uri(), WRONG)
         assert not server.notified
-        server.initialize(tmp_path, PULLS)
+        server.initialize(tmp_path, CLIENT)
         _still_right(server, tmp_path)
         server.request("shutdown")
         assert _refused(server, "textDocument/hover", hover) == INVALID_REQUEST
@@ -204,7 +204,7 @@ def test_before_initialize_and_after_shutdown(tmp_path: Path):
 
 def test_exit_without_shutdown_is_an_error_and_an_end(tmp_path: Path):
     server = Server(tmp_path)
-    server.initialize(tmp_path, PULLS)
+    server.initialize(tmp_path, CLIENT)
     server.notify("exit")
     assert server.process.wait(SECONDS) == 1
     server.close()

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from meshlens.text import LineIndex
-from raw_client import Server, served
+from raw_client import PULLS, Server, served
 
-PULLS = {"textDocument": {"diagnostic": {}}, "general": {"positionEncodings": ["utf-16"]}}
+CLIENT = {**PULLS, "general": {"positionEncodings": ["utf-16"]}}
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all that a server has to survive."""
-    with served(tmp_path_factory.mktemp("open"), PULLS) as one:
+    with served(tmp_path_factory.mktemp("open"), CLIENT) as one:
         yield one
         assert "Traceback" not in one.log and "crashed" not in one.log
 

@@ -10,10 +10,12 @@ import pytest
 
 import depth
 from command_line import write
-from raw_client import SECONDS, Server, served
+from raw_client import PULLS, SECONDS, Server, served
 
-PULLS: dict[str, Any] = {"textDocument": {"diagnostic": {}}}
-ASKS = {**PULLS, "workspace": {"configuration": True, "didChangeWatchedFiles": {"dynamicRegistration": True}}}
+ASKS = {
+    **PULLS,
+    "workspace": {**PULLS["workspace"], "configuration": True, "didChangeWatchedFiles": {"dynamicRegistration": True}},
+}
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
 QUIET = {"ignore": ["unbound-axis"]}
 
@@ -160,7 +162,7 @@ def test_files_that_are_written_by_others_change_what_is_said_of_open_ones(tmp_p
 
 
 def test_a_client_that_pulls_is_asked_to_when_something_else_than_its_edit_changed_findings(tmp_path: Path):
-    with served(tmp_path, {**PULLS, "workspace": {"diagnostics": {"refreshSupport": True}}}) as server:
+    with served(tmp_path, PULLS) as server:
         assert _open(server, tmp_path) == ["AX101"]
         for name, text in (("meshlens__toml", 'ignore = ["AX101"]\n'), ("names__py", "x = 1\n")):
             before = server.asked.count("workspace/diagnostic/refresh")

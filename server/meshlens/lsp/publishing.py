@@ -75,8 +75,7 @@ class Publisher:
 
     def _ask_to_pull(self) -> None:
         self._again = None
-        if self._session.client.refreshes_diagnostics:
-            self._session.ask("workspace/diagnostic/refresh", None)
+        self._session.ask("workspace/diagnostic/refresh", None)
 
     def _send(self, path: Path) -> None:
         if self._session.client.pulls:

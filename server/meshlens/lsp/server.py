@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from pygls.lsp.server import LanguageServer
 import meshlens
 from meshlens.lsp.commands import COMMANDS
 from meshlens.lsp.token_types import TOKEN_MODIFIERS, TOKEN_TYPES
+from meshlens.lsp.wire.client import Client, read_client
 from meshlens.lsp.wire.lazily import lazily
 from meshlens.lsp.wire.protocol import Handle, Protocol
 from meshlens.lsp.wire.transport import Framing, PipeWriter, claim_stdout, read_pipe
@@ -137,10 +138,8 @@ def _never_called(params: object) -> None:
 def _initialize(server: LanguageServer, params: types.InitializeParams) -> None:
     """Stores the client's capabilities; slow work waits until the client has its answer."""
     plain = server.protocol._converter.unstructure(params)
-    options = plain.get("initializationOptions")
-    if isinstance(options, Mapping) and options.get("axisColors") is True:
-        # This client colors axis names itself, and leaves semantic tokens to another server.
-        server.protocol.fm.features.pop("textDocument/semanticTokens/full", None)
+    for method in _not_offered(read_client(plain)):
+        server.protocol.fm.features.pop(method, None)
 
     def begin(protocol: Protocol) -> Any:
         from meshlens.lsp.beginning import begin
@@ -149,6 +148,15 @@ def _initialize(server: LanguageServer, params: types.InitializeParams) -> None:
 
     protocol: Any = server.protocol
     protocol.begin(begin)
+
+
+def _not_offered(client: Client) -> Iterator[str]:
+    """Yields the requests that the capabilities leave out for a client."""
+    if client.axis_colors:
+        # It colors axis names itself, and leaves semantic tokens to another server.
+        yield "textDocument/semanticTokens/full"
+    if not client.pulls:
+        yield from ("textDocument/diagnostic", "workspace/diagnostic")
 
 
 async def _on_initialized(server: LanguageServer, params: object) -> None:

@@ -18,8 +18,9 @@ class Client:
     Attributes:
         name: its name; empty if not given.
         encoding: the unit of columns: "utf-8", "utf-16" or "utf-32" units.
-        pulls: whether it pulls diagnostics of a document.
-        refreshes_diagnostics, refreshes_hints, refreshes_lenses: whether it can be told to refresh them.
+        pulls: whether it pulls diagnostics of a document, and can be asked to do so again. Neovim 0.11 cannot, so it
+        is sent them: a change in one file changes the findings of others.
+        refreshes_hints, refreshes_lenses: whether it can be told to refresh them.
         related, tags, descriptions: the parts of a diagnostic that it shows: other places, faded text, a link to the
         rule.
         configures: whether it answers `workspace/configuration`.
@@ -46,7 +47,6 @@ class Client:
     name: str = ""
     encoding: str = "utf-16"
     pulls: bool = False
-    refreshes_diagnostics: bool = False
     refreshes_hints: bool = False
     refreshes_lenses: bool = False
     related: bool = False
@@ -92,8 +92,7 @@ def read_client(params: Mapping[str, Any]) -> Client:
     return Client(
         name=str(info.get("name", "")) if isinstance(info, Mapping) else "",
         encoding=_encoding(can("general.positionEncodings")),
-        pulls=can("textDocument.diagnostic") is not None,
-        refreshes_diagnostics=bool(can("workspace.diagnostics.refreshSupport")),
+        pulls=can("textDocument.diagnostic") is not None and bool(can("workspace.diagnostics.refreshSupport")),
         refreshes_hints=bool(can("workspace.inlayHint.refreshSupport")),
         refreshes_lenses=bool(can("workspace.codeLens.refreshSupport")),
         related=bool(can(f"{diagnostic}.relatedInformation")),
