@@ -28,11 +28,15 @@ def _nobody(method: str, params: Any) -> Any:
     raise AssertionError("nothing is asked")
 
 
+def _type(session: Session, path: Path, version: int, text: str) -> None:
+    place = {"line": 1, "character": 0}
+    change = {"range": {"start": place, "end": place}, "text": text}
+    did_change(session, {"textDocument": {"uri": path.as_uri(), "version": version}, "contentChanges": [change]})
+
+
 def _open(session: Session, path: Path) -> None:
     did_open(session, {"textDocument": {"uri": path.as_uri(), "version": 1, "text": path.read_text()}})
-    place = {"line": 1, "character": 0}
-    change = {"range": {"start": place, "end": place}, "text": "y = 1\n"}
-    did_change(session, {"textDocument": {"uri": path.as_uri(), "version": 2}, "contentChanges": [change]})
+    _type(session, path, 2, "y = 1\n")
     assert len(diagnostics(session, session.documents[path.as_uri()])) == 1
 
 
@@ -40,11 +44,25 @@ def _close(session: Session, path: Path) -> None:
     did_close(session, {"textDocument": {"uri": path.as_uri()}})
 
 
-def test_only_the_files_typed_in_last_keep_an_earlier_state(tmp_path: Path):
+def test_only_a_broken_file_keeps_an_earlier_state(tmp_path: Path):
     session, paths = _session(tmp_path.resolve(), 10)
     for path in paths:
         _open(session, path)
-    assert list(session.last_whole) == paths[-2:]
+    assert not session.last_whole
+    for path in paths:
+        _type(session, path, 3, "(")
+        assert list(session.last_whole) == [path]
+    _type(session, paths[-1], 4, "#")
+    assert not session.last_whole
+
+
+def test_open_files_do_not_keep_the_results_of_earlier_sets_of_files(tmp_path: Path):
+    session, paths = _session(tmp_path.resolve(), 90_000)
+    for path in paths:
+        _open(session, path)
+    solution = session.folder_of(paths[-1]).workspace.solution
+    states = {id(result) for one in solution.checked.values() for result in one.results.values()}
+    assert states <= {id(result) for result in solution.results.values()}
 
 
 def test_findings_of_closed_files_are_forgotten(tmp_path: Path):

@@ -57,6 +57,10 @@ def _all(view: FileView, settings: Settings, rules: tuple[Rule, ...]) -> tuple[D
     if now is None:
         now = checked(view, tuple([one for rule in rules for one in _guarded(rule, view)]), None)
     memory.pop((view.path, settings), None)
+    if before is None or before.results is not view.solution.results:
+        # Each holds all results of its time.
+        for key in [key for key, one in memory.items() if not one.may_help(key[0], view.solution)]:
+            del memory[key]
     while len(memory) >= _FILES_REMEMBERED:
         del memory[next(iter(memory))]
     memory[(view.path, settings)] = now.behind(before, view.solution)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from meshlens.axes.runs.roots import RootResult
 from meshlens.checking.model import Diagnosed
@@ -46,6 +47,11 @@ class Checked:
             return False
         path = str(view.path)
         return all(file is solution.facts[name] for name, file in self.facts.items() if name != path)
+
+    def may_help(self, path: Path, solution: Solution) -> bool:
+        """Returns whether the file's findings can be updated: neither its top level nor the set of files changed."""
+        own = (str(path), "")
+        return self.results.get(own) is solution.results.get(own) and self.facts.keys() == solution.facts.keys()
 
     def behind(self, before: Checked | None, solution: Solution) -> Checked:
         """Returns the findings with previous states to which the solution may return."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from meshlens.caches.folder import cache_of
-from meshlens.facts.model import FileFacts
 from meshlens.foreign_files import Unread
 from meshlens.lsp.folders import Folder
 from meshlens.lsp.session import Session
@@ -22,6 +22,7 @@ from meshlens.lsp.texts.notebooks import written
 from meshlens.project.disk.cache import FactsCache
 from meshlens.project.disk.discover import walk_files
 from meshlens.project.disk.python_text import read_source, utf8
+from meshlens.project.disk.source_files import SourceFile, read_file
 from meshlens.project.imports import imported_files
 from meshlens.project.notebooks.magics import without_magics
 from meshlens.project.settings.jax_folders import find_jax_folders
@@ -175,36 +176,30 @@ def imports_of(session: Session, folder: Folder, path: Path, raw: bytes) -> list
     return near
 
 
-async def load_facts(
-    session: Session, root: Path, paths: Collection[Path]
-) -> AsyncIterator[tuple[dict[Path, bytes], dict[Path, FileFacts]]]:
-    """Yields files of a large project with cached facts, a few at a time, so that typing is not delayed.
+async def read_quietly(session: Session, root: Path, paths: Collection[Path]) -> dict[Path, SourceFile]:
+    """Returns the files of a large project that are new or changed, read a few at a time so that typing is not delayed.
 
     Args:
         session: the session; its open files are skipped.
         root: the project.
-        paths: the files to load.
+        paths: the files to read.
     """
     place = cache_of(root)
     cache = FactsCache(place) if place is not None else None
     known = session.folders[root].workspace.files
-    waiting = sorted(path for path in paths if not session.is_open(path))
-    for start in range(0, len(waiting), _SLICE):
-        raws: dict[Path, bytes] = {}
-        facts: dict[Path, FileFacts] = {}
-        for path in waiting[start : start + _SLICE]:
-            raw = _bytes(path)
-            if raw is None or (str(path) in known and known[str(path)].raw == raw):
-                continue
-            raws[path] = raw
-            found = cache.get(raw, len(raw), is_whole=False) if cache is not None else None
-            if found is not None:
-                facts[path] = found
-        if raws:
-            yield raws, facts
-        await asyncio.sleep(0)
+    found: dict[Path, SourceFile] = {}
+    for number, path in enumerate(sorted(paths)):
+        if number % _SLICE == 0:
+            await asyncio.sleep(0)
+        raw = _bytes(path) if not session.is_open(path) else None
+        if raw is None or (str(path) in known and known[str(path)].raw == raw):
+            continue
+        facts = cache.get(raw, len(raw), is_whole=False) if cache is not None else None
+        with suppress(ValueError):
+            found[path] = read_file(path, raw, facts)
     if cache is not None:
         cache.close()
+    return {path: file for path, file in found.items() if not session.is_open(path)}
 
 
 def _read(session: Session, paths: Iterable[Path], known: Iterable[str]) -> dict[Path, bytes]:

@@ -158,9 +158,10 @@ class Plugin:
         made = opened(document.uri, document.version, document.source)
         known = session.documents.get(document.uri)
         if known is None or known.text != made.text:
+            before = session.folder_of(made.path).workspace
             session.add(made)
             load(session, made.path)
-            session.note_whole(made.path)
+            session.note_whole(made.path, before)
         return session
 
 

@@ -58,7 +58,7 @@ class Session:
         cancellable: running work by its progress token.
         whole_findings: the findings of whole projects, and the state they belong to.
         foreign: the open texts that are not Python, by URI.
-        last_whole: for recently edited files, the last workspace in which each had no syntax error.
+        last_whole: for the file that was broken last, until it is whole again, the workspace before that.
     """
 
     notify: Send
@@ -203,14 +203,14 @@ class Session:
         self._revision += 1
         self.folders[folder.root] = replace(folder, revision=self._revision)
 
-    def note_whole(self, path: Path) -> None:
-        """Keeps the workspace in which a file has no errors, for when it has some."""
-        workspace = self.folder_of(path).workspace
-        file = workspace.files.get(str(path))
-        if file is not None and not file.facts.broken:
-            # Each holds all results of its time, so two are enough.
-            others = [one for one in self.last_whole.items() if one[0] != path]
-            self.last_whole = dict([*others[-1:], (path, workspace)])
+    def note_whole(self, path: Path, before: Workspace) -> None:
+        """Keeps the workspace before an edit that broke a file, until the file has no syntax error any more."""
+        file, was = self.folder_of(path).workspace.files.get(str(path)), before.files.get(str(path))
+        if file is None or not file.facts.broken:
+            self.last_whole.pop(path, None)
+        elif was is not None and not was.facts.broken:
+            # It holds all results of its time, so one is enough.
+            self.last_whole = {path: before}
 
     def add(self, document: Document) -> None:
         """Notes an open text."""

@@ -11,7 +11,6 @@ from meshlens.caches.folder import Cache
 from meshlens.devices.report import Report
 from meshlens.devices.topology import Topology, parse_topology
 from meshlens.facts.editing.reading import read_again, resume, whole_edit
-from meshlens.facts.model import FileFacts
 from meshlens.foreign_files import Unread
 from meshlens.jaxapi.changes import SETTLED
 from meshlens.project.disk.cache import FactsCache
@@ -62,18 +61,21 @@ class Workspace:
         known = self._memory.get("now")
         if known is None:
             with enough_room():
-                known = self._memory["now"] = self._solved(self._memory.get("before"))
+                known = self._memory["now"] = self._solved_again() or self._solved()
             self._memory.pop("before", None)
         return known
 
-    def _solved(self, before: Solution | None) -> Solution:
-        if before is not None and self._has_files_of(before):
-            facts = {**before.facts, **{path: self.files[path].facts for path in self._changed}}
-            again = solve_again(before, facts, self._changed)
-            if again is not None:
-                return again
+    def _solved_again(self) -> Solution | None:
+        before = self._memory.get("before")
+        if before is None or not self._has_files_of(before):
+            return None
+        facts = {**before.facts, **{path: self.files[path].facts for path in self._changed}}
+        return solve_again(before, facts, self._changed)
+
+    def _solved(self) -> Solution:
         facts = {path: file.facts for path, file in self.files.items()}
-        return solve(facts, self._index(), self._assumed, before, self._changed)
+        # Nothing else holds the previous solution, so `solve` can free it.
+        return solve(facts, self._index(), self._assumed, self._memory.pop("before", None), self._changed)
 
     @property
     def _assumed(self) -> Assumed:
@@ -109,21 +111,19 @@ class Workspace:
         Raises:
             ValueError: an invalid notebook.
         """
-        return self._with({path: self._read(path, raw, None)}, (path,))
+        return self._with({path: self._read(path, raw)}, (path,))
 
-    def with_files(self, raws: Mapping[Path, bytes], facts: Mapping[Path, FileFacts] | None = None) -> Workspace:
-        """Returns the workspace with new or changed files, skipping invalid notebooks.
-
-        Args:
-            raws: the bytes by absolute path.
-            facts: facts of files that were read elsewhere.
-        """
-        known = facts or {}
+    def with_files(self, raws: Mapping[Path, bytes]) -> Workspace:
+        """Returns the workspace with new or changed files, given by their bytes, skipping invalid notebooks."""
         read: dict[Path, SourceFile] = {}
         for path, raw in raws.items():
             with suppress(ValueError):
-                read[path] = self._read(path, raw, known.get(path))
+                read[path] = self._read(path, raw)
         return self._with(read, read)
+
+    def with_read(self, files: Mapping[Path, SourceFile]) -> Workspace:
+        """Returns the workspace with new or changed files that were read elsewhere."""
+        return self._with(files, files) if files else self
 
     def with_edits(self, path: Path, edits: Sequence[Edit]) -> Workspace:
         """Returns the workspace after edits of one file, which from then on keeps its syntax tree.
@@ -186,10 +186,10 @@ class Workspace:
         checked = tuple(one for one in self.checked if str(one) not in gone)
         return self._next(files, checked, gone)
 
-    def _read(self, path: Path, raw: bytes, facts: FileFacts | None) -> SourceFile:
+    def _read(self, path: Path, raw: bytes) -> SourceFile:
         before = self.files.get(str(path))
-        if before is None or before.reading is None or facts is not None:
-            return read_file(path, raw, facts)
+        if before is None or before.reading is None:
+            return read_file(path, raw)
         edit = whole_edit(before.source, raw)
         reading = read_again(before.reading, [edit]) if edit is not None else None
         if reading is None or reading.source != raw:

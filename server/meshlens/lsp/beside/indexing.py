@@ -11,7 +11,7 @@ from typing import Any
 
 from meshlens.lsp.beside.index import Index, IndexFailed
 from meshlens.lsp.folders import Folder
-from meshlens.lsp.loading import load_facts, raw_of, unneeded, with_jax_folders
+from meshlens.lsp.loading import raw_of, read_quietly, unneeded, with_jax_folders
 from meshlens.lsp.progress import working
 from meshlens.lsp.session import Session
 from meshlens.project.jedi_bridge import Found
@@ -93,9 +93,7 @@ class Indexing:
         Raises:
             IndexFailed: there was no answer.
         """
-        folder = self._session.folders[root]
-        index = self._indexes.setdefault(root, Index(root, settings_for(folder), folder.jax.version))
-        return await index.ask(what, *arguments, overlay=self._overlay(root))
+        return await self._index_of(root).ask(what, *arguments, overlay=self._overlay(root))
 
     async def look_up(self, root: Path, dotted: str) -> Found | None:
         """Returns where an installed package defines a name; None also if that takes too long.
@@ -106,8 +104,7 @@ class Indexing:
         if not self._session.trusted:
             return None
         if (root, dotted) not in self._answered:
-            folder = self._session.folders[root]
-            index = self._outside.setdefault(root, Index(root, settings_for(folder), folder.jax.version))
+            index = self._outside.setdefault(root, self._new_index(root))
             try:
                 asked = index.ask("outside", dotted, overlay={})
                 self._answered[root, dotted] = await asyncio.wait_for(asked, OUTSIDE_SECONDS)
@@ -120,6 +117,16 @@ class Indexing:
         """Returns the ids of the running processes, by project."""
         return {str(root): index.process_id for root, index in self._indexes.items() if index.process_id is not None}
 
+    def _index_of(self, root: Path) -> Index:
+        index = self._indexes.get(root)
+        if index is None:
+            index = self._indexes[root] = self._new_index(root)
+        return index
+
+    def _new_index(self, root: Path) -> Index:
+        folder = self._session.folders[root]
+        return Index(root, settings_for(folder), folder.jax.version)
+
     def _begin(self, root: Path) -> None:
         self._waiting.pop(root, None)
         if root in self._tasks or root not in self._session.folders:
@@ -131,8 +138,7 @@ class Indexing:
         task.add_done_callback(lambda task: self._tasks.pop(root, None) if self._tasks.get(root) is task else None)
 
     async def _run(self, root: Path) -> None:
-        folder = self._session.folders[root]
-        index = self._indexes.setdefault(root, Index(root, settings_for(folder), folder.jax.version))
+        index = self._index_of(root)
         try:
             async with working(self._session, f"Indexing {root.name}") as progress:
                 overlay = self._overlay(root)
@@ -153,13 +159,13 @@ class Indexing:
         mine = self._open_in(root)
         near = self._near(root, mine)
         files = {Path(name) for one in near for name in one.files}
-        async for raws, facts in load_facts(session, root, files):
-            folder = with_jax_folders(session.folders[root], raws)
-            session.put(replace(folder, workspace=folder.workspace.with_files(raws, facts)))
+        read = await read_quietly(session, root, files)
+        folder = with_jax_folders(session.folders[root], read)
+        folder = replace(folder, workspace=folder.workspace.with_read(read))
         if self._open_in(root) != mine:
+            session.put(folder)
             await self.settle(root)
             return
-        folder = session.folders[root]
         roots = frozenset(key for one in near for key in one.roots)
         workspace = folder.workspace.without_files(unneeded(session, folder, files))
         session.put(replace(folder, workspace=workspace.with_focus(Focus(frozenset(map(str, mine)), roots))))

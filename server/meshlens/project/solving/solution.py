@@ -189,15 +189,19 @@ def solve(
     """
     focus = assumed.focus
     solution = Solution(facts, index, assumed)
-    if before is not None:
-        solution.counter = before.counter
-        solution.links, solution.checked, solution._by_source = before.links, before.checked, before._by_source
     for path, file in facts.items():
         if file.failure:
             solution.failures[(path, READING)] = Failure(path, "reading it", file.failure)
     interest = solution.interest = Interest.of(facts, before.interest if before is not None else None)
     kept = _kept(solution, interest, before) if before is not None else {}
     watched = watched_in(facts, edited) if before is not None else {}
+    if before is not None:
+        solution.counter, solution._by_source = before.counter, before._by_source
+    if before is not None and kept:
+        solution.links, solution.checked = before.links, before.checked
+    else:
+        # Free its memory before as much is needed again.
+        before = None
     ledgers = OneAfterTheOther(kept, before.results if before is not None else {})
     world = SolvingWorld(solution, interest, ledgers, {block: shape for block, (_, shape) in watched.items()})
     if before is not None:
