@@ -158,6 +158,49 @@ def test_the_largest_branch_of_a_cond_counts(traced, tmp_path, order, level):
     assert found.notes == (f"branches.py:{cond}: the branch depends on data; the one that moves the most counts",)
 
 
+ENCLOSED = """\
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+try:
+    from jax import shard_map
+except ImportError:
+    from jax.experimental.shard_map import shard_map
+
+def inner(x):
+    return x + jax.lax.psum(jnp.dot(x, x.T) @ x, "x")
+
+def local(x):
+    return ENCLOSING
+
+def entry():
+    mesh = Mesh(np.array(jax.devices()), ("x",))
+    x = jax.ShapeDtypeStruct((64, 16), jnp.float32, sharding=NamedSharding(mesh, P("x")))
+    return jax.jit(shard_map(local, mesh=mesh, in_specs=P("x"), out_specs=P("x"))), (x,)
+"""
+
+
+@pytest.mark.parametrize(
+    "enclosing",
+    [
+        "jax.lax.scan(lambda x, _: (inner(x), None), x, None, length=4)[0]",
+        pytest.param(
+            "jax.lax.while_loop(lambda state: state[0] < 4, lambda state: (state[0] + 1, inner(state[1])), (0, x))[1]",
+            marks=pytest.mark.skipif(VERSION < (0, 6), reason="JAX checks replication"),
+        ),
+        "jax.checkpoint(inner)(x)",
+        "jax.jit(inner)(x)",
+    ],
+    ids=["scan", "while_loop", "checkpoint", "jit"],
+)
+def test_what_is_run_inside_has_lines_of_its_own(traced, tmp_path, enclosing):
+    file = tmp_path / "enclosed.py"
+    file.write_text(ENCLOSED.replace("ENCLOSING", enclosing))
+    found = traced(file)
+    assert found.level == "partitioned"
+    assert {one.place.row for one in found.collectives} == {row_of(file, "jnp.dot(x, x.T) @ x")}
+
+
 @pytest.mark.skipif(SINCE["collectives in a `cond` in a `shard_map`"] > VERSION, reason="JAX checks replication")
 def test_branches_of_the_same_size_have_no_note(traced, tmp_path):
     file = tmp_path / "branches.py"

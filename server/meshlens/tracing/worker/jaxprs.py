@@ -48,6 +48,7 @@ class Reading:
         kernels: places of Pallas kernels, whose operations are not counted.
         meshes: the axes of each mesh, by their text.
         first: the place of the first equation that runs a jaxpr, by the jaxpr's id.
+        callers: the primitives that run a jaxpr.
     """
 
     def __init__(self, inside: Inside) -> None:
@@ -62,6 +63,7 @@ class Reading:
         self.kernels: set[tuple[str, int]] = set()
         self.meshes: dict[str, Any] = {}
         self.first: dict[int, tuple[str, int] | None] = {}
+        self.callers: set[Any] = set()
 
 
 class _Around:
@@ -115,6 +117,7 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
             _keep_collective(equation, place, reading, around)
         reading.flops += _flops(equation) * around.times * around.copies
         if inner:
+            reading.callers.add(equation.primitive)
             deeper = _deeper(equation, name, place, reading, around.but(backward=backward))
             branches = []
             for jaxpr_inside in inner:

@@ -130,6 +130,7 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
     if request["level"] < 2:
         return
     begin("lowering")
+    _keep_lines_inside(reading)
     lowered = traced.lower()
     replicas, partitions = _copies(lowered)
     if partitions == 1:
@@ -141,6 +142,17 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
     room.say("lowered", {"module": _module_name(lowered), "dumps": _dumps(request)})
     text = lowered.compile().as_text()
     room.write("compiled.txt", text if isinstance(text, str) else "")
+
+
+def _keep_lines_inside(reading: jaxprs.Reading) -> None:
+    """Makes JAX keep the lines of what a `cond`, a loop or a `checkpoint` runs.
+
+    From 0.7.0 to 0.9.0 it lowers them once for all calls, and then gives all that is inside the line of the call.
+    """
+    from jax._src.interpreters import mlir
+
+    if _version(sys.modules["jax"].__version__) < (0, 9, 1):
+        getattr(mlir, "_uncacheable_primitives", set()).update(reading.callers)
 
 
 def _program(
