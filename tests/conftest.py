@@ -19,6 +19,9 @@ import reading_nodes
 # Servers that tests start ask no Python for its devices, but where a test is about that.
 os.environ.setdefault("MESHLENS_DETECT_DEVICES", "0")
 
+# The environment that runs the tests is not that of the projects in them.
+os.environ.pop("VIRTUAL_ENV", None)
+
 # Tests, and what they start, keep nothing in the folder of whoever runs them.
 os.environ["MESHLENS_CACHE_DIR"] = tempfile.mkdtemp(prefix="meshlens-caches-")
 atexit.register(shutil.rmtree, os.environ["MESHLENS_CACHE_DIR"], ignore_errors=True)

@@ -16,7 +16,12 @@ from command_line import meshlens, write
 from meshlens.jaxapi.changes import NEWEST, spell_version
 from meshlens.project.settings.jax_folders import find_jax_folders, nearest_jax_version, version_in
 from meshlens.project.settings.jax_requirements import RELEASES, _plain_bounds
-from meshlens.project.settings.jax_version import find_jax_version, locate_jax_version
+from meshlens.project.settings.jax_version import (
+    JaxVersion,
+    default_jax_version,
+    find_jax_version,
+    locate_jax_version,
+)
 from meshlens.settings import Settings, parse_version
 
 SETTINGS = Settings()
@@ -110,11 +115,19 @@ def test_the_interpreter_that_is_set(tmp_path):
     assert found.origin.startswith("installed in ")
 
 
-def test_an_active_environment_counts_only_inside_the_project(tmp_path, monkeypatch):
+def test_an_active_environment_of_another_folder_counts_where_the_project_names_no_version(tmp_path, monkeypatch):
     write(tmp_path, {"env/lib/python3.12/site-packages/jax-0.8.1.dist-info/METADATA": "", "project/a.py": ""})
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "env"))
-    assert find_jax_version(tmp_path, SETTINGS) == (0, 8, 1)
     assert find_jax_version(tmp_path / "project", SETTINGS) is None
+    origin = f"installed in the active environment, {tmp_path / 'env'}"
+    assert default_jax_version() == JaxVersion((0, 8, 1), origin)
+    assert f'jax-version = "0.8.1"     # {origin}' in meshlens("config", cwd=tmp_path / "project").out
+
+
+def test_an_active_environment_inside_the_project_is_its_own(tmp_path, monkeypatch):
+    files = {"env/lib/python3.12/site-packages/jax-0.8.1.dist-info/METADATA": "", "requirements.txt": "jax==0.4.26\n"}
+    monkeypatch.setenv("VIRTUAL_ENV", str(write(tmp_path, files) / "env"))
+    assert find_jax_version(tmp_path, SETTINGS) == (0, 8, 1)
 
 
 PACKAGES = "lib/python3.12/site-packages"

@@ -232,9 +232,9 @@ class Settings:
         parse=parse_version,
         example='jax-version = "0.4.30"',
         doc="The version of JAX that the project uses.\n"
-        "Without it, MeshLens reads the project's environment, lock file and `pyproject.toml`, "
-        "and assumes the newest version it knows if they name none; `meshlens config` shows the result.\n"
-        "An active environment outside the project does not count: set it as `interpreter`.\n"
+        "Without it, MeshLens reads the environment, lock file and `pyproject.toml` of the project, then "
+        "the active environment (`VIRTUAL_ENV`); if none of them names a version, it assumes the newest one "
+        "that it knows; `meshlens config` shows the result.\n"
         "A subfolder whose own requirements, lock file or environment name a version is checked against that one.",
     )
     axis_name: str | None = _key(

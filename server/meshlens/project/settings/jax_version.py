@@ -82,7 +82,11 @@ def speaks_of_versions(folder: Path) -> bool:
 
 
 def default_jax_version() -> JaxVersion:
-    """Returns the version to assume if nothing sets one, or if the bounds allow older and newer ones."""
+    """Returns the version if the project names none: that of the active environment, or else an assumed one."""
+    active = os.environ.get("VIRTUAL_ENV")
+    for packages in packages_of(Path(active)) if active else ():
+        if (version := _installed(packages)) is not None:
+            return JaxVersion(version, f"installed in the active environment, {active}")
     return JaxVersion(SETTLED, "assumed, no version found", is_assumed=True)
 
 
