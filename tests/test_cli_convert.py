@@ -384,3 +384,10 @@ def test_others_are_converted_beside_what_would_have_a_new_finding(tmp_path):
     text = (tmp_path / "a.py").read_text()
     assert "@jax.jit\ndef evaluate" in text
     assert "@jax.jit\ndef rows" not in text
+
+
+def test_a_lambda_that_nothing_compiles_is_converted_only_by_name(tmp_path):
+    text = "import jax.numpy as jnp\n\nhalve = lambda x: x / 2\nlog = lambda path, value: print(path, value)\n"
+    write(tmp_path, {"a.py": text + 'print(halve(jnp.ones((8, 2))))\nlog("out.txt", 1)\n'})
+    assert meshlens("parallelize", "a.py", "--all", cwd=tmp_path).err == "Would convert 0, refused 0.\n"
+    assert meshlens("parallelize", "a.py::halve", cwd=tmp_path).err == "Would convert 1, refused 0.\n"

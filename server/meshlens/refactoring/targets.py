@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from meshlens.axes.domain.values import Site
-from meshlens.facts.nodes import Attribute, Call, Name
+from meshlens.facts.nodes import Assign, Attribute, Call, Lambda, Name
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import nodes_of_block
@@ -14,8 +14,8 @@ from meshlens.refactoring.maps.pmap import applications, decorated
 from meshlens.refactoring.model import Answer, Proposal, Wishes
 from meshlens.refactoring.reading.assigned import results_of
 from meshlens.refactoring.reading.functions import Target, dotted_name, function_at, functions, functions_called
-from meshlens.refactoring.reading.host_calls import compiled_variables
-from meshlens.refactoring.reading.scopes import class_around
+from meshlens.refactoring.reading.host_calls import Callee, compiled_variables
+from meshlens.refactoring.reading.scopes import class_around, parent_of
 from meshlens.refactoring.reading.uses import is_object
 from meshlens.refactoring.registry import Assist, assist_named
 from meshlens.text import Span
@@ -109,9 +109,16 @@ def _qualified(target: Target) -> str:
 
 
 def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """Returns the variables that hold the result of `jit` or `vmap` for a function."""
+    """Returns the variables of a name that hold a function; without a name, those of what `jit` or `vmap` returns."""
     found = compiled_variables(view)
-    return tuple(view.span(one.site) for one in found if function is None or one.name == function.rsplit(".", 1)[-1])
+    if function is None:
+        return tuple(view.span(one.site) for one in found if not _holds_lambda(view, one))
+    return tuple(view.span(one.site) for one in found if one.name == function.rsplit(".", 1)[-1])
+
+
+def _holds_lambda(view: FileView, variable: Callee) -> bool:
+    assigned = parent_of(view, variable.site)
+    return isinstance(assigned, Assign) and isinstance(assigned.value, Lambda)
 
 
 def _compiled(view: FileView) -> frozenset[Site]:
