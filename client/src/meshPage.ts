@@ -11,6 +11,7 @@ export interface Words {
   readonly meshes: string;
   readonly functions: string;
   readonly noMeshes: string;
+  readonly positions: string;
   readonly noFunctions: string;
   readonly noAxes: string;
   readonly language: string;
@@ -106,8 +107,13 @@ ${focus === undefined ? "" : focusPart(focus, words)}
 ${devices === "" ? "" : `<h2>${escaped(words.devices)}</h2><p>${escaped(devices)}</p>`}
 <h2>${escaped(words.meshes)} <span class="file">${escaped(file)}</span></h2>
 ${meshes === "" ? `<p>${escaped(words.noMeshes)}</p>` : meshes}
+${content.meshes.some(showsPositions) ? `<p>${escaped(words.positions)}</p>` : ""}
 <h2>${escaped(words.functions)}</h2>
 ${functions === "" ? `<p>${escaped(words.noFunctions)}</p>` : `<ul>${functions}</ul>`}`;
+}
+
+function showsPositions(mesh: Mesh): boolean {
+  return mesh.devices === null && meshTable(mesh, escaped).startsWith("<table>");
 }
 
 /** What the cursor is on, drawn on its mesh. */

@@ -5,7 +5,7 @@ import type { Axis, Focus, Mesh } from "./requests";
 const MOST_CELLS = 256;
 
 /**
- * The devices of a mesh as HTML.
+ * The devices of a mesh as HTML; where their order is not known, the cells count the positions in the mesh.
  *
  * @param mesh - the mesh; where a size is not known, there is nothing to draw
  * @param escaped - makes HTML of text
@@ -36,7 +36,7 @@ export function meshTable(
         const on = held?.[index];
         const group = on === undefined ? "" : ` class="g${on.group % 6}"`;
         const text = on === undefined ? "" : `<br>${escaped(on.text)}`;
-        return `<td title="${escaped(title)}"${group}>${devices?.[index] ?? ""}${text}</td>`;
+        return `<td title="${escaped(title)}"${group}>${devices?.[index] ?? index}${text}</td>`;
       }).join("");
     const body = Array.from({ length: rows }, (_, row) => `<tr>${rowHeading(down, row, escaped)}${cells(row)}</tr>`);
     const where = outer.map(({ name }, axis) => `${name} ${placeOn(sizes, axis, first)}`).join(", ");

@@ -123,6 +123,7 @@ function words(): Words {
     devices: vscode.l10n.t("Devices"),
     meshes: vscode.l10n.t("Meshes"),
     functions: vscode.l10n.t("Functions"),
+    positions: vscode.l10n.t("The numbers are positions in the mesh; the order of the devices is unknown here."),
     noMeshes: vscode.l10n.t("No mesh is made here."),
     noFunctions: vscode.l10n.t("No function runs under axes here."),
     noAxes: vscode.l10n.t("no axes"),

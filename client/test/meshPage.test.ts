@@ -11,6 +11,7 @@ const WORDS: Words = {
   devices: "Devices",
   meshes: "Meshes",
   functions: "Functions",
+  positions: "Positions",
   noMeshes: "No mesh",
   noFunctions: "No function",
   noAxes: "no axes",
@@ -48,6 +49,18 @@ test("one axis is a row, three are a table for each place on the first", () => {
     ["0", "1"],
     ["2", "3"],
   ]);
+});
+
+test("without the order of the devices the cells count positions, and the page says so", () => {
+  assert.deepEqual(cells(meshTable(mesh([2, 2]), escaped)), [
+    ["0", "1"],
+    ["2", "3"],
+  ]);
+  const page = (one: Mesh) =>
+    meshPage({ file: "a.py", devices: "", content: { meshes: [one], functions: [] } }, WORDS, "nonce");
+  assert.match(page(mesh([2, 2])), /<p>Positions<\/p>/);
+  assert.doesNotMatch(page(mesh([2, 2], [0, 1, 2, 3])), /Positions/);
+  assert.doesNotMatch(page(mesh([2, null])), /Positions/);
 });
 
 test("nothing is drawn where a size is not known, and large meshes are counted", () => {
