@@ -16,9 +16,10 @@ from recorded_clients import CLIENTS, claiming, first_of
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs a test in every client, or in those that claim what the mark `claims` names, as others never ask for it.
 
-    All but the first are deep.
+    All but the first are deep.  A test that is about some clients has `shared` as a parameter of its own.
     """
-    if "shared" not in metafunc.fixturenames:
+    named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "shared" not in metafunc.fixturenames or "shared" in named:
         return
     mark = metafunc.definition.get_closest_marker("claims")
     clients = claiming(*mark.args) if mark else CLIENTS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -12,10 +11,9 @@ from pygls.exceptions import JsonRpcException
 
 import depth
 from command_line import write
-from editor import Editor, editor
-from recorded_clients import CLIENTS, first_of
+from editor import Editor
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 METHOD = "meshlens/convert"
 STEP = """import jax
@@ -65,76 +63,69 @@ def _applied(ed: Editor, answer: dict[str, Any]) -> str:
     return next(iter(ed.texts.values()))
 
 
-@pytest.mark.parametrize("client", first_of(CLIENTS))
-async def test_a_function_becomes_a_pmap_with_what_the_user_says(tmp_path: Path, client: str):
-    async with editor(tmp_path, client) as ed:
-        ed.open("train.py", STEP.replace("\n", "\r\n"))
-        answer = await _ask(ed, "step(params, batch)", axisName="data", devices="4")
-        assert answer["refused"] is None
-        assert answer["places"] == 5
-        text = _applied(ed, answer)
-        assert '    axis_name="data",\r\n    in_axes=(None, 0),\r\n    out_axes=None,' in text
-        assert "devices=jax.devices()[:4]" in text
-        assert "count = 4\r\n" in text
-        assert text.count("\r\n") == text.count("\n")
-        assert not [one for one in await ed.diagnostics("train.py") if one.severity == types.DiagnosticSeverity.Error]
+async def test_a_function_becomes_a_pmap_with_what_the_user_says(ed: Editor):
+    ed.open("train.py", STEP.replace("\n", "\r\n"))
+    answer = await _ask(ed, "step(params, batch)", axisName="data", devices="4")
+    assert answer["refused"] is None
+    assert answer["places"] == 5
+    text = _applied(ed, answer)
+    assert '    axis_name="data",\r\n    in_axes=(None, 0),\r\n    out_axes=None,' in text
+    assert "devices=jax.devices()[:4]" in text
+    assert "count = 4\r\n" in text
+    assert text.count("\r\n") == text.count("\n")
+    assert not [one for one in await ed.diagnostics("train.py") if one.severity == types.DiagnosticSeverity.Error]
 
 
-async def test_a_map_and_a_function_become_a_shard_map(tmp_path: Path):
-    async with editor(tmp_path) as ed:
-        ed.open("train.py", STEP)
-        text = _applied(ed, await _ask(ed, "pmap(", to="shard_map"))
-        assert "p_mean = jax.jit(" in text
-        text = _applied(ed, await _ask(ed, "step(params, batch)", to="shard_map", devices="2x4"))
-        assert 'Mesh(np.array(jax.devices()[:8]).reshape(2, 4), ("batch", "model"))' in text
+async def test_a_map_and_a_function_become_a_shard_map(ed: Editor):
+    ed.open("train.py", STEP)
+    text = _applied(ed, await _ask(ed, "pmap(", to="shard_map"))
+    assert "p_mean = jax.jit(" in text
+    text = _applied(ed, await _ask(ed, "step(params, batch)", to="shard_map", devices="2x4"))
+    assert 'Mesh(np.array(jax.devices()[:8]).reshape(2, 4), ("batch", "model"))' in text
 
 
-async def test_what_would_have_a_new_finding_is_refused_with_it(tmp_path: Path):
+async def test_what_would_have_a_new_finding_is_refused_with_it(ed: Editor):
     evaluation = "import jax\n\n\n@jax.jit\ndef evaluate(params, x):\n    return (x @ params).mean()\n"
     caller = "import jax\nfrom a import evaluate\n\n\n@jax.jit\ndef step(params, x):\n    return evaluate(params, x)\n"
-    write(tmp_path, {"b.py": f"{caller}\n\nprint(step(jax.numpy.ones(3), jax.numpy.ones((8, 3))))\n"})
-    async with editor(tmp_path) as ed:
-        ed.open("a.py", evaluation)
-        refused = (await _ask(ed, "evaluate"))["refused"]
-        assert refused["code"] == "new-finding"
-        assert refused["message"].startswith("the result would have AX602: pmap is called inside step")
-        assert (await _ask(ed, "evaluate", to="shard_map"))["refused"] is None
+    write(ed.root, {"b.py": f"{caller}\n\nprint(step(jax.numpy.ones(3), jax.numpy.ones((8, 3))))\n"})
+    ed.open("a.py", evaluation)
+    refused = (await _ask(ed, "evaluate"))["refused"]
+    assert refused["code"] == "new-finding"
+    assert refused["message"].startswith("the result would have AX602: pmap is called inside step")
+    assert (await _ask(ed, "evaluate", to="shard_map"))["refused"] is None
 
 
 @pytest.mark.deep
-async def test_what_a_client_can_suggest(tmp_path: Path):
-    write(tmp_path, {"meshlens.toml": 'devices = 8\naxis-name = "replica"\n'})
-    async with editor(tmp_path) as ed:
-        ed.open("train.py", STEP.replace("return params - grads", 'return params - jax.lax.pmean(grads, "inner")'))
-        assert (await _ask(ed, "step(params, batch)"))["defaults"] == {"axisName": "inner", "devices": "8"}
-        assert (await _ask(ed, "rows(batch)"))["defaults"] == {"axisName": "replica", "devices": "8"}
+async def test_what_a_client_can_suggest(ed: Editor):
+    write(ed.root, {"meshlens.toml": 'devices = 8\naxis-name = "replica"\n'})
+    ed.open("train.py", STEP.replace("return params - grads", 'return params - jax.lax.pmean(grads, "inner")'))
+    assert (await _ask(ed, "step(params, batch)"))["defaults"] == {"axisName": "inner", "devices": "8"}
+    assert (await _ask(ed, "rows(batch)"))["defaults"] == {"axisName": "replica", "devices": "8"}
 
 
-async def test_every_refusal_has_a_code_and_a_sentence(tmp_path: Path):
-    async with editor(tmp_path) as ed:
-        ed.open("train.py", STEP.replace("batch * 2", "batch[::-1]"))
-        rows = await _ask(ed, "rows(batch)")
-        assert (rows["edit"], rows["places"]) == (None, 0)
-        assert rows["refused"] == {
-            "code": "unreduced-output",
-            "message": 'the result of "rows" differs between the devices, '
-            "and is not known to have a row for each row of the batch",
-        }
-        nothing = await _ask(ed, "text =")
-        assert nothing["refused"] == {"code": "nothing-here", "message": "nothing at the cursor can become a pmap"}
-        many = await _ask(ed, "step(params, batch)", devices="2x4")
-        assert many["refused"]["code"] == "one-axis"
+async def test_every_refusal_has_a_code_and_a_sentence(ed: Editor):
+    ed.open("train.py", STEP.replace("batch * 2", "batch[::-1]"))
+    rows = await _ask(ed, "rows(batch)")
+    assert (rows["edit"], rows["places"]) == (None, 0)
+    assert rows["refused"] == {
+        "code": "unreduced-output",
+        "message": 'the result of "rows" differs between the devices, '
+        "and is not known to have a row for each row of the batch",
+    }
+    nothing = await _ask(ed, "text =")
+    assert nothing["refused"] == {"code": "nothing-here", "message": "nothing at the cursor can become a pmap"}
+    many = await _ask(ed, "step(params, batch)", devices="2x4")
+    assert many["refused"]["code"] == "one-axis"
 
 
 @pytest.mark.deep
-async def test_a_large_project_may_use_what_it_defines_elsewhere(tmp_path: Path):
-    write(tmp_path, {"pyproject.toml": "", "filler.py": "import jax\n" + "x = 1  # filler\n" * 30_000})
-    async with editor(tmp_path) as ed:
-        ed.open("train.py", STEP)
-        message = 'other files of this project may use "step" too'
-        for to in ("pmap", "shard_map"):
-            answer = await _ask(ed, "step(params, batch)", to=to)
-            assert answer["refused"] == {"code": "used-elsewhere", "message": message}
+async def test_a_large_project_may_use_what_it_defines_elsewhere(ed: Editor):
+    write(ed.root, {"pyproject.toml": "", "filler.py": "import jax\n" + "x = 1  # filler\n" * 30_000})
+    ed.open("train.py", STEP)
+    message = 'other files of this project may use "step" too'
+    for to in ("pmap", "shard_map"):
+        answer = await _ask(ed, "step(params, batch)", to=to)
+        assert answer["refused"] == {"code": "used-elsewhere", "message": message}
 
 
 @pytest.mark.parametrize(
@@ -148,8 +139,7 @@ async def test_a_large_project_may_use_what_it_defines_elsewhere(tmp_path: Path)
         1,
     ),
 )
-async def test_what_makes_no_sense_is_an_error(tmp_path: Path, wishes: dict[str, Any], said: str):
-    async with editor(tmp_path) as ed:
-        ed.open("train.py", STEP)
-        with pytest.raises(JsonRpcException, match=said):
-            await _ask(ed, "step(params, batch)", **wishes)
+async def test_what_makes_no_sense_is_an_error(ed: Editor, wishes: dict[str, Any], said: str):
+    ed.open("train.py", STEP)
+    with pytest.raises(JsonRpcException, match=said):
+        await _ask(ed, "step(params, batch)", **wishes)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import attrs
 import pytest
 from lsprotocol import converters, types
 
-from editor import Editor, editor
+from editor import Editor
 from recorded_clients import CLIENTS
 
-pytestmark = pytest.mark.asyncio
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 TITLE = "Parallelize over devices…"
 TRAIN = """from functools import partial
@@ -50,8 +50,9 @@ for _ in range(3):
 doubled = scale_by_two(jnp.ones((8, 3)))
 fast(jnp.ones(8)), held(jnp.ones(8)), halve(jnp.ones(8)), swap(jnp.ones(8))
 """
-CLIENTS_THAT_ASK = ("vscode",)
-OTHERS = tuple(client for client in CLIENTS if client not in CLIENTS_THAT_ASK)
+_in = partial(pytest.mark.parametrize, "shared", indirect=True, scope="session")
+ASKING = _in(["vscode"])
+OTHERS = _in([client for client in CLIENTS if client != "vscode"])
 
 
 @attrs.define
@@ -79,6 +80,7 @@ async def _actions(ed: Editor, word: str, kind: types.CodeActionTriggerKind) -> 
     return list(await ed.client.text_document_code_action_async(asked) or [])
 
 
+@ASKING
 @pytest.mark.parametrize(
     ("word", "name"),
     [
@@ -94,72 +96,70 @@ async def _actions(ed: Editor, word: str, kind: types.CodeActionTriggerKind) -> 
         ("halve = ", "halve"),
     ],
 )
-async def test_one_action_stands_wherever_a_function_is_meant(tmp_path: Path, word: str, name: str):
-    async with editor(tmp_path, "vscode") as ed:
-        ed.open("train.py", TRAIN)
-        found = await _actions(ed, word, types.CodeActionTriggerKind.Automatic)
-        (action,) = [one for one in found if one.title == TITLE]
-        assert action.kind == "refactor.rewrite"
-        assert action.edit is None
-        assert action.data["assist"] == "parallelize"
-        answer = await _ask(ed, "meshlens/waysToParallelize", word)
-        assert answer["name"] == name
+async def test_one_action_stands_wherever_a_function_is_meant(ed: Editor, word: str, name: str):
+    ed.open("train.py", TRAIN)
+    found = await _actions(ed, word, types.CodeActionTriggerKind.Automatic)
+    (action,) = [one for one in found if one.title == TITLE]
+    assert action.kind == "refactor.rewrite"
+    assert action.edit is None
+    assert action.data["assist"] == "parallelize"
+    answer = await _ask(ed, "meshlens/waysToParallelize", word)
+    assert answer["name"] == name
 
 
-async def test_it_does_not_stand_beside_functions(tmp_path: Path):
-    async with editor(tmp_path, "vscode") as ed:
-        ed.open("train.py", TRAIN)
-        for word in ("params = jnp.ones", "return x * 2", "import jax\n"):
-            assert TITLE not in [one.title for one in await _actions(ed, word, types.CodeActionTriggerKind.Invoked)]
-            assert (await _ask(ed, "meshlens/waysToParallelize", word))["name"] is None
+@ASKING
+async def test_it_does_not_stand_beside_functions(ed: Editor):
+    ed.open("train.py", TRAIN)
+    for word in ("params = jnp.ones", "return x * 2", "import jax\n"):
+        assert TITLE not in [one.title for one in await _actions(ed, word, types.CodeActionTriggerKind.Invoked)]
+        assert (await _ask(ed, "meshlens/waysToParallelize", word))["name"] is None
 
 
-async def test_the_best_way_comes_first_and_each_closed_one_says_why(tmp_path: Path):
-    async with editor(tmp_path, "vscode") as ed:
-        ed.open("train.py", TRAIN)
-        step = await _ask(ed, "meshlens/waysToParallelize", "step(params, batch)")
-        assert [(one["to"], one["strategy"]) for one in step["ways"]][:2] == [("jit", "data"), ("jit", "fsdp")]
-        assert all(one["refused"] is None for one in step["ways"][:2])
-        assert step["arguments"] == ["params", "batch"]
-        report = await _ask(ed, "meshlens/waysToParallelize", "report(params, batch)")
-        assert report["ways"][0]["refused"] is not None
-        told = {one["refused"]["message"] for one in report["ways"] if one["refused"]}
-        assert '"report" cannot be jitted: it calls print(); use jax.debug.print' in told
+@ASKING
+async def test_the_best_way_comes_first_and_each_closed_one_says_why(ed: Editor):
+    ed.open("train.py", TRAIN)
+    step = await _ask(ed, "meshlens/waysToParallelize", "step(params, batch)")
+    assert [(one["to"], one["strategy"]) for one in step["ways"]][:2] == [("jit", "data"), ("jit", "fsdp")]
+    assert all(one["refused"] is None for one in step["ways"][:2])
+    assert step["arguments"] == ["params", "batch"]
+    report = await _ask(ed, "meshlens/waysToParallelize", "report(params, batch)")
+    assert report["ways"][0]["refused"] is not None
+    told = {one["refused"]["message"] for one in report["ways"] if one["refused"]}
+    assert '"report" cannot be jitted: it calls print(); use jax.debug.print' in told
 
 
-async def test_a_way_is_taken_with_what_the_user_says(tmp_path: Path):
-    async with editor(tmp_path, "vscode") as ed:
-        ed.open("train.py", TRAIN)
-        answer = await _ask(ed, "meshlens/convert", "def step", to="jit", strategy="fsdp", axisName="rows", devices="4")
-        assert answer["refused"] is None
-        ed.apply(converters.get_converter().structure(answer["edit"], types.WorkspaceEdit))
-        text = ed.texts["train.py"]
-        assert 'Mesh(np.array(jax.devices()[:4]), ("rows",))' in text
-        assert "params = shard_state(params)\nfor _ in range(3):" in text
+@ASKING
+async def test_a_way_is_taken_with_what_the_user_says(ed: Editor):
+    ed.open("train.py", TRAIN)
+    answer = await _ask(ed, "meshlens/convert", "def step", to="jit", strategy="fsdp", axisName="rows", devices="4")
+    assert answer["refused"] is None
+    ed.apply(converters.get_converter().structure(answer["edit"], types.WorkspaceEdit))
+    text = ed.texts["train.py"]
+    assert 'Mesh(np.array(jax.devices()[:4]), ("rows",))' in text
+    assert "params = shard_state(params)\nfor _ in range(3):" in text
 
 
-async def test_a_question_is_answered_by_the_batch_argument(tmp_path: Path):
-    async with editor(tmp_path, "vscode") as ed:
-        ed.open("train.py", TRAIN.replace("swap(jnp.ones(8))", "swap"))
-        refused = (await _ask(ed, "meshlens/convert", "swap(model)", to="jit"))["refused"]
-        assert refused == {"code": "which-batch", "message": 'which argument of "swap" holds the batch?'}
-        answer = await _ask(ed, "meshlens/convert", "swap(model)", to="jit", batch="model:0")
-        assert answer["refused"] is None
+@ASKING
+async def test_a_question_is_answered_by_the_batch_argument(ed: Editor):
+    ed.open("train.py", TRAIN.replace("swap(jnp.ones(8))", "swap"))
+    refused = (await _ask(ed, "meshlens/convert", "swap(model)", to="jit"))["refused"]
+    assert refused == {"code": "which-batch", "message": 'which argument of "swap" holds the batch?'}
+    answer = await _ask(ed, "meshlens/convert", "swap(model)", to="jit", batch="model:0")
+    assert answer["refused"] is None
 
 
-@pytest.mark.parametrize("client", OTHERS)
-async def test_clients_without_dialogs_get_every_way_open_or_closed(tmp_path: Path, client: str):
-    async with editor(tmp_path, client) as ed:
-        ed.open("train.py", TRAIN)
-        found = await _actions(ed, "def scale_by_two", types.CodeActionTriggerKind.Invoked)
-        assert TITLE not in [one.title for one in found]
-        assert "Parallelize with jit and sharding" in [one.title for one in found if one.disabled is None]
-        found = await _actions(ed, "report(params, batch)", types.CodeActionTriggerKind.Invoked)
-        closed = {one.title: one.disabled.reason for one in found if one.disabled}
-        if ed.can("textDocument.codeAction.disabledSupport"):
-            assert "calls print()" in closed["Parallelize with jit and sharding"]
-        assert not [
-            one
-            for one in await _actions(ed, "report(params, batch)", types.CodeActionTriggerKind.Automatic)
-            if one.disabled
-        ]
+@OTHERS
+async def test_clients_without_dialogs_get_every_way_open_or_closed(ed: Editor):
+    ed.open("train.py", TRAIN)
+    found = await _actions(ed, "def scale_by_two", types.CodeActionTriggerKind.Invoked)
+    assert TITLE not in [one.title for one in found]
+    assert "Parallelize with jit and sharding" in [one.title for one in found if one.disabled is None]
+    found = await _actions(ed, "report(params, batch)", types.CodeActionTriggerKind.Invoked)
+    closed = {one.title: one.disabled.reason for one in found if one.disabled}
+    if ed.can("textDocument.codeAction.disabledSupport"):
+        assert "calls print()" in closed["Parallelize with jit and sharding"]
+    assert not [
+        one
+        for one in await _actions(ed, "report(params, batch)", types.CodeActionTriggerKind.Automatic)
+        if one.disabled
+    ]
