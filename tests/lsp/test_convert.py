@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -11,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 
 import depth
 from command_line import write
-from editor import Editor
+from editor import Editor, editor
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -119,13 +120,14 @@ async def test_every_refusal_has_a_code_and_a_sentence(ed: Editor):
 
 
 @pytest.mark.deep
-async def test_a_large_project_may_use_what_it_defines_elsewhere(ed: Editor):
-    write(ed.root, {"pyproject.toml": "", "filler.py": "import jax\n" + "x = 1  # filler\n" * 30_000})
-    ed.open("train.py", STEP)
-    message = 'other files of this project may use "step" too'
-    for to in ("pmap", "shard_map"):
-        answer = await _ask(ed, "step(params, batch)", to=to)
-        assert answer["refused"] == {"code": "used-elsewhere", "message": message}
+async def test_a_large_project_may_use_what_it_defines_elsewhere(tmp_path: Path):
+    write(tmp_path, {"pyproject.toml": "", "filler.py": "import jax\n" + "x = 1  # filler\n" * 30_000})
+    async with editor(tmp_path) as ed:
+        ed.open("train.py", STEP)
+        message = 'other files of this project may use "step" too'
+        for to in ("pmap", "shard_map"):
+            answer = await _ask(ed, "step(params, batch)", to=to)
+            assert answer["refused"] == {"code": "used-elsewhere", "message": message}
 
 
 @pytest.mark.parametrize(
