@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
 import numbers_of_programs
 from command_line import meshlens, write
+from steps_converted import converted_step, refusal, runs_alike
 
 HEAD = "import jax\nimport jax.numpy as jnp\n"
 LOSS = """
@@ -168,52 +168,26 @@ def loss_fn(params, batch):
     return HEAD + body + STEP + TIME_MAJOR
 
 
-def _converted(tmp_path: Path, text: str, target: str) -> str:
-    write(tmp_path, {"main.py": text})
-    ran = meshlens("convert", "main.py::step", "--to", target, "--devices", "8", "--write", cwd=tmp_path)
-    assert ran.code == 0, ran.err
-    return (tmp_path / "main.py").read_text()
-
-
-def _refused(tmp_path: Path, text: str) -> str:
-    """Why a step is refused, for pmap as for shard_map."""
-    write(tmp_path, {"main.py": text})
-    reasons = set()
-    for target in ("pmap", "shard_map"):
-        ran = meshlens("convert", "main.py::step", "--to", target, "--write", cwd=tmp_path)
-        assert ran.code == 1, ran.err
-        reasons.add(ran.err.split("refused (")[1].split(")")[0])
-    assert (tmp_path / "main.py").read_text() == text
-    (reason,) = reasons
-    return reason
-
-
-def _runs_alike(tmp_path: Path, text: str, converted: str) -> None:
-    (tmp_path / "before.py").write_text(text)
-    (tmp_path / "after.py").write_text(converted)
-    assert numbers_of_programs.differences(tmp_path / "before.py", tmp_path / "after.py") == []
-
-
 @pytest.mark.parametrize("name", COUPLES)
 def test_rows_that_meet_stop_a_conversion(tmp_path, name):
     text = HEAD + HELPERS.replace("VALUE", COUPLES[name]) + STEP + CALLS
-    assert _refused(tmp_path, text) == "no-mean"
+    assert refusal(tmp_path, text) == "no-mean"
 
 
 @pytest.mark.parametrize("name", SCANS)
 def test_a_scan_over_the_rows_stops_a_conversion(tmp_path, name):
-    assert _refused(tmp_path, _time_major(SCANS[name])) == "no-mean"
+    assert refusal(tmp_path, _time_major(SCANS[name])) == "no-mean"
 
 
 @pytest.mark.parametrize("name", REBOUND)
 def test_a_name_that_is_bound_again_stops_a_conversion(tmp_path, name):
     text = HEAD + "import contextlib\n" + LOSS + LARGEST_OF_ROWS.replace("REBOUND", REBOUND[name]) + CALLS
-    assert _refused(tmp_path, text) == "unreduced-output"
+    assert refusal(tmp_path, text) == "unreduced-output"
 
 
 @pytest.mark.parametrize("name", AT_TOP)
 def test_a_loss_that_the_file_binds_again_stops_a_conversion(tmp_path, name):
-    assert _refused(tmp_path, HEAD + LOSS + "\n" + AT_TOP[name] + "\n" + STEP + CALLS) == "no-mean"
+    assert refusal(tmp_path, HEAD + LOSS + "\n" + AT_TOP[name] + "\n" + STEP + CALLS) == "no-mean"
 
 
 def test_gradients_of_each_row_are_not_averaged_before_they_are_clipped(tmp_path):
@@ -228,12 +202,12 @@ def step(params, batch):
     return params - 0.1 * grads.mean(0), grads.max()
 
 """
-    assert _refused(tmp_path, HEAD + "\nCLIPPED = True\n" + LOSS + step + CALLS) == "unreduced-output"
+    assert refusal(tmp_path, HEAD + "\nCLIPPED = True\n" + LOSS + step + CALLS) == "unreduced-output"
 
 
 def test_a_batch_that_is_never_read_stops_a_conversion(tmp_path):
     step = "\n\n@jax.jit\ndef step(params, batch):\n    return params * 0.9, jnp.sum(params)\n\n"
-    assert _refused(tmp_path, HEAD + step + CALLS) == "unread-batch"
+    assert refusal(tmp_path, HEAD + step + CALLS) == "unread-batch"
 
 
 @pytest.mark.jax
@@ -241,14 +215,14 @@ def test_a_batch_that_is_never_read_stops_a_conversion(tmp_path):
 @pytest.mark.parametrize("name", STAYS)
 def test_what_works_row_by_row_is_converted_and_gives_the_same_numbers(tmp_path, name, target):
     text = HEAD + HELPERS.replace("VALUE", STAYS[name]) + STEP + CALLS
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", ["pmap", "shard_map"])
 def test_a_scan_over_time_beside_the_rows_gives_the_same_numbers(tmp_path, target):
     text = _time_major("jax.lax.scan(tick, jnp.zeros(batch.shape[0]), jnp.swapaxes(batch, 0, 1))")
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 IMPORTS = {
@@ -274,14 +248,14 @@ IMPORTS = {
 @pytest.mark.parametrize("name", IMPORTS)
 def test_imports_stand_above_their_first_use(tmp_path, name, target):
     text = IMPORTS[name]
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize("late", ["import functools\n", "from functools import partial\n"])
 def test_what_decorates_a_helper_is_imported_above_it(tmp_path, late):
     text = HEAD + LOSS + late + STEP + CALLS
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, "jit"))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, "jit"))
 
 
 def _imports(text: str) -> list[int]:
@@ -290,7 +264,7 @@ def _imports(text: str) -> list[int]:
 
 @pytest.mark.parametrize("name", ["path", "comments", "one line"])
 def test_a_helper_stands_below_the_imports(tmp_path, name):
-    converted = _converted(tmp_path, IMPORTS[name], "pmap")
+    converted = converted_step(tmp_path, IMPORTS[name], "pmap")
     helper = next(node for node in ast.parse(converted).body if isinstance(node, ast.FunctionDef))
     assert helper.name == "shard"
     assert helper.lineno > max(_imports(converted))
@@ -300,10 +274,10 @@ def test_a_helper_stands_below_the_imports(tmp_path, name):
 def test_comments_stay_where_they_are(tmp_path, target):
     for name in ("comments", "comment above", "head"):
         before = IMPORTS[name].split("\n")
-        after = _converted(tmp_path / name.replace(" ", "_"), IMPORTS[name], target).split("\n")
+        after = converted_step(tmp_path / name.replace(" ", "_"), IMPORTS[name], target).split("\n")
         commented = [line for line in before if "#" in line]
         assert [line for line in after if "#" in line] == commented
-    above = _converted(tmp_path / "again", IMPORTS["comment above"], target)
+    above = converted_step(tmp_path / "again", IMPORTS["comment above"], target)
     assert "# These come last.\nimport os  # tools\n" in above
 
 
@@ -340,14 +314,14 @@ SHARED_WEIGHTS = ("0.5", "float(jnp.sum(xs))", "jnp.mean(xs, axis=0)", "xs.std(0
 @pytest.mark.parametrize("target", ["pmap", "shard_map"])
 def test_weights_of_rows_are_split_as_the_rows_are(tmp_path, target):
     text = HEAD + WEIGHTED + IN_SLICES
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", ["pmap", "shard_map"])
 def test_a_map_gets_by_position_what_was_given_by_keyword(tmp_path, target):
     text = HEAD + WEIGHTED + IN_SLICES.replace("xs[", "x=xs[").replace("ws[", "w=ws[")
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.jax
@@ -355,19 +329,19 @@ def test_a_map_gets_by_position_what_was_given_by_keyword(tmp_path, target):
 @pytest.mark.parametrize("calls", [IN_TURN, OF_ONE_SIZE])
 def test_what_comes_together_with_rows_is_split_whatever_its_name(tmp_path, target, calls):
     text = HEAD + WEIGHTED + calls
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.parametrize("name", ["w", "weights", "discount", "t", "scale"])
 def test_a_name_alone_does_not_tell_what_is_shared(tmp_path, name):
     text = HEAD + re.sub(r"\bw\b", name, WEIGHTED) + "params, loss = step(params, xs, ws)\n"
-    assert _refused(tmp_path, text) == "which-batch"
+    assert refusal(tmp_path, text) == "which-batch"
 
 
 @pytest.mark.parametrize("given", SHARED_WEIGHTS)
 def test_what_has_no_rows_is_shared_whatever_its_name(tmp_path, given):
     text = HEAD + WEIGHTED + f"once = {given}\nparams, loss = step(params, xs, once)\n"
-    assert "in_axes=(None, 0, None)" in _converted(tmp_path, text, "pmap")
+    assert "in_axes=(None, 0, None)" in converted_step(tmp_path, text, "pmap")
 
 
 DEFAULTS = """
@@ -392,7 +366,7 @@ params, loss = handed[0](params, batch=batch, rate=0.01)
 @pytest.mark.parametrize("target", ["pmap", "shard_map"])
 def test_calls_that_are_not_seen_may_give_every_argument(tmp_path, target):
     text = HEAD + LOSS + DEFAULTS
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.jax
@@ -401,7 +375,7 @@ def test_a_comprehension_makes_a_dictionary_of_what_is_reduced(tmp_path, target)
     loss = LOSS.replace("@ params", '@ params["w"]')
     step = STEP.replace("params - 0.1 * grads", "{name: params[name] - 0.1 * grads[name] for name in params}")
     text = HEAD + loss + step + CALLS.replace("jnp.ones(3)", '{"w": jnp.ones(3)}')
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 def test_a_name_for_nothing_is_not_reduced(tmp_path):
@@ -417,7 +391,7 @@ def step(params, batch):
     return params - 0.1 * jax.grad(loss_fn)(params, batch), error
 
 """
-    converted = _converted(tmp_path, HEAD + LOSS + step + CALLS, "pmap")
+    converted = converted_step(tmp_path, HEAD + LOSS + step + CALLS, "pmap")
     assert "    error = jax.lax.pmean(error, " in converted
 
 
@@ -541,7 +515,7 @@ out = step(rows)
 
 @pytest.mark.parametrize("name", MEETING_ROWS)
 def test_results_in_which_rows_meet_stop_a_conversion(tmp_path, name):
-    reason = _refused(tmp_path, ROWS.replace("VALUE", MEETING_ROWS[name]))
+    reason = refusal(tmp_path, ROWS.replace("VALUE", MEETING_ROWS[name]))
     known = ("unreduced-output", "random-numbers", "gradient-of-rows", "no-mean", "summed-loss", "nothing-to-split")
     assert reason in known
 
@@ -567,7 +541,7 @@ OF_ALL_ROWS = {
 @pytest.mark.parametrize("name", OF_ALL_ROWS)
 def test_statistics_of_rows_are_those_of_all_devices(tmp_path, name, target):
     text = ROWS.replace("VALUE", OF_ALL_ROWS[name])
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.jax
@@ -577,20 +551,20 @@ def test_numbers_of_rows_are_those_of_all_devices(tmp_path, name, target):
     text = ROWS.replace("VALUE", NUMBERS_OF_ROWS[name])
     if name == "returned":
         text = text.replace("out = step", "out, count = step")
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 def test_state_that_comes_back_as_rows_stops_a_conversion(tmp_path):
     text = ROWS.replace("def step(x)", "def step(state, x)").replace("VALUE", "state * 0.5 + x")
     text = text.replace("out = step(rows)", "state = rows\nfor _ in range(3):\n    state = step(state, rows)")
-    assert _refused(tmp_path, text) == "rows-for-all"
+    assert refusal(tmp_path, text) == "rows-for-all"
 
 
 @pytest.mark.parametrize(
     "value", ["jax.nn.softmax(x)", "jax.nn.softmax(x * 2)", "x - x.max(-1)", "jnp.cumsum(x, axis=-1)"]
 )
 def test_the_last_axis_may_be_that_of_the_batch(tmp_path, value):
-    assert _refused(tmp_path, ROWS.replace(".reshape(16, 3)", "").replace("VALUE", value)) == "last-axis"
+    assert refusal(tmp_path, ROWS.replace(".reshape(16, 3)", "").replace("VALUE", value)) == "last-axis"
 
 
 def test_a_weight_for_each_row_is_split_with_the_rows(tmp_path):
@@ -632,7 +606,7 @@ def loss_fn(params, batch):
     ],
 )
 def test_a_mean_over_what_works_along_the_last_axis_may_be_over_that_of_the_batch(tmp_path, value):
-    assert _refused(tmp_path, FLAT.replace("VALUE", value)) == "last-axis"
+    assert refusal(tmp_path, FLAT.replace("VALUE", value)) == "last-axis"
 
 
 def test_a_name_that_is_bound_again_may_have_lost_its_last_axis(tmp_path):
@@ -640,12 +614,12 @@ def test_a_name_that_is_bound_again_may_have_lost_its_last_axis(tmp_path):
         "    return jnp.mean((batch @ params - 1) ** 2)", "    batch = batch @ params\n    return VALUE"
     )
     text = HEAD + loss.replace("VALUE", "jnp.mean(jax.nn.softmax(batch) ** 2)") + STEP + CALLS
-    assert _refused(tmp_path, text) == "last-axis"
+    assert refusal(tmp_path, text) == "last-axis"
 
 
 @pytest.mark.parametrize("shape", ["-1, 48", "-1, 6", "(-1, 2, 3)"])
 def test_rows_that_another_shape_joins_stop_a_conversion(tmp_path, shape):
-    assert _refused(tmp_path, FLAT.replace("VALUE", f"batch.reshape({shape}) ** 2 * params")) == "no-mean"
+    assert refusal(tmp_path, FLAT.replace("VALUE", f"batch.reshape({shape}) ** 2 * params")) == "no-mean"
 
 
 @pytest.mark.jax
@@ -654,7 +628,7 @@ def test_rows_that_another_shape_joins_stop_a_conversion(tmp_path, shape):
 def test_rows_keep_what_they_hold_in_shapes_of_their_own_sizes(tmp_path, target, shape):
     loss = LOSS.replace("(batch @ params - 1)", f"(batch.reshape({shape}) - params[0])")
     text = HEAD + loss + STEP + CALLS
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 RAGGED = """
@@ -677,7 +651,7 @@ def test_sums_count_the_rows_of_a_ragged_batch_once(tmp_path, target):
     assert ran.code == 0, ran.err
     converted = (tmp_path / "main.py").read_text()
     assert "jax.lax.psum((loss, grads)" in converted
-    _runs_alike(tmp_path, text, converted)
+    runs_alike(tmp_path, text, converted)
 
 
 MODULES = """
@@ -728,7 +702,7 @@ def test_batch_norm_gets_no_axis_that_another_step_does_not_bind(tmp_path):
     write(tmp_path, {"main.py": MODULES})
     ran = meshlens("convert", "main.py::accuracy", "--to", "pmap", "--devices", "8", "--write", cwd=tmp_path)
     assert ran.code == 0, ran.err
-    _runs_alike(tmp_path, MODULES, (tmp_path / "main.py").read_text())
+    runs_alike(tmp_path, MODULES, (tmp_path / "main.py").read_text())
 
 
 PYTHON_SIZE = """
@@ -745,7 +719,7 @@ loss = step(params, batch, 2)
 
 
 def test_a_map_does_not_trace_what_python_needs(tmp_path):
-    assert _refused(tmp_path, HEAD + PYTHON_SIZE) == "python-value"
+    assert refusal(tmp_path, HEAD + PYTHON_SIZE) == "python-value"
 
 
 TWO_SIZES = """
@@ -793,27 +767,27 @@ for _ in range(3):
 @pytest.mark.parametrize("name", FEWER_AXES)
 def test_rows_beside_another_axis_stop_a_conversion(tmp_path, name):
     text = HEAD + COLUMN.replace("VALUE", FEWER_AXES[name])
-    assert _refused(tmp_path, text.replace("SHAPE", "(3, 1)")) == "no-mean"
+    assert refusal(tmp_path, text.replace("SHAPE", "(3, 1)")) == "no-mean"
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", ["pmap", "shard_map"])
 def test_rows_beside_rows_give_the_same_numbers(tmp_path, target):
     text = HEAD + COLUMN.replace("VALUE", FEWER_AXES["in a variable"]).replace("SHAPE", "3")
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, target))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 def test_a_target_for_all_rows_is_not_split_with_them(tmp_path):
     step = "\n\n@jax.jit\ndef step(x, target):\n    return (x - target) ** 2\n\n"
     call = "rows = step(jnp.ones((SIZE, 8)), jnp.arange(8.0))\n"
-    assert _refused(tmp_path, HEAD + step + call.replace("SIZE", "8")) == "unreduced-output"
-    assert _refused(tmp_path, HEAD + step + call.replace("SIZE", "64")) == "which-batch"
+    assert refusal(tmp_path, HEAD + step + call.replace("SIZE", "8")) == "unreduced-output"
+    assert refusal(tmp_path, HEAD + step + call.replace("SIZE", "64")) == "which-batch"
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", ["pmap", "shard_map"])
 def test_what_is_taken_for_a_batch_and_has_other_rows_raises(tmp_path, target):
-    converted = _converted(tmp_path, HEAD + TWO_SIZES, target)
+    converted = converted_step(tmp_path, HEAD + TWO_SIZES, target)
     (tmp_path / "converted.py").write_text(converted)
     found = numbers_of_programs.differences(tmp_path / "converted.py", tmp_path / "converted.py")
     assert "ValueError: the arrays of one batch have [8, 16] rows" in found[0]
@@ -928,20 +902,20 @@ KNOWN = [name for name in MODELS if name != "a table of functions"]
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_in_which_rows_meet_is_refused(tmp_path, name):
-    assert _refused(tmp_path, HEAD + MODELS[name].replace("HIDDEN", "hidden - hidden.mean(axis=0)"))
+    assert refusal(tmp_path, HEAD + MODELS[name].replace("HIDDEN", "hidden - hidden.mean(axis=0)"))
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize("name", KNOWN)
 def test_a_model_that_keeps_rows_apart_gives_the_same_numbers(tmp_path, name):
     text = HEAD + MODELS[name].replace("HIDDEN", "hidden - hidden.mean(axis=-1, keepdims=True)")
-    _runs_alike(tmp_path, text, _converted(tmp_path, text, "pmap"))
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, "pmap"))
 
 
 def test_parts_of_a_model_are_read(tmp_path):
     text = HEAD + OF_PARTS.replace("HIDDEN", "hidden") + BY_APPLY
-    assert _refused(tmp_path, text.replace("PART", "x / x.std()"))
-    assert _converted(tmp_path, text.replace("PART", "x / x.std(axis=-1, keepdims=True)"), "pmap") != text
+    assert refusal(tmp_path, text.replace("PART", "x / x.std()"))
+    assert converted_step(tmp_path, text.replace("PART", "x / x.std(axis=-1, keepdims=True)"), "pmap") != text
 
 
 TWO_CLASSES = """
@@ -963,9 +937,9 @@ else:
 
 
 def test_whatever_a_variable_may_hold_keeps_rows_apart(tmp_path):
-    assert _refused(tmp_path, HEAD + TWO_CLASSES.replace("REST", "x - x.mean(axis=0) * params"))
+    assert refusal(tmp_path, HEAD + TWO_CLASSES.replace("REST", "x - x.mean(axis=0) * params"))
     text = HEAD + TWO_CLASSES.replace("REST", "x - params")
-    assert _converted(tmp_path, text, "pmap") != text
+    assert converted_step(tmp_path, text, "pmap") != text
 
 
 HANDED_MODEL = (
@@ -996,12 +970,12 @@ EACH_ROW = MAPPED.replace("AXES", "in_axes=0")
 @pytest.mark.parametrize("axes", ["in_axes=0, out_axes=1", "in_axes=(1,)", "in_axes=AXIS, out_axes=AXIS"])
 def test_a_model_that_a_library_may_map_along_other_axes_is_refused(tmp_path, axes):
     text = HEAD + HANDED_MODEL.replace("HIDDEN", "hidden - hidden.mean(axis=-1, keepdims=True)")
-    assert _converted(tmp_path, text + EACH_ROW, "pmap") != text + EACH_ROW
-    assert _refused(tmp_path, text + MAPPED.replace("AXES", axes))
+    assert converted_step(tmp_path, text + EACH_ROW, "pmap") != text + EACH_ROW
+    assert refusal(tmp_path, text + MAPPED.replace("AXES", axes))
 
 
 def test_a_model_in_which_rows_meet_is_refused_though_a_library_maps_models(tmp_path):
-    assert _refused(tmp_path, HEAD + HANDED_MODEL.replace("HIDDEN", "hidden - hidden.mean(axis=0)") + EACH_ROW)
+    assert refusal(tmp_path, HEAD + HANDED_MODEL.replace("HIDDEN", "hidden - hidden.mean(axis=0)") + EACH_ROW)
 
 
 UNREAD = {
@@ -1039,4 +1013,4 @@ rows = step(jnp.ones(3), jnp.sin(jnp.arange(48.0)).reshape(16, 3))
 
 @pytest.mark.parametrize("name", UNREAD)
 def test_a_name_does_not_tell_what_a_function_does(tmp_path, name):
-    assert _refused(tmp_path, HEAD + IMPORTED.replace("CALLED", UNREAD[name])) == "unreduced-output"
+    assert refusal(tmp_path, HEAD + IMPORTED.replace("CALLED", UNREAD[name])) == "unreduced-output"

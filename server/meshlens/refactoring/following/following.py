@@ -508,13 +508,18 @@ def _item(follow: Follow, node: Subscript) -> Kind:
         return "count" if not isinstance(index, Constant) or index.value == 0 else "same"
     if (
         kind == "tree"
-        and not (isinstance(node.object, Name) and node.object.name in follow.arrays)
+        and not (isinstance(node.object, Name) and node.object.name in follow.arrays | follow.computed)
         and _is_key(follow, index)
     ):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"
     if flat(kind) == "rows":
-        return _rows_of(follow, index)
+        found = _rows_of(follow, index)
+        first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
+        if found == "mixed" and (kind == "rows" or isinstance(first, (Slice, Constant))):
+            follow.met.append(node)
+        return found
     if kind == "turned":
+        follow.met.append(node)
         return "mixed"
     first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
     inside = "same" if isinstance(first, (Slice, Constant)) else applied(follow.names(index))

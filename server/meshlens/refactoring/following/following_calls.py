@@ -45,6 +45,7 @@ from meshlens.refactoring.following.kinds import (
     over_rows,
     reduced,
 )
+from meshlens.refactoring.following.layer_calls import rearranged
 from meshlens.refactoring.following.models import keeps_rows
 from meshlens.refactoring.following.random import random_kind
 from meshlens.refactoring.following.row_by_row import (
@@ -154,10 +155,16 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         if found == "mixed" and has_rows_meet(name):
             follow.met.append(node)
         return found
+    if dotted.startswith("einops."):
+        found = rearranged(dotted, node.arguments, kinds[0])
+        follow.met += [node] if found == "mixed" else []
+        return found
     if not _keeps_rows_apart(follow, home, callee, node):
         follow.met.append(node)
         return "mixed"
     found = applied(kinds, coupled=is_product(name))
+    if found == "mixed" and "turned" in map(flat, kinds):
+        follow.met.append(node)
     return "tree" if found == "rows" else found
 
 

@@ -35,6 +35,7 @@ from meshlens.project.trees import Node, nodes_of_block, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Follow, called, function_defined, method_of_class
 from meshlens.refactoring.following.kinds import Kind, flat
+from meshlens.refactoring.following.layer_calls import is_scanned_along_rows, works_along_rows
 from meshlens.refactoring.following.random import holds_keys, is_key
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import dotted_name, functions
@@ -84,11 +85,21 @@ def keeps_rows(follow: Follow, home: Follow, callee: Node, node: Call) -> bool:
     """
     method = next((value for label, _, value in node.arguments if label == "method"), None)
     bodies = _bodies(home, callee, 0) if method is None else _of_method(home, method)
-    if bodies is None:
+    if bodies is None or works_along_rows(follow, home, _makers(home, callee), node._replace(callee=callee)):
         return False
     is_plain = all(label not in ("*", "**") for label, _, _ in node.arguments)
     given = tuple((label, follow.kind(value)) for label, _, value in node.arguments) if is_plain else None
     return all(_keeps(follow, body, given if body.is_direct else None) for body in bodies)
+
+
+def _makers(home: Follow, callee: Node) -> list[Node]:
+    """Returns the expressions that may have made a called object, as far as they are known."""
+    if isinstance(callee, Name):
+        return _values(home, callee)
+    own = home.own
+    if own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver:
+        return list(_held_by(own.view, own.owner, callee.name))
+    return [callee]
 
 
 def _keeps(follow: Follow, body: Body, given: Given | None) -> bool:
@@ -99,7 +110,8 @@ def _keeps(follow: Follow, body: Body, given: Given | None) -> bool:
     if (id(inside), given) not in known:
         # A model may call itself.
         known[id(inside), given] = inside, True
-        known[id(inside), given] = inside, _gives_rows(scope, function, given)
+        is_kept = not is_scanned_along_rows(scope.view, function) and _gives_rows(scope, function, given)
+        known[id(inside), given] = inside, is_kept
     return known[id(inside), given][1]
 
 
@@ -422,7 +434,7 @@ def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
     Returns None if a library maps some of them in a way that may move rows to another axis.
     """
     found: list[Body] = []
-    if _moves_rows(home.view):
+    if _moves_rows(home.view) or (home.in_model and _has_no_axis_of_rows(home.view)):
         return None
     for view, owner in _classes(home.view):
         for method in filter(None, (method_defined(view, owner, name) for name in {"__call__", also})):
@@ -436,12 +448,19 @@ def _moves_rows(view: FileView) -> bool:
     def find() -> bool:
         nodes = ((one, node) for one in _views(view) for node in _every(one))
         return any(
-            isinstance(node, Call) and dotted_name(one, node.callee) in _MAPS and _mapped_axes(node) is None
+            isinstance(node, Call) and dotted_name(one, node.callee) in _MAPS and _may_move_rows(node)
             for one, node in nodes
         )
 
     found: bool = view.solution.once(f"assists: modules mapped in {view.path}", lambda _: find())
     return found
+
+
+def _may_move_rows(made: Call) -> bool:
+    axis = _mapped_axes(made)
+    # What attends to another axis once the second one is mapped may attend to that of the rows.
+    attends = any("Attention" in last_name(value) for label, _, value in made.arguments[:1] if label is None)
+    return axis is None or (axis != 0 and attends)
 
 
 def _mapped_axes(made: Call) -> object | None:
@@ -463,6 +482,11 @@ def _imported_names(view: FileView) -> Iterator[str]:
         if isinstance(shape, (Import, ImportFrom)):
             before = f"{shape.module}." if isinstance(shape, ImportFrom) else ""
             yield from (f"{before}{one.name}" for one in shape.names)
+
+
+def _has_no_axis_of_rows(view: FileView) -> bool:
+    """Returns whether the layers that a model of a file may call are those of equinox, which work on one example."""
+    return _imports(view, ("equinox",)) and not _imports(view, ("flax", "haiku"))
 
 
 def _has_models(view: FileView) -> bool:

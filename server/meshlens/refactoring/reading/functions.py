@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from meshlens.axes.domain.values import Binder, Function, Mapped, Partial, Site, Value, Wrapped
-from meshlens.facts.nodes import Attribute, Call, FunctionDef, Import, ImportFrom, Name, Parameter, Statements
+from meshlens.facts.nodes import Attribute, Call, FunctionDef, Import, ImportFrom, Name, Parameter, Statements, Try
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
-from meshlens.project.trees import Node, names_used, tree, walk
+from meshlens.project.trees import Node, names_bound, names_used, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.mentions import Entry, entries
 from meshlens.refactoring.reading.scopes import home_of, outermost
@@ -168,8 +168,33 @@ def _imported(view: FileView) -> dict[str, str]:
 
 
 def _imports(view: FileView) -> Iterator[tuple[str, str]]:
+    tried: dict[str, set[str]] = {}
     for shape in view.facts.statements:
-        for name, alias, _ in shape.names if isinstance(shape, (Import, ImportFrom)) else ():
+        for name, dotted in _tried(shape) if isinstance(shape, Try) else ():
+            tried.setdefault(name, set()).add(dotted)
+        for name in names_bound(_instead(shape)) if isinstance(shape, Try) else ():
+            tried.setdefault(name, set()).update(("", name))
+    # What is imported in several ways is known if they all mean the same.
+    yield from ((name, found.pop()) for name, found in tried.items() if len(found) == 1)
+    for shape in view.facts.statements:
+        yield from _imported_by(shape)
+
+
+def _tried(shape: Try) -> Iterator[tuple[str, str]]:
+    for statement in (*shape.body, *(one for _, _, body in shape.handlers for one in body), *shape.orelse):
+        yield from _imported_by(statement)
+
+
+def _instead(shape: Try) -> Iterator[Node]:
+    """Yields what else the branches of a `try` do."""
+    for statement in (*shape.body, *(one for _, _, body in shape.handlers for one in body), *shape.orelse):
+        if not isinstance(statement, (Import, ImportFrom)):
+            yield statement
+
+
+def _imported_by(shape: Node) -> Iterator[tuple[str, str]]:
+    if isinstance(shape, (Import, ImportFrom)):
+        for name, alias, _ in shape.names:
             if isinstance(shape, ImportFrom):
                 yield alias or name, f"{shape.module}.{name}"
             else:

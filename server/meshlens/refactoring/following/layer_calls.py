@@ -1,0 +1,213 @@
+"""The layers and functions of network libraries that work along the axis of the rows, because of how they are made.
+
+Most treat each row separately.
+A recurrent layer runs along the first axis if it is told that this is time, a normalization along the axes it is given,
+and the layers of equinox have no axis of rows at all: they work on one example unless a `vmap` maps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.facts.nodes import (
+    Argument,
+    Call,
+    Constant,
+    FunctionDef,
+    Lambda,
+    ListDisplay,
+    Name,
+    TupleDisplay,
+    UnaryOperation,
+)
+from meshlens.project.trees import Node
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.following import Follow
+from meshlens.refactoring.following.kinds import Kind, flat, over_rows
+from meshlens.refactoring.reading.functions import dotted_name
+
+_RECURRENT = frozenset(
+    f"{library}.{name}" for library in ("flax.linen", "flax.nnx") for name in ("RNN", "Bidirectional")
+)
+_UNROLLS = frozenset({"haiku.dynamic_unroll", "haiku.static_unroll"})
+_SCANS = frozenset({"flax.linen.scan", "flax.nnx.scan"})
+_LOOPS = frozenset(f"{library}.{name}" for library in ("haiku", "flax.linen", "flax.nnx") for name in (
+    "scan", "while_loop", "fori_loop", "cond", "switch", "map"
+))  # fmt: skip
+_POOLS = frozenset({"haiku.max_pool", "haiku.avg_pool", "haiku.MaxPool", "haiku.AvgPool"})
+_OVER_AXES = {
+    "flax.linen.LayerNorm": "reduction_axes",
+    "flax.linen.RMSNorm": "reduction_axes",
+    "flax.linen.GroupNorm": "reduction_axes",
+    "flax.linen.DenseGeneral": "axis",
+    "flax.linen.LinearGeneral": "axis",
+    "flax.linen.standardize": "axis",
+    "flax.linen.logsumexp": "axis",
+    "flax.linen.softmax": "axis",
+    "flax.linen.log_softmax": "axis",
+    "flax.linen.normalize": "axis",
+    "flax.nnx.LayerNorm": "reduction_axes",
+    "flax.nnx.RMSNorm": "reduction_axes",
+    "flax.nnx.GroupNorm": "reduction_axes",
+    "flax.nnx.LinearGeneral": "axis",
+    "flax.nnx.standardize": "axis",
+    "flax.nnx.logsumexp": "axis",
+    "flax.nnx.softmax": "axis",
+    "flax.nnx.log_softmax": "axis",
+    "haiku.LayerNorm": "axis",
+    "haiku.RMSNorm": "axis",
+}
+"""The layers and functions that work along the axes of an argument, with its name."""
+_AXIS_FIRST = frozenset({"haiku.LayerNorm", "haiku.RMSNorm"})
+_AXIS_SECOND = frozenset(
+    f"flax.{module}.{name}"
+    for module in ("linen", "nnx")
+    for name in ("standardize", "logsumexp", "softmax", "log_softmax", "normalize")
+)
+_OF_ALL_AXES = frozenset({"flax.linen.logsumexp", "flax.nnx.logsumexp"})
+_COUPLES = frozenset({
+    "haiku.BatchNorm", "haiku.nets.ResNet", "haiku.nets.ResNet18", "haiku.nets.ResNet34", "haiku.nets.ResNet50",
+    "haiku.nets.ResNet101", "haiku.nets.ResNet152", "haiku.nets.ResNet200", "haiku.nets.MobileNetV1",
+    "haiku.nets.VectorQuantizer", "haiku.nets.VectorQuantizerEMA",
+})  # fmt: skip
+_OF_ONE_EXAMPLE = "equinox.nn."
+_BY_ELEMENT = frozenset(f"equinox.nn.{name}" for name in ("Dropout", "Identity", "Lambda", "PReLU"))
+_EINOPS = frozenset({"einops.rearrange", "einops.reduce", "einops.repeat"})
+
+
+def works_along_rows(follow: Follow, home: Follow, makers: list[Node], node: Call) -> bool:
+    """Returns whether a function or layer of a network library may have the rows that it gets meet.
+
+    Args:
+        follow: the calling scope.
+        home: the scope of the callee's names.
+        makers: the expressions that may have made the layer.
+        node: the call.
+    """
+    dotted = home.dotted(node.callee)
+    if dotted in _UNROLLS:
+        return not _is_false(_given(node, "time_major", 3))
+    if dotted in _LOOPS or dotted.startswith("diffrax."):
+        return True
+    if dotted in _POOLS:
+        return _pools_rows(_given(node, "window_shape", 1))
+    if dotted in _OVER_AXES:
+        return _is_over_rows(dotted, node)
+    return any(_made_along_rows(home, one, follow, node) for maker in makers for one in _chain(maker))
+
+
+def _chain(maker: Node) -> Iterator[Call]:
+    """Yields the calls of an expression such as `nn.scan(nn.LSTMCell, …)(8)`, and those in the list of a sequence."""
+    if isinstance(maker, Call):
+        yield maker
+        yield from _chain(maker.callee)
+        for _, _, value in maker.arguments:
+            if isinstance(value, (ListDisplay, TupleDisplay)):
+                yield from (one for item in value.items for one in _chain(item))
+
+
+def _made_along_rows(home: Follow, made: Call, follow: Follow, node: Call) -> bool:
+    dotted = home.dotted(made.callee)
+    if dotted == "functools.partial" and made.arguments:
+        dotted = home.dotted(made.arguments[0].value)
+        made = made._replace(arguments=made.arguments[1:])
+    if dotted in _RECURRENT:
+        told = (_given(made, "time_major"), _given(node, "time_major"))
+        return any(one is not None and not _is_false(one) for one in told)
+    if dotted in _SCANS:
+        return _scans_rows(made, [follow.kind(value) for _, _, value in node.arguments])
+    if dotted in _POOLS:
+        return _pools_rows(_given(made, "window_shape", 0))
+    if dotted in _OVER_AXES:
+        return _is_over_rows(dotted, made)
+    is_of_one = dotted.startswith(_OF_ONE_EXAMPLE) and dotted.rpartition(".")[2][:1].isupper()
+    return dotted in _COUPLES or (is_of_one and dotted not in _BY_ELEMENT)
+
+
+def is_scanned_along_rows(view: FileView, function: FunctionDef | Lambda) -> bool:
+    """Returns whether a decorator scans a method over the first axis of what it gets."""
+    decorators = function.function.decorators if isinstance(function, FunctionDef) else ()
+    for one in decorators:
+        callee, given = (one.callee, one.arguments) if isinstance(one, Call) else (one, ())
+        if dotted_name(view, callee) == "functools.partial" and given:
+            callee, given = given[0].value, given[1:]
+        if dotted_name(view, callee) in _SCANS:
+            return _scans_rows(Call("call", one.site, callee, given), ["rows", "rows"])
+    return False
+
+
+def _scans_rows(made: Call, kinds: list[Kind]) -> bool:
+    """Returns whether a scan of a module steps over rows: what it carries has rows in each step."""
+    if all(flat(kind) == "same" for kind in kinds[1:]):
+        return False
+    axes = (_given(made, "in_axes"), _given(made, "out_axes"))
+    return any(one is None or over_rows(one) is not False or isinstance(one, UnaryOperation) for one in axes)
+
+
+def _is_over_rows(dotted: str, made: Call) -> bool:
+    """Returns whether the axes that a normalization is given may include that of the rows."""
+    place = 0 if dotted in _AXIS_FIRST else 1 if dotted in _AXIS_SECOND else None
+    axis = _given(made, _OVER_AXES[dotted], place)
+    if isinstance(axis, Call) and isinstance(axis.callee, Name) and axis.callee.name == "slice":
+        first = axis.arguments[0].value if len(axis.arguments) > 1 else None
+        return not (isinstance(first, Constant) and type(first.value) is int and first.value > 0)
+    return over_rows(axis, dotted in _OF_ALL_AXES) is not False
+
+
+def _pools_rows(window: Node | None) -> bool:
+    if isinstance(window, (TupleDisplay, ListDisplay)) and window.items:
+        first = window.items[0]
+        return not (isinstance(first, Constant) and first.value == 1)
+    return not isinstance(window, Constant)
+
+
+def _given(made: Call, keyword: str, place: int | None = None) -> Node | None:
+    positional = [value for label, _, value in made.arguments if label is None]
+    named: dict[str | None, Node] = {label: value for label, _, value in made.arguments}
+    return named.get(keyword, positional[place] if place is not None and place < len(positional) else None)
+
+
+def _is_false(node: Node | None) -> bool:
+    return isinstance(node, Constant) and node.value is False
+
+
+def rearranged(dotted: str, arguments: tuple[Argument, ...], kind: Kind) -> Kind:
+    """Returns the kind of what a function of einops makes of an array with rows.
+
+    Args:
+        dotted: the function.
+        arguments: its arguments.
+        kind: the kind of the array.
+    """
+    positional = [value for label, _, value in arguments if label is None]
+    pattern = positional[1] if len(positional) > 1 else None
+    text = pattern.value if isinstance(pattern, Constant) else None
+    if dotted not in _EINOPS or not isinstance(text, str) or text.count("->") != 1:
+        return "mixed"
+    before, after = (_axes(one) for one in text.split("->"))
+    if not before or not after or not before[0] or not after[0]:
+        return "mixed"
+    if flat(kind) == "turned":
+        is_back = len(before) > 1 and before[1][:1] == after[0][:1] == before[1] and after[1:2] == before[:1]
+        return "rows" if is_back else "mixed"
+    if before[0][0] == after[0][0] and (len(before[0]) == 1 or len(after[0]) == 1):
+        return "rows"
+    is_turned = len(after) > 1 and before[0] == after[1] and before[1] == after[0] and len(before[0]) == 1
+    return "turned" if is_turned and dotted == "einops.rearrange" else "mixed"
+
+
+def _axes(side: str) -> list[list[str]]:
+    """Returns the axes of one side of a pattern, each with the names that are put together in it."""
+    found: list[list[str]] = []
+    group: list[str] | None = None
+    for word in side.replace("(", " ( ").replace(")", " ) ").split():
+        if word == "(":
+            group = []
+            found.append(group)
+        elif word == ")":
+            group = None
+        elif group is not None:
+            group.append(word)
+        else:
+            found.append([word])
+    return found

@@ -1,0 +1,36 @@
+"""Converts the `step` of a program, and runs a program before and after its conversion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numbers_of_programs
+from command_line import meshlens, write
+
+
+def converted_step(tmp_path: Path, text: str, target: str) -> str:
+    """Returns what a program becomes."""
+    write(tmp_path, {"main.py": text})
+    ran = meshlens("convert", "main.py::step", "--to", target, "--devices", "8", "--write", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    return (tmp_path / "main.py").read_text()
+
+
+def refusal(tmp_path: Path, text: str) -> str:
+    """Returns why a step is refused, for pmap as for shard_map."""
+    write(tmp_path, {"main.py": text})
+    reasons = set()
+    for target in ("pmap", "shard_map"):
+        ran = meshlens("convert", "main.py::step", "--to", target, "--write", cwd=tmp_path)
+        assert ran.code == 1, ran.err
+        reasons.add(ran.err.split("refused (")[1].split(")")[0])
+    assert (tmp_path / "main.py").read_text() == text
+    (reason,) = reasons
+    return reason
+
+
+def runs_alike(tmp_path: Path, text: str, after: str) -> None:
+    """Makes sure that a program gives the same numbers after its conversion."""
+    (tmp_path / "before.py").write_text(text)
+    (tmp_path / "after.py").write_text(after)
+    assert numbers_of_programs.differences(tmp_path / "before.py", tmp_path / "after.py") == []
