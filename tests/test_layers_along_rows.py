@@ -182,8 +182,6 @@ LINEN_APART = {
     "a scan of a class over time": "return Scanned()(jnp.zeros((x.shape[0], 4)), x)[1]",
     "softmax": "return nn.softmax(nn.Dense(4)(x))",
     "a normalization": "return nn.LayerNorm(reduction_axes=(-2, -1))(nn.Dense(4)(x))",
-    "a tuple of states": "carry = nn.LSTMCell(4).initialize_carry(jax.random.key(0), x[:, 0].shape)\n"
-    "return x @ jnp.ones((3, 4)) + carry[0][:, None]",
 }
 HAIKU_APART = {
     "an unrolled cell": "cell = hk.LSTM(4)\n"

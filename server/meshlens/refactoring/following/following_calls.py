@@ -46,7 +46,7 @@ from meshlens.refactoring.following.kinds import (
     reduced,
 )
 from meshlens.refactoring.following.layer_calls import rearranged
-from meshlens.refactoring.following.models import keeps_rows
+from meshlens.refactoring.following.models import keeps_rows, loss_applied
 from meshlens.refactoring.following.random import random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
@@ -94,6 +94,9 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         if maker is not None:
             return gradient_kind(follow, maker, home, node, defined)
         return decorated_kind(follow, defined[0], defined[1], node)
+    loss = loss_applied(follow, home, callee, node)
+    if loss is not None:
+        return loss
     special = transformed_kind(follow, home, callee, node)
     return special if special is not None else _unread(follow, home, callee, node)
 
@@ -119,7 +122,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if (is_known or is_method or is_bare) and (name in MEANS or name in SUMS):
         return _reduction(follow, node, name, values, is_method)
     first = follow.kind(values[0])
-    if name in UNCHANGED:
+    if name in UNCHANGED or (is_method and name in ("items", "values") and first in ("own", "key")):
         return first
     if name == "len" and flat(first) == "rows":
         return "count"
@@ -156,9 +159,9 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
             follow.met.append(node)
         return found
     if dotted.startswith("einops."):
-        found = rearranged(dotted, node.arguments, kinds[0])
-        follow.met += [node] if found == "mixed" else []
-        return found
+        moved = rearranged(dotted, node.arguments, kinds[0])
+        follow.met += [node] if moved == "mixed" else []
+        return moved
     if not _keeps_rows_apart(follow, home, callee, node):
         follow.met.append(node)
         return "mixed"

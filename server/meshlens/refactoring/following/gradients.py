@@ -88,7 +88,8 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
     scope, loss_function = home.meant(operand) if operand is not None else (home, NOTHING)
     known = decorated if decorated is not None else function_of(scope, loss_function)
     loss: Kind = called(follow, *known, given, node.arguments) if known is not None else "mixed"
-    if isinstance(loss_function, Call) and operand is not None and decorated is None:
+    is_applied = known is None and isinstance(loss_function, Attribute) and loss_function.name == "apply"
+    if is_applied or (isinstance(loss_function, Call) and operand is not None and decorated is None):
         loss = follow.constructs.call(follow, scope, loss_function, node)
     said = next((value for label, _, value in maker.arguments if label == "has_aux"), Constant("const", 0, False))
     if not isinstance(said, Constant):

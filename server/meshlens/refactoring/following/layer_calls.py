@@ -8,6 +8,7 @@ and the layers of equinox have no axis of rows at all: they work on one example 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from meshlens.facts.nodes import (
     Argument,
@@ -75,16 +76,28 @@ _BY_ELEMENT = frozenset(f"equinox.nn.{name}" for name in ("Dropout", "Identity",
 _EINOPS = frozenset({"einops.rearrange", "einops.reduce", "einops.repeat"})
 
 
-def works_along_rows(follow: Follow, home: Follow, makers: list[Node], node: Call) -> bool:
+class Made(NamedTuple):
+    """A call of a function or layer.
+
+    Attributes:
+        makers: the expressions that may have made the layer.
+        call: the call.
+    """
+
+    makers: list[Node]
+    call: Call
+
+
+def works_along_rows(follow: Follow, home: Follow, callee: Node, made: Made) -> bool:
     """Returns whether a function or layer of a network library may have the rows that it gets meet.
 
     Args:
         follow: the calling scope.
         home: the scope of the callee's names.
-        makers: the expressions that may have made the layer.
-        node: the call.
+        callee: the callee.
+        made: the call.
     """
-    dotted = home.dotted(node.callee)
+    dotted, node = home.dotted(callee), made.call
     if dotted in _UNROLLS:
         return not _is_false(_given(node, "time_major", 3))
     if dotted in _LOOPS or dotted.startswith("diffrax."):
@@ -93,7 +106,7 @@ def works_along_rows(follow: Follow, home: Follow, makers: list[Node], node: Cal
         return _pools_rows(_given(node, "window_shape", 1))
     if dotted in _OVER_AXES:
         return _is_over_rows(dotted, node)
-    return any(_made_along_rows(home, one, follow, node) for maker in makers for one in _chain(maker))
+    return any(_made_along_rows(home, one, follow, node) for maker in made.makers for one in _chain(maker))
 
 
 def _chain(maker: Node) -> Iterator[Call]:

@@ -34,8 +34,8 @@ from meshlens.facts.nodes import (
 from meshlens.project.trees import Node, nodes_of_block, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Follow, called, function_defined, method_of_class
-from meshlens.refactoring.following.kinds import Kind, flat
-from meshlens.refactoring.following.layer_calls import is_scanned_along_rows, works_along_rows
+from meshlens.refactoring.following.kinds import LINEAR, Kind, flat
+from meshlens.refactoring.following.layer_calls import Made, is_scanned_along_rows, works_along_rows
 from meshlens.refactoring.following.random import holds_keys, is_key
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import dotted_name, functions
@@ -85,11 +85,56 @@ def keeps_rows(follow: Follow, home: Follow, callee: Node, node: Call) -> bool:
     """
     method = next((value for label, _, value in node.arguments if label == "method"), None)
     bodies = _bodies(home, callee, 0) if method is None else _of_method(home, method)
-    if bodies is None or works_along_rows(follow, home, _makers(home, callee), node._replace(callee=callee)):
+    if bodies is None or works_along_rows(follow, home, callee, Made(_makers(home, callee), node)):
         return False
     is_plain = all(label not in ("*", "**") for label, _, _ in node.arguments)
     given = tuple((label, follow.kind(value)) for label, _, value in node.arguments) if is_plain else None
     return all(_keeps(follow, body, given if body.is_direct else None) for body in bodies)
+
+
+def loss_applied(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind | None:
+    """Returns the kind of the result of `f.apply` if haiku transforms a function that has means or sums in it.
+
+    Args:
+        follow: the calling scope.
+        home: the scope of the callee's names.
+        callee: the callee.
+        node: the call.
+    """
+    if not isinstance(callee, Attribute) or callee.name != "apply" or not isinstance(callee.object, Name):
+        return None
+    defined = function_defined(home, callee.object)
+    makers = _transforms_above(home, defined[0]) if defined is not None else []
+    if defined is None or not makers:
+        values = _values(home, callee.object)
+        made = list(_transforms_in(home, values[0])) if len(values) == 1 else []
+        makers = [maker for maker, _ in made]
+        defined = function_defined(home.outside(), made[-1][1]) if made else None
+    if defined is None or isinstance(defined[0], Lambda):
+        return None
+    has_state = "haiku.transform_with_state" in makers
+    before = 1 + has_state + ("haiku.without_apply_rng" not in makers)
+    outer = follow.frozen()
+    outer.in_model, outer.met = True, []
+    given = [(label, follow.kind(value)) for label, _, value in node.arguments[before:]]
+    found = called(outer, *defined, given, node.arguments[before:])
+    if not LINEAR & {flat(one) for one in (found if isinstance(found, tuple) else (found,))}:
+        return None
+    return (found, "mixed") if has_state else found
+
+
+def _transforms_above(home: Follow, function: FunctionDef | Lambda) -> list[str]:
+    """Returns the transformations of haiku that decorate a function, if nothing else does."""
+    decorators = function.function.decorators if isinstance(function, FunctionDef) else ()
+    makers = [home.dotted(one) for one in decorators]
+    return makers if _TRANSFORMS.issuperset(makers) else []
+
+
+def _transforms_in(home: Follow, value: Node) -> Iterator[tuple[str, Node]]:
+    """Yields the transformations of haiku in an expression, from the outermost, each with its operand."""
+    while isinstance(value, Call) and value.arguments and (maker := home.dotted(value.callee)) in _TRANSFORMS:
+        value = value.arguments[0].value
+        yield maker, value
 
 
 def _makers(home: Follow, callee: Node) -> list[Node]:

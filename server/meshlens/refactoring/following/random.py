@@ -12,7 +12,7 @@ from meshlens.refactoring.following.kinds import SAME, Kind, flat, over_rows
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, dotted_name, reached
 
-KEYS = re.compile(r"(?:\w*_)?(?:key|rng|prng|rng_key|prng_key)\d*")
+KEYS = re.compile(r"(?:\w*_)?(?:key|rng|prng|rng_key|prng_key)\d*(?:_[a-z])?")
 """Matches names of parameters and variables that hold one key."""
 _SEVERAL = re.compile(r"(?:\w*_)?(?:keys|rngs|seeds|sequence)\d*")
 _MAKES = frozenset({"PRNGKey", "key", "wrap_key_data"})
@@ -81,6 +81,12 @@ def bundles_of(target: Target) -> tuple[str, ...]:
         if isinstance(node, Call)
         for label, _, value in node.arguments
         if label == "rngs" and isinstance(value, Name)
+    }
+    found |= {
+        node.object.name
+        for statement in target.body
+        for node in walk(statement)
+        if isinstance(node, Attribute) and node.name in ("items", "values") and isinstance(node.object, Name)
     }
     return tuple(one.name for one in target.parameters if holds_keys(one.name) and one.name in found)
 

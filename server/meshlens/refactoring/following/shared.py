@@ -28,6 +28,7 @@ from meshlens.project.view import FileView
 from meshlens.refactoring.following.drawn import is_counted, is_drawn
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
+from meshlens.refactoring.following.running import VMAPS
 from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
@@ -220,7 +221,7 @@ def axis_of_parameter(
     if is_carried and _is_batch(name) and any(_is_bound_with_a_batch(view, target, use, place) for use in uses):
         raise Obstacle("which-batch", f'"{name}" is bound together with rows, but each call renews it like a state')
     if (
-        is_key(name)
+        (is_key(name) and not (is_split_by_a_vmap(view, target, name) and not _is_bound_again(view, target, name)))
         or (name in learned and not is_input(view, target, name, place, uses))
         or name in {*streams_of(view, target), *bundles_of(target)}
         or (annotation is not None and last_name(annotation) in _SCALARS)
@@ -312,9 +313,7 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
         "split" if axis else "shared"
         for root in (target.node, *_nested(view, target))
         for node in walk(root)
-        if isinstance(node, Call)
-        and isinstance(node.callee, Call)
-        and dotted_name(view, node.callee.callee) == "jax.vmap"
+        if isinstance(node, Call) and isinstance(node.callee, Call) and dotted_name(view, node.callee.callee) in VMAPS
         for place, (label, _, value) in enumerate(node.arguments)
         if label not in ("*", "**")
         and _part_of(value) == name
@@ -327,6 +326,11 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
 def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:
     """Returns whether every `vmap` that a function passes a parameter to maps it over its rows, and one does."""
     return _axis_in_vmap(view, target, name) == "split"
+
+
+def _is_bound_again(view: FileView, target: Target, name: str) -> bool:
+    """Returns whether a function or one that it calls binds a name again, as `key = jax.random.split(key, 8)` does."""
+    return any(name in names_bound(one.function.body) for one in (target.node, *_nested(view, target)))
 
 
 def _nested(view: FileView, target: Target) -> tuple[FunctionDef, ...]:

@@ -1,0 +1,166 @@
+"""Training steps as the libraries' own examples write them: they convert, and what looks like them is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from steps_converted import converted_step, refusal, runs_alike
+
+TRANSFORMED_LOSS = """
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+def forward(tokens):
+    h = hk.Linear(8)(hk.Embed(16, 8)(tokens))
+    HIDDEN
+    return hk.Linear(16)(h)
+
+
+@hk.transform
+def loss_fn(data):
+    targets = jax.nn.one_hot(data["target"], 16)
+    each = jnp.sum(targets * jax.nn.log_softmax(forward(data["obs"])), axis=-1)
+    return LOSS
+
+
+@jax.jit
+def step(params, rng, data):
+    rng, new_rng = jax.random.split(rng)
+    loss, grads = jax.value_and_grad(loss_fn.apply)(params, rng, data)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), new_rng, loss
+
+
+data = {"obs": jnp.arange(128).reshape(16, 8) % 16, "target": jnp.arange(1, 129).reshape(16, 8) % 16}
+rng = jax.random.PRNGKey(0)
+params = loss_fn.init(rng, data)
+for _ in range(3):
+    params, rng, loss = step(params, rng, data)
+    print(loss)
+"""
+LATER = "loss_fn = hk.transform(loss_fn)\n\n\n@jax.jit"
+KEY_FOR_EACH_ROW = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+
+class Net(eqx.Module):
+    layer: eqx.nn.Linear
+    dropout: eqx.nn.Dropout
+
+    def __init__(self, key):
+        self.layer = eqx.nn.Linear(4, 3, key=key)
+        self.dropout = eqx.nn.Dropout(0.5)
+
+    def __call__(self, x, train, key):
+        return self.dropout(self.layer(x), inference=not train, key=key)
+
+
+@eqx.filter_value_and_grad
+def compute_grads(model, images, labels, key):
+    SPLIT
+    logits = jax.vmap(model, in_axes=(0, None, 0))(images, True, key)
+    return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(logits, labels))
+
+
+@eqx.filter_jit
+def step(model, images, labels, key):
+    loss, grads = compute_grads(model, images, labels, key)
+    return eqx.apply_updates(model, jax.tree.map(lambda g: -0.1 * g, grads)), loss
+
+
+model = Net(jax.random.key(0))
+for i in range(3):
+    model, loss = step(model, jnp.sin(jnp.arange(64.0)).reshape(16, 4), jnp.arange(16) % 3, KEY)
+    print(loss)
+"""
+KEYS_BY_NAME = """
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import optax
+from flax.training import train_state
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x, deterministic=False):
+        return nn.Dropout(0.0, deterministic=deterministic)(nn.Dense(3)(x))
+
+
+@jax.jit
+def step(state, batch, rngs):
+    own = {name: jax.random.fold_in(rng, state.step) for name, rng in rngs.items()}
+
+    def loss_fn(params):
+        return jnp.mean((state.apply_fn({"params": params}, batch["x"], rngs=own) - batch["y"]) ** 2)
+
+    loss, grads = jax.value_and_grad(loss_fn)(state.params)
+    return state.apply_gradients(grads=grads), RESULT
+
+
+batch = {"x": jnp.sin(jnp.arange(48.0)).reshape(16, 3), "y": jnp.cos(jnp.arange(48.0)).reshape(16, 3)}
+net = Net()
+rngs = {"dropout": jax.random.key(1)}
+params = net.init({"params": jax.random.key(0), **rngs}, batch["x"])["params"]
+state = train_state.TrainState.create(apply_fn=net.apply, params=params, tx=optax.sgd(0.1))
+for _ in range(3):
+    state, loss = step(state, batch, rngs)
+    print(loss)
+"""
+
+
+def _loss(hidden: str, loss: str) -> str:
+    return TRANSFORMED_LOSS.replace("HIDDEN", hidden).replace("LOSS", loss)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("loss", ["-jnp.mean(each)", "-jnp.sum(each) / 128"])
+def test_a_loss_that_haiku_transforms_gives_the_same_numbers(tmp_path, loss):
+    text = _loss("h = jax.nn.relu(h)", loss)
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, "pmap"))
+    later = text.replace("@hk.transform\n", "").replace("@jax.jit", LATER)
+    assert converted_step(tmp_path, later, "pmap") != later
+
+
+@pytest.mark.parametrize("hidden", ["h = h - h.mean(0)", "h = h - h[0]", "h = hk.LayerNorm(0, True, True)(h)"])
+def test_a_loss_that_haiku_transforms_in_which_rows_meet_is_refused(tmp_path, hidden):
+    assert refusal(tmp_path, _loss(hidden, "-jnp.mean(each)")) == "no-mean"
+
+
+@pytest.mark.parametrize(
+    "loss", ["-jnp.max(each)", "-jnp.mean(each) ** 2", "-jnp.median(each)", "jnp.cumsum(each)[-1]"]
+)
+def test_a_loss_that_haiku_transforms_that_is_no_mean_is_refused(tmp_path, loss):
+    assert refusal(tmp_path, _loss("h = jax.nn.relu(h)", loss)) == "no-mean"
+
+
+@pytest.mark.jax
+def test_a_key_for_each_row_is_split_with_the_rows_whatever_its_name(tmp_path):
+    keys = "jax.random.split(jax.random.key(i), 16)"
+    text = KEY_FOR_EACH_ROW.replace("    SPLIT\n", "").replace("KEY)", f"{keys})")
+    after = converted_step(tmp_path, text, "pmap")
+    assert "in_axes=(None, 0, 0, 0)" in after
+    runs_alike(tmp_path, text, after)
+
+
+def test_one_key_that_is_split_for_the_rows_inside_is_not_split(tmp_path):
+    text = KEY_FOR_EACH_ROW.replace("SPLIT", "key = jax.random.split(key, images.shape[0])")
+    after = converted_step(tmp_path, text.replace("KEY)", "jax.random.key(i))"), "pmap")
+    assert "in_axes=(None, 0, 0, None)" in after
+    assert "fold_in" in after
+
+
+@pytest.mark.jax
+def test_keys_that_are_read_by_name_differ_on_each_device(tmp_path):
+    text = KEYS_BY_NAME.replace("RESULT", "loss")
+    after = converted_step(tmp_path, text, "pmap")
+    assert "rngs = jax.tree.map(lambda key: jax.random.fold_in(key" in after
+    runs_alike(tmp_path, text, after)
+
+
+def test_keys_that_are_read_by_name_and_returned_are_refused(tmp_path):
+    assert refusal(tmp_path, KEYS_BY_NAME.replace("RESULT", "own")) == "random-numbers"
