@@ -22,9 +22,10 @@ print(mean(jnp.arange(16.0).reshape(8, 2)))
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from meshlens.axes.domain.joining import variation_of
-from meshlens.axes.domain.values import Arg, Binder, Const, Dict, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import Arg, Binder, Const, Dict, Seq, Spec, Value
 from meshlens.axes.domain.variation import SOME_AXIS, VARYING, is_different
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.records import MappedCall
@@ -35,6 +36,9 @@ from meshlens.rules.helpers.specs import mesh_axes
 from meshlens.rules.helpers.unbound import maps_that_lack_an_axis
 from meshlens.text import Span
 
+_ALL_DIFFER = "each device returns a different value"
+_ONLY = "the result"
+
 
 @rule("AX405", Severity.WARNING, reads="places")
 def unreduced_output(view: FileView) -> Iterator[Finding]:
@@ -43,7 +47,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
     if not any(_declared(binding.binder) for binding in view.records.bindings):
         return
     lacking = maps_that_lack_an_axis(view.solution)
-    verdicts: dict[Span, list[str | None]] = {}
+    verdicts: dict[tuple[Span, str], list[str | None]] = {}
     for records in view.solution.by_file.values():
         for mapped in records.mapped_calls:
             declared = _declared(mapped.binder)
@@ -51,19 +55,26 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
                 continue
             if mapped.binder.site in lacking:
                 continue
-            for site, value, entry in _outputs(declared[1].value, mapped.returned, declared[1].whole):
-                axes = _left_out(mapped.binder, entry)
-                if site is None or not view.is_here(site) or not axes:
+            for output in _outputs(declared[1].value, mapped.returned):
+                axes = _left_out(mapped.binder, output.entry)
+                span = _place(view, declared[1], output)
+                if span is None or not axes:
                     continue
-                said = f"{declared[0]}=None" if isinstance(entry, Const) else f"{declared[0]} without {_named(axes)}"
-                what = _different(mapped, value, axes)
+                said = (
+                    f"{declared[0]}=None"
+                    if isinstance(output.entry, Const)
+                    else f"{declared[0]} without {_named(axes)}"
+                )
+                what = _different(mapped, output.value, axes)
+                if what == _ALL_DIFFER and declared[1].whole is not None and span == view.span(declared[1].whole):
+                    what = f"{output.which} differs across devices" if output.which != _ONLY else what
                 keeps = "requires equal values" if mapped.binder.checked else "keeps only that of device 0"
                 text = f"{what}; {said} {keeps}" if what is not None else None
-                verdicts.setdefault(view.span(site), []).append(text)
-    for span in sorted(verdicts):
-        text = verdicts[span][0]
-        if text is not None and None not in verdicts[span]:
-            yield Finding(span, text)
+                verdicts.setdefault((span, output.which), []).append(text)
+    for span, which in sorted(verdicts):
+        texts = verdicts[span, which]
+        if texts[0] is not None and None not in texts:
+            yield Finding(span, texts[0])
 
 
 def _first_of_devices(view: FileView) -> Iterator[Finding]:
@@ -91,20 +102,43 @@ def _declared(binder: Binder) -> tuple[str, Arg] | None:
     return (name, given) if given is not None else None
 
 
-def _outputs(entry: Value, value: Value, whole: Site | None) -> Iterator[tuple[Site | None, Value, Value]]:
-    """Yields each declared entry with its output and its place."""
+class _Output(NamedTuple):
+    """A declared entry with its output.
+
+    Attributes:
+        entry: the entry of `out_axes` or `out_specs`.
+        value: the output.
+        which: which of several results it is.
+    """
+
+    entry: Const | Spec
+    value: Value
+    which: str
+
+
+def _outputs(entry: Value, value: Value, which: str = _ONLY) -> Iterator[_Output]:
+    """Yields each declared entry with its output."""
     if isinstance(entry, Seq) and isinstance(value, Seq) and len(entry.items) == len(value.items):
-        for one, other in zip(entry.items, value.items, strict=True):
-            yield from _outputs(one, other, None)
+        for place, (one, other) in enumerate(zip(entry.items, value.items, strict=True), 1):
+            yield from _outputs(one, other, f"result {place} of {len(value.items)}")
     elif isinstance(entry, Dict) and isinstance(value, Dict):
         for key, one in entry.items:
             other_value = value.get(key)
             if other_value is not None:
-                yield from _outputs(one, other_value, None)
-    elif isinstance(entry, Const):
-        yield whole or entry.origin, value, entry
-    elif isinstance(entry, Spec):
-        yield entry.site, value, entry
+                yield from _outputs(one, other_value, f'result "{key}"')
+    elif isinstance(entry, (Const, Spec)):
+        yield _Output(entry, value, which)
+
+
+def _place(view: FileView, declared: Arg, output: _Output) -> Span | None:
+    """Returns the entry, or the whole declaration if the entry is written elsewhere, where others may share it."""
+    given = declared.whole if declared.whole is not None and view.is_here(declared.whole) else None
+    if output.which == _ONLY and isinstance(output.entry, Const):
+        return view.span(given) if given is not None else None
+    site = output.entry.origin if isinstance(output.entry, Const) else output.entry.site
+    if site is not None and view.is_here(site) and (given is None or view.span(given).contains(view.span(site))):
+        return view.span(site)
+    return view.span(given) if given is not None else None
 
 
 def _left_out(binder: Binder, entry: Value) -> tuple[str, ...]:
@@ -142,7 +176,7 @@ def _different(call: MappedCall, value: Value, axes: tuple[str, ...]) -> str | N
         keys = [key for key, one in value.items if _differs(call, one, axes)]
         if len(keys) < len(value.items):
             return f'result "{keys[0]}" differs across devices'
-    return "each device returns a different value"
+    return _ALL_DIFFER
 
 
 def _differs(call: MappedCall, value: Value, axes: tuple[str, ...]) -> bool:

@@ -33,7 +33,8 @@ train([jnp.ones(4), jnp.ones(4)])
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from meshlens.axes.domain.values import Const, Site
 from meshlens.axes.jax.compiled_calls import DONATES
@@ -41,33 +42,62 @@ from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.reading_after import key_of, read_after
 from meshlens.checking.registry import rule
-from meshlens.facts.nodes import Assign, Call, FunctionDef
-from meshlens.project.trees import Node, path_to, walk
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    BinaryOperation,
+    Call,
+    Constant,
+    DictDisplay,
+    FunctionDef,
+    IfExpression,
+    Lambda,
+    ListDisplay,
+    Name,
+    Return,
+    Subscript,
+    TupleDisplay,
+)
+from meshlens.project.trees import Node, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.renames import spelled
 
 _LIBRARIES = ("jax.", "flax.", "optax.", "haiku.", "equinox.")
+_MAYBE_NUMPY = frozenset({"jax.device_get", "jax.eval_shape", "flax.training.common_utils.shard"})
+_TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
+_DEEPEST = 4
+"""Maximum number of variables and functions that are followed."""
 
 
 @rule("AX212", Severity.WARNING, reads="workspace")
 def used_after_donation(view: FileView) -> Iterator[Finding]:
     """Follows donated variables from each call to the next place that reads them."""
     calls = [call for call in view.records.calls if call.dotted == DONATES and view.is_here(call.call)]
+    sources = _Sources(view) if calls else None
     seen: set[Site] = set()
     for call in calls:
         context = call.context
-        if call.guarded or not context.sure or context.guarded or context.expected or call.call in seen:
+        if (
+            sources is None
+            or call.guarded
+            or not context.sure
+            or context.guarded
+            or context.expected
+            or call.call in seen
+        ):
             continue
         seen.add(call.call)
-        yield from _of_call(view, call)
+        yield from _of_call(view, sources, call)
 
 
-def _of_call(view: FileView, call: ApiCall) -> Iterator[Finding]:
+def _of_call(view: FileView, sources: _Sources, call: ApiCall) -> Iterator[Finding]:
     path = path_to(view, call.call)
+    function = next((node for node in path if isinstance(node, FunctionDef)), path[0] if path else None)
+    scope = _scope_of(call.call.path, call.call.block, function)
     for arg in call.args:
         node = path_to(view, arg.site)[-1:] if arg.site is not None and not isinstance(arg.value, Const) else ()
         key = key_of(node[0]) if node else None
-        if key is None or not _comes_from_jax(view, call.call, path, key):
+        if key is None or not sources.is_of_jax(scope, node[0]):
             continue
         found = read_after(path, key)
         if found is not None:
@@ -77,32 +107,114 @@ def _of_call(view: FileView, call: ApiCall) -> Iterator[Finding]:
             return
 
 
-def _comes_from_jax(view: FileView, call: Site, path: tuple[Node, ...], key: str) -> bool:
-    """Returns whether the function sets a variable to what a call of JAX, or of a mapped or jitted function, gives."""
-    function = next((node for node in path if isinstance(node, FunctionDef)), path[0] if path else None)
+class _Scope(NamedTuple):
+    """The function that an expression is in.
+
+    Attributes:
+        path, block: the block of its sites.
+        values: the expressions that it assigns to each variable.
+    """
+
+    path: str
+    block: str
+    values: dict[str, list[Node]]
+
+
+def _scope_of(path: str, block: str, function: Node | None) -> _Scope:
+    """Returns the scope of a function's body."""
     values: dict[str, list[Node]] = {}
     for node in walk(function) if function is not None else ():
         if isinstance(node, Assign):
             for target in node.targets:
-                for below in walk(target):
-                    name = key_of(below)
-                    if name is not None:
-                        values.setdefault(name, []).append(node.value)
-    given = list(values.get(key, ()))
-    given.extend(value for one in tuple(given) for value in values.get(key_of(one) or "", ()))
-    made = _made_by_jax(view)
-    return any(isinstance(value, Call) and _is_made(view, call, value, made) for value in given)
+                for key, value in _assigned(target, node.value):
+                    values.setdefault(key, []).append(value)
+    return _Scope(path, block, values)
 
 
-def _is_made(view: FileView, beside: Site, value: Call, made: frozenset[Site]) -> bool:
-    if Site(beside.path, beside.block, value.site) in made:
-        return True
-    numpy = spelled(view, "jax.numpy.zeros")
-    callee = view.text(Site(beside.path, beside.block, value.callee.site))
-    return numpy is not None and callee.startswith(numpy.removesuffix("zeros"))
+def _assigned(target: Node, value: Node) -> Iterator[tuple[str, Node]]:
+    displays = (TupleDisplay, ListDisplay)
+    if isinstance(target, displays) and isinstance(value, displays) and len(target.items) == len(value.items):
+        for one, other in zip(target.items, value.items, strict=True):
+            yield from _assigned(one, other)
+        return
+    for below in walk(target):
+        key = key_of(below)
+        if key is not None:
+            yield key, value
 
 
-def _made_by_jax(view: FileView) -> frozenset[Site]:
-    records = view.records
-    calls = (call.call for call in records.calls if call.dotted.startswith(_LIBRARIES))
-    return frozenset(calls) | frozenset(call.call for call in records.mapped_calls)
+class _Sources:
+    """The calls of a workspace that return arrays of JAX."""
+
+    def __init__(self, view: FileView) -> None:
+        self._view = view
+        self._made: dict[Site, str] = {}
+        self._spelled: dict[str, str] = {}
+        for records in view.solution.by_file.values():
+            for call in records.calls:
+                if call.dotted.startswith(_LIBRARIES):
+                    self._made[call.call] = call.dotted
+            self._made.update({call.call: "" for call in records.mapped_calls})
+        for module in ("jax.numpy", "jax.random", "jax.nn", "jax.scipy", "jax.tree"):
+            name = spelled(view, f"{module}.x")
+            if name is not None:
+                self._spelled[name.removesuffix("x")] = module
+
+    def is_of_jax(self, scope: _Scope, node: Node, depth: int = 0) -> bool:
+        """Returns whether an expression certainly holds arrays that JAX made."""
+        if depth > _DEEPEST:
+            return False
+        key = key_of(node)
+        if key is not None and key in scope.values:
+            return any(self.is_of_jax(scope, value, depth + 1) for value in scope.values[key])
+        if isinstance(node, Call):
+            return self._is_call_of_jax(scope, node, depth)
+        if isinstance(node, IfExpression):
+            return self._all(scope, (node.then, node.otherwise), depth)
+        if isinstance(node, BinaryOperation):
+            return self.is_of_jax(scope, node.left, depth) or self.is_of_jax(scope, node.right, depth)
+        if isinstance(node, (TupleDisplay, ListDisplay)):
+            return self._all(scope, node.items, depth)
+        if isinstance(node, DictDisplay):
+            return self._all(scope, [pair.value for pair in node.pairs], depth)
+        return isinstance(node, Subscript) and self.is_of_jax(scope, node.object, depth)
+
+    def _all(self, scope: _Scope, nodes: Iterable[Node], depth: int) -> bool:
+        given = [node for node in nodes if not isinstance(node, Constant)]
+        return bool(given) and all(self.is_of_jax(scope, node, depth) for node in given)
+
+    def _is_call_of_jax(self, scope: _Scope, node: Call, depth: int) -> bool:
+        dotted = self._made.get(Site(scope.path, scope.block, node.site))
+        if dotted is None:
+            dotted = self._named(scope, node.callee)
+        if dotted is not None and dotted in _TREE_MAPS:
+            return bool(node.arguments) and self._maps_to_jax(scope, node.arguments[0].value, depth)
+        if dotted is not None:
+            return dotted not in _MAYBE_NUMPY
+        if isinstance(node.callee, Attribute) and self.is_of_jax(scope, node.callee.object, depth + 1):
+            return True
+        return isinstance(node.callee, Name) and self._returns_arrays_of_jax(scope, node.callee.name, depth + 1)
+
+    def _maps_to_jax(self, scope: _Scope, function: Node, depth: int) -> bool:
+        if isinstance(function, Lambda):
+            return self.is_of_jax(scope, function.body, depth + 1)
+        return self._named(scope, function) is not None
+
+    def _named(self, scope: _Scope, callee: Node) -> str | None:
+        """Returns the name of a function of JAX as this file spells it; other files are not read."""
+        if scope.path != str(self._view.path) or key_of(callee) is None:
+            return None
+        text = self._view.text(Site(scope.path, scope.block, callee.site))
+        for prefix, module in self._spelled.items():
+            if text.startswith(prefix):
+                return f"{module}.{text.removeprefix(prefix)}"
+        return None
+
+    def _returns_arrays_of_jax(self, caller: _Scope, name: str, depth: int) -> bool:
+        """Returns whether a top-level function of the same file returns arrays of JAX and has no decorator."""
+        found = tree(self._view, caller.path, name) if name not in caller.values else None
+        if not isinstance(found, FunctionDef) or found.function.flags or found.function.decorators:
+            return False
+        scope = _scope_of(caller.path, name, found)
+        returned = [node.value for node in walk(found) if isinstance(node, Return)]
+        return bool(returned) and all(value is not None and self.is_of_jax(scope, value, depth) for value in returned)

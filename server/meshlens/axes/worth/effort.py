@@ -304,6 +304,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
     if run.world.makes_arrays(function.path, function.block) and any(_has_sizes(arg.value) for arg in args):
         return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
+    if function.name in _MAKE_ATTRIBUTES and len(handed) < len(args) and tells([arg.value for arg in handed]):
+        # Its methods may read an axis name from what it keeps.
+        handed = args
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
 
 
