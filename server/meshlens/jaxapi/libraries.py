@@ -42,6 +42,11 @@ VERDICTS = frozenset(
 )
 """Functions and methods whose result is a fact about an array rather than an update of it."""
 
+NORMS = frozenset(
+    {"optax.global_norm", "optax.tree.norm", "optax.tree_utils.tree_norm", "optax.tree_utils.tree_l2_norm"}
+)
+"""Functions that return one number for all arrays of a tree."""
+
 DEVICE_LISTS: dict[str, str] = {
     "jax.devices": "all",
     "jax.local_devices": "local",

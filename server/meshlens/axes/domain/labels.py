@@ -88,6 +88,8 @@ _KINDS_CLEARED_BY_REDUCTION = frozenset(
 
 _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "auto-summed", "mean"})
 _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
+_OF_ARRAYS = frozenset({"gradient", "auto-summed"})
+_KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
 
 OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered"})
 """Labels that a joined value keeps only if it has them on every path."""
@@ -136,6 +138,15 @@ def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
         label
         for label in travelling(labels)
         if (label not in _OF_GRADIENTS if isinstance(label, str) else label[0] not in _KINDS_OF_GRADIENTS)
+    )
+
+
+def of_number(labels: frozenset[Any]) -> frozenset[Any]:
+    """Returns the labels of a number computed from whole arrays, such as a norm: no gradient and no parameters."""
+    return frozenset(
+        label
+        for label in labels
+        if (label not in _OF_ARRAYS if isinstance(label, str) else label[0] not in _KINDS_OF_ARRAYS)
     )
 
 

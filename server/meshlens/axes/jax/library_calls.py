@@ -11,7 +11,7 @@ from meshlens.axes.data.gradients import drift, gradient_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
 from meshlens.axes.domain.constants import as_integer
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import NONE, of_verdict, travelling
+from meshlens.axes.domain.labels import NONE, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Value, Wrapped
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.train_states import is_state
@@ -158,6 +158,8 @@ def _array(run: Run, name: str, args: tuple[Arg, ...], labels: frozenset[object]
     shape = _elementwise(name, args)
     labels |= _step(run, args, labels, frame, ctx)
     is_whole = len(args) == 1 and args[0].label is None and name in libraries.MEANS | libraries.SUMS
+    if is_whole:
+        labels = of_number(labels)
     if shape is None and ctx.env.maps and is_whole:
         # Without an axis the result is one number, whatever the shape was.
         shape = ()
@@ -183,6 +185,8 @@ def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
         return Data(_labels(args))
     result = call_unknown(run, call.of(Ext(name), args))
     labels = result.labels if isinstance(result, Data) else frozenset()
+    if name in libraries.NORMS:
+        return Data(of_number(labels), ())
     if (decorator or name.split(".")[0] in known_names.LIBRARIES_WITH_OBJECTS) and name not in OPERATIONS:
         return Made(name, site, _labelled(args), labels)
     return Data(labels)

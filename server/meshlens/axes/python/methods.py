@@ -11,7 +11,7 @@ from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.domain.constants import parts_of, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of
 from meshlens.axes.domain.keys import as_value, key_of
-from meshlens.axes.domain.labels import NONE, of_verdict, travelling
+from meshlens.axes.domain.labels import NONE, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -112,6 +112,7 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
                 )
             )
         shape = () if not args else shape_of_result(f"jax.numpy.{name}", (Arg(None, receiver, None, None), *args))
+        labels = labels if args else of_number(labels)
         if name == "sum" and not args:
             labels |= noise.summed_on_host(run, receiver.labels, site, ctx)
         labels |= {"mean"} if name == "mean" else NONE
