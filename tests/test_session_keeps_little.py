@@ -56,6 +56,15 @@ def test_only_a_broken_file_keeps_an_earlier_state(tmp_path: Path):
     assert not session.last_whole
 
 
+def test_a_broken_file_keeps_no_state_of_another_set_of_files(tmp_path: Path):
+    session, paths = _session(tmp_path.resolve(), 90_000)
+    _open(session, paths[0])
+    _type(session, paths[0], 3, "(")
+    assert list(session.last_whole) == [paths[0]]
+    _open(session, paths[1])
+    assert not session.last_whole
+
+
 def test_open_files_do_not_keep_the_results_of_earlier_sets_of_files(tmp_path: Path):
     session, paths = _session(tmp_path.resolve(), 90_000)
     for path in paths:

@@ -58,7 +58,8 @@ class Session:
         cancellable: running work by its progress token.
         whole_findings: the findings of whole projects, and the state they belong to.
         foreign: the open texts that are not Python, by URI.
-        last_whole: for the file that was broken last, until it is whole again, the workspace before that.
+        last_whole: for the file that was broken last, the workspace before that, until it is whole again or other files
+            are loaded.
     """
 
     notify: Send
@@ -200,6 +201,10 @@ class Session:
 
     def put(self, folder: Folder) -> None:
         """Replaces a project by its newer state."""
+        known = self.folders.get(folder.root)
+        if known is not None and len(known.workspace.files) != len(folder.workspace.files):
+            # Results of another set of files share nothing with the new ones.
+            self.last_whole.clear()
         self._revision += 1
         self.folders[folder.root] = replace(folder, revision=self._revision)
 

@@ -128,9 +128,9 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
 
 def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
     """Returns whether a function is one expression that gets sizes or a key, so that its result differs each time."""
-    if len(run.body(function)) != 1:
+    if not any(sizes(value) or (type(value) is Data and "key" in value.labels) for value in values.values()):
         return False
-    return any(sizes(value) or (type(value) is Data and "key" in value.labels) for value in values.values())
+    return len(run.body(function)) == 1
 
 
 def _names_axes(run: Run, function: Function) -> bool:
