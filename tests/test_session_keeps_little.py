@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from pathlib import Path
 from typing import Any
 
+from meshlens.lsp.collector import Collector
 from meshlens.lsp.handlers.did_change import did_change
 from meshlens.lsp.handlers.did_close import did_close
 from meshlens.lsp.handlers.did_open import did_open
@@ -92,3 +95,24 @@ def test_closed_files_of_a_large_project_leave_the_memory(tmp_path: Path):
     loaded = session.folder_of(paths[-1]).workspace.files
     assert str(paths[-1]) in loaded
     assert sum(len(file.raw) for file in loaded.values()) < 500_000
+
+
+class _Cyclic:
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_replaced_states_are_collected_although_nobody_pauses():
+    thresholds, loop = gc.get_threshold(), asyncio.new_event_loop()
+    most = 0
+    gc.collect()
+    try:
+        Collector(loop)
+        for _ in range(15):
+            state = [_Cyclic() for _ in range(100_000)]
+            most = max(most, sum(type(one) is _Cyclic for one in gc.get_objects()))
+        del state
+    finally:
+        gc.set_threshold(*thresholds)
+        loop.close()
+    assert most <= 1_000_000
