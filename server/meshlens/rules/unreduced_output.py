@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from meshlens.axes.domain.joining import variation_of
-from meshlens.axes.domain.values import Arg, Binder, Const, Dict, Seq, Spec, Value
+from meshlens.axes.domain.values import Arg, Binder, Const, Dict, Seq, Site, Spec, Value
 from meshlens.axes.domain.variation import SOME_AXIS, VARYING, is_different
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.records import MappedCall
@@ -47,7 +47,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
     if not any(_declared(binding.binder) for binding in view.records.bindings):
         return
     lacking = maps_that_lack_an_axis(view.solution)
-    verdicts: dict[tuple[Span, str], list[str | None]] = {}
+    verdicts: dict[tuple[Span, str], dict[Site, str | None]] = {}
     for records in view.solution.by_file.values():
         for mapped in records.mapped_calls:
             declared = _declared(mapped.binder)
@@ -70,10 +70,12 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
                     what = f"{output.which} differs across devices" if output.which != _ONLY else what
                 keeps = "requires equal values" if mapped.binder.checked else "keeps only that of device 0"
                 text = f"{what}; {said} {keeps}" if what is not None else None
-                verdicts.setdefault((span, output.which), []).append(text)
+                by_call = verdicts.setdefault((span, output.which), {})
+                # Less is known of what a loop carries in later iterations.
+                by_call[mapped.call] = by_call.get(mapped.call) or text
     for span, which in sorted(verdicts):
-        texts = verdicts[span, which]
-        if texts[0] is not None and None not in texts:
+        texts = [text for text in verdicts[span, which].values() if text is not None]
+        if texts and len(texts) == len(verdicts[span, which]):
             yield Finding(span, texts[0])
 
 

@@ -47,7 +47,7 @@ devices, as for a constant or a value from outside all maps.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import NamedTuple
 
 UNTOLD = ""
@@ -162,6 +162,22 @@ def _joined(left: Variation, right: Variation) -> Variation:
     axes = {name for name, _ in (*left.axes, *right.axes)}
     along = [(axis, joined_along(left.over(axis), right.over(axis))) for axis in axes]
     return of(along, joined_along(left.rest, right.rest))
+
+
+def of_tree(leaves: Iterable[Variation]) -> Variation:
+    """Returns the variation of a tree of arrays, which differs if any leaf does and is varying if any leaf is."""
+    found = tuple(dict.fromkeys(leaves))
+    if not found:
+        return EVERYWHERE
+    whole = reduce(joined, found)
+    axes = {name for one in found for name, _ in one.axes}
+    return of([(axis, _of_leaves([one.over(axis) for one in found], whole.over(axis))) for axis in axes], whole.rest)
+
+
+def _of_leaves(leaves: list[Along], whole: Along) -> Along:
+    differ = any(is_different(one.truth) for one in leaves) and not is_different(whole.truth)
+    is_varying = any(one.typed == VARYING for one in leaves)
+    return Along(DIFFERS if differ else whole.truth, VARYING if is_varying else whole.typed)
 
 
 def of(axes: Iterable[tuple[str, Along]], rest: Along = NOT_KNOWN) -> Variation:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from meshlens.axes.domain.classes import lineage
-from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.joining import labels_of, variations_in
 from meshlens.axes.domain.values import Arg, Data, Dict, Instance, Seq, Site, Union, Value
+from meshlens.axes.domain.variation import of_tree
 from meshlens.axes.runs.heap import altered, attributes_of
 from meshlens.axes.runs.run import Run
 
@@ -49,5 +50,5 @@ def as_data(run: Run, value: Value, depth: int = 0) -> Value:
     if fields is None:
         return value
     parts = [as_data(run, held, depth + 1) for held in fields.values()]
-    over = variation_of(Seq("tuple", tuple(parts)))
+    over = of_tree(one for part in parts for one in variations_in(part))
     return Data(frozenset().union(*(labels_of(part) for part in parts)), over=over)

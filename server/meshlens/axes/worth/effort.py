@@ -127,10 +127,15 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
 
 
 def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a function is one expression that gets sizes or a key, so that its result differs each time."""
-    if not any(sizes(value) or (type(value) is Data and "key" in value.labels) for value in values.values()):
+    """Returns whether a function is one expression whose result differs each time: it gets sizes or labelled arrays."""
+    if not any(sizes(value) or (type(value) is Data and _is_told_apart(value.labels)) for value in values.values()):
         return False
     return len(run.body(function)) == 1
+
+
+def _is_told_apart(labels: frozenset[Any]) -> bool:
+    """Returns whether an array is a key or each device's own mean or sum, which a short function may pick from."""
+    return "key" in labels or any(isinstance(label, tuple) and label[0] == "apart" for label in labels)
 
 
 def _names_axes(run: Run, function: Function) -> bool:
