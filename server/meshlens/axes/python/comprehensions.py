@@ -32,12 +32,13 @@ from meshlens.facts.nodes import (
 from meshlens.facts.walking import nodes
 
 _MOST_PAIRS = 64
+_OF_NUMBERS = frozenset({"min", "max", "abs"})
 _REPEATABLE = {name: f"jax.random.{name}" for name in ("PRNGKey", "key", "fold_in")}
 """The functions that make the same key from the same arguments, by the last part of their names."""
 
 
 def _is_pair(node: Expression | Pair) -> bool:
-    """Returns whether an element is a pair of numbers computed without calls, as in a permutation."""
+    """Returns whether an element is a pair of numbers, as in a permutation."""
     return isinstance(node, TupleDisplay) and len(node.items) == 2 and all(map(_is_arithmetic, node.items))
 
 
@@ -46,6 +47,8 @@ def _is_arithmetic(node: Expression) -> bool:
         return _is_arithmetic(node.left) and _is_arithmetic(node.right)
     if isinstance(node, UnaryOperation):
         return _is_arithmetic(node.operand)
+    if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name in _OF_NUMBERS:
+        return all(_is_arithmetic(argument.value) for argument in node.arguments)
     return isinstance(node, (Name, Constant))
 
 
