@@ -33,4 +33,5 @@ def runs_alike(tmp_path: Path, text: str, after: str) -> None:
     """Makes sure that a program gives the same numbers after its conversion."""
     (tmp_path / "before.py").write_text(text)
     (tmp_path / "after.py").write_text(after)
-    assert numbers_of_programs.differences(tmp_path / "before.py", tmp_path / "after.py") == []
+    found = numbers_of_programs.differences(tmp_path / "before.py", tmp_path / "after.py")
+    assert found == [], found

@@ -39,7 +39,7 @@ for _ in range(3):
     params, rng, loss = step(params, rng, data)
     print(loss)
 """
-LATER = "loss_fn = hk.transform(loss_fn)\n\n\n@jax.jit"
+LATER = "loss_fn = hk.transform(loss_of)\n\n\n@jax.jit"
 KEY_FOR_EACH_ROW = """
 import equinox as eqx
 import jax
@@ -112,6 +112,89 @@ for _ in range(3):
     print(loss)
 """
 
+RECORDS = """
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import optax
+from flax import struct
+from flax.training import train_state
+
+
+class Metrics(struct.PyTreeNode):
+    loss: jax.Array
+    accuracy: jax.Array
+    count: int | None = None
+MORE
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(1)(x)
+
+
+def compute_metrics(*, labels, logits):
+    loss = optax.sigmoid_binary_cross_entropy(logits, labels)
+    return Metrics(loss=LOSS, accuracy=jnp.sum((logits > 0) == labels), count=COUNT)
+
+
+@jax.jit
+def step(state, batch):
+    def loss_fn(params):
+        logits = state.apply_fn({"params": params}, batch["x"])
+        return jnp.mean(optax.sigmoid_binary_cross_entropy(logits, batch["y"])), logits
+    (_, logits), grads = jax.value_and_grad(loss_fn, has_aux=True)(state.params)
+    metrics = compute_metrics(labels=batch["y"], logits=logits)
+    return state.apply_gradients(grads=grads), metrics
+
+
+batch = {"x": jnp.sin(jnp.arange(48.0)).reshape(16, 3), "y": (jnp.arange(16.0) % 2)[:, None]}
+net = Net()
+params = net.init(jax.random.key(0), batch["x"])["params"]
+state = train_state.TrainState.create(apply_fn=net.apply, params=params, tx=optax.sgd(0.1))
+for _ in range(3):
+    state, metrics = step(state, batch)
+    print(metrics.loss, metrics.accuracy, metrics.count)
+"""
+VALUES = """
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import optax
+from flax.training import train_state
+
+
+class VAE(nn.Module):
+    latents: int
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(x.shape[-1])(nn.relu(nn.Dense(self.latents)(x)))
+
+
+def model(latents):
+    return VAE(latents=latents)
+
+
+def step(state, batch, latents):
+    def loss_fn(params):
+        return jnp.mean((model(latents).apply({"params": params}, batch) - batch) ** 2)
+    loss, grads = jax.value_and_grad(loss_fn)(state.params)
+    return state.apply_gradients(grads=grads), loss
+
+
+class Config:
+    latents = 5
+config = Config()
+batch = jnp.sin(jnp.arange(48.0)).reshape(16, 3)
+params = model(config.latents).init(jax.random.key(0), batch)["params"]
+state = train_state.TrainState.create(apply_fn=model(config.latents).apply, params=params, tx=optax.sgd(0.1))
+for _ in range(3):
+    state, loss = step(state, batch, GIVEN)
+    print(loss)
+del state
+"""
+
 
 def _loss(hidden: str, loss: str) -> str:
     return TRANSFORMED_LOSS.replace("HIDDEN", hidden).replace("LOSS", loss)
@@ -122,7 +205,7 @@ def _loss(hidden: str, loss: str) -> str:
 def test_a_loss_that_haiku_transforms_gives_the_same_numbers(tmp_path, loss):
     text = _loss("h = jax.nn.relu(h)", loss)
     runs_alike(tmp_path, text, converted_step(tmp_path, text, "pmap"))
-    later = text.replace("@hk.transform\n", "").replace("@jax.jit", LATER)
+    later = text.replace("@hk.transform\ndef loss_fn", "def loss_of").replace("@jax.jit", LATER)
     assert converted_step(tmp_path, later, "pmap") != later
 
 
@@ -164,3 +247,48 @@ def test_keys_that_are_read_by_name_differ_on_each_device(tmp_path):
 
 def test_keys_that_are_read_by_name_and_returned_are_refused(tmp_path):
     assert refusal(tmp_path, KEYS_BY_NAME.replace("RESULT", "own")) == "random-numbers"
+
+
+def _records(loss: str, count: str, more: str = "") -> str:
+    return RECORDS.replace("LOSS", loss).replace("COUNT", count).replace("MORE\n", more)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("count", ["logits.shape[0]", "jnp.sum(labels)"])
+def test_a_record_of_sums_is_summed_over_the_devices(tmp_path, target, count):
+    text = _records("jnp.sum(loss)", count)
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+RENEWED = """
+    def __post_init__(self):
+        object.__setattr__(self, "loss", self.loss**2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "count", "more"),
+    [
+        ("jnp.max(loss)", "logits.shape[0]", ""),
+        ("jnp.sum(loss) ** 2", "logits.shape[0]", ""),
+        ("jnp.mean(loss)", "logits.shape[0]", ""),
+        ("jnp.sum(loss)", "16", ""),
+        ("jnp.sum(loss)", "logits.shape[0]", RENEWED),
+    ],
+)
+def test_a_record_of_something_else_is_refused(tmp_path, loss, count, more):
+    assert refusal(tmp_path, _records(loss, count, more)) == "unreduced-output"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize(("target", "said"), [("pmap", "static_broadcasted_argnums"), ("shard_map", "static_argnums")])
+def test_what_is_a_python_value_at_each_call_stays_one(tmp_path, target, said):
+    text = VALUES.replace("GIVEN", "config.latents")
+    after = converted_step(tmp_path, text, target)
+    assert f"{said}=(2,)" in after
+    runs_alike(tmp_path, text, after)
+
+
+def test_what_is_an_array_at_a_call_is_no_python_value(tmp_path):
+    assert refusal(tmp_path, VALUES.replace("GIVEN", "jnp.sum(batch)")) in ("python-value", "unhashable-static")

@@ -177,7 +177,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
 
 
 def _static(target: Target, step: Step) -> tuple[str, ...]:
-    return step.folded.static if step.folded is not None else ()
+    return step.folded.static if step.folded is not None else step.static
 
 
 def _in_specs(target: Target, step: Step, spec: str) -> str:
@@ -196,7 +196,7 @@ def _in_specs(target: Target, step: Step, spec: str) -> str:
 def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, helper: str, below: str) -> FileEdit:
     spec = spelling.spec()
     out = Items("tuple", step.out) if isinstance(step.out, tuple) else step.out
-    folded = step.folded.arguments if step.folded is not None else ()
+    folded = step.arguments(target)
     arguments = (
         f"in_specs={_in_specs(target, step, spec)}",
         f"out_specs={specs_text(out, spec, step.axis)}",

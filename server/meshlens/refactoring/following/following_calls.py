@@ -32,6 +32,7 @@ from meshlens.refactoring.following.following import (
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.gradients import gradient_kind, maker_above
 from meshlens.refactoring.following.kinds import (
+    LINEAR,
     MEANS,
     OVER_DEVICES,
     SAME,
@@ -42,6 +43,7 @@ from meshlens.refactoring.following.kinds import (
     couples,
     flat,
     is_product,
+    kept,
     over_rows,
     reduced,
 )
@@ -61,6 +63,7 @@ from meshlens.refactoring.following.row_by_row import (
 from meshlens.refactoring.following.running import VMAPS, decorated_kind, transformed_kind
 from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.mentions import bound_at_top
+from meshlens.refactoring.reading.records import is_record
 
 _OVER_ROWS = frozenset(
     "std var nanstd nanvar max min amax amin nanmax nanmin median nanmedian prod nanmean ptp".split()
@@ -136,6 +139,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     given = Given(name, positional, named, kinds, follow.kind)
     if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
         return row_by_row(given)
+    if not is_method and LINEAR & set(map(flat, kinds)) and is_record(home.view, callee) and not home.binds(name):
+        return kept(kinds)
     kinds = [follow.settled(value, kind) for value, kind in zip(values, kinds, strict=True)]
     has_rows = not _WITH_ROWS.isdisjoint(map(flat, kinds))
     if not is_method and not isinstance(callee, (Name, Attribute)):

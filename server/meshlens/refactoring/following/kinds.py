@@ -58,6 +58,9 @@ def together(kinds: Iterable[Kind]) -> str:
 def kept(kinds: Iterable[Kind]) -> str:
     """Returns the kind of a container; reducing it as a whole would average integers that are stored next to a mean."""
     found = {flat(kind) for kind in kinds}
+    if found == {"total", "count"}:
+        # Both are summed.
+        return "total"
     return "mixed" if found & LINEAR and len(found) > 1 else together(found)
 
 

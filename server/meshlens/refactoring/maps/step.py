@@ -100,6 +100,7 @@ class Step:
         axes: for every argument, 0 if it is split and None if it is shared.
         care: the requirements of its modules' layers.
         library: the library whose map it needs.
+        static: the arguments that it needs as Python values, if no `jit` says so.
         sums: whether something is summed over devices, which counts rows once for each device that holds them.
     """
 
@@ -110,6 +111,15 @@ class Step:
     sums: bool
     library: Library = "jax"
     care: Care = NOTHING
+    static: tuple[str, ...] = ()
+
+    def arguments(self, target: Target) -> tuple[str, ...]:
+        """Returns the arguments of the map that no axis is meant by, such as the numbers of static arguments."""
+        if self.folded is not None:
+            return self.folded.arguments
+        places = [place for place, one in enumerate(target.parameters) if one.name in self.static]
+        numbers = f"({', '.join(map(str, places))}{',' * (len(places) == 1)})"
+        return (f"static_broadcasted_argnums={numbers}",) if places else ()
 
     @property
     def out(self) -> OutAxes:
@@ -147,7 +157,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     care = care_for(view, target, library)
     must_have_a_fixed_object(view, target, form)
     axis = quoted(view, axis_name_of(view, target, wishes))
-    static = form.folded.static if form.folded is not None else ()
+    static = form.folded.static if form.folded is not None else _needed_as_values(view, target, form, library)
     uses = tuple(_by_position(call) for call in form.calls)
     learned = differentiated(view, target)
     if wishes.in_axes:
@@ -158,8 +168,8 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
             axes += axes_of_rest(view, target, uses, learned, static)
     if any(len(call.values) > len(axes) or (len(call.values) < len(axes) and not form.around) for call in form.calls):
         raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, but a call passes a different number of arguments")
-    if form.folded is None:
-        _must_take_arrays(view, target, form)
+    if form.folded is None and any(axes[place] is not None for place in _places(target, static, len(axes))):
+        raise _as_value(target, static[0])
     shared = {
         parameter.name for place, parameter in enumerate(target.parameters) if place >= len(axes) or axes[place] is None
     }
@@ -171,14 +181,15 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     _must_come_together(view, target, found)
     for call in form.calls:
         _must_stay_state(view, call, axes, found)
-    return Step(form, found, axis, axes, found.sums or _counts_devices(view, target), library, care)
+    is_summed = found.sums or _counts_devices(view, target)
+    return Step(form, found, axis, axes, is_summed, library, care, () if form.folded is not None else static)
 
 
-def _must_take_arrays(view: FileView, target: Target, form: Form) -> None:
-    """Checks that an uncompiled function needs no argument as a Python value, since a map traces them.
+def _needed_as_values(view: FileView, target: Target, form: Form, library: Library) -> tuple[str, ...]:
+    """Returns the arguments that an uncompiled function needs as Python values, which a map would trace.
 
     Raises:
-        Obstacle: it does.
+        Obstacle: it needs some, and the map cannot take static arguments.
     """
     uses = [HostCall(call.use.site, call.use.call) for call in form.calls if call.use.call is not None]
     callee = Callee(target.name, target.site, target)
@@ -187,10 +198,22 @@ def _must_take_arrays(view: FileView, target: Target, form: Form) -> None:
     except Obstacle as obstacle:
         if obstacle.code == "python-value":
             raise
-        return
-    if needed is not None and needed.static:
-        message = f'"{target.name}" may need "{needed.static[0]}" as a Python value, which a map traces'
-        raise Obstacle("python-value", f"{message}; give it a jit with static_argnames first")
+        return ()
+    if needed is None or not needed.static:
+        return ()
+    is_plain = form.how == "decorator" and not form.around and not target.has_object and library == "jax"
+    if not is_plain or not uses or target.filled:
+        raise _as_value(target, needed.static[0])
+    return needed.static
+
+
+def _as_value(target: Target, name: str) -> Obstacle:
+    message = f'"{target.name}" may need "{name}" as a Python value, which a map traces'
+    return Obstacle("python-value", f"{message}; give it a jit with static_argnames first")
+
+
+def _places(target: Target, names: tuple[str, ...], count: int) -> list[int]:
+    return [place for place, one in enumerate(target.parameters[:count]) if one.name in names]
 
 
 def _counts_devices(view: FileView, target: Target) -> bool:

@@ -61,7 +61,7 @@ def mapped_by_pmap(
 
 
 def _arguments(target: Target, step: Step, devices: str | None) -> tuple[str, ...]:
-    folded = step.folded.arguments if step.folded is not None else ()
+    folded = step.arguments(target)
     axes = step.axes
     around = step.form.around
     arguments = [f"axis_name={step.axis}"]

@@ -1,0 +1,25 @@
+"""Classes whose objects are records: trees of arrays that hold what they are made from."""
+
+from __future__ import annotations
+
+from meshlens.facts.nodes import Call, ClassDef
+from meshlens.project.trees import Node
+from meshlens.project.view import FileView
+from meshlens.refactoring.reading.functions import dotted_name
+from meshlens.refactoring.reading.own_methods import class_meant, method_defined
+
+_BASES = frozenset({"typing.NamedTuple", "flax.struct.PyTreeNode"})
+_DECORATORS = frozenset({"flax.struct.dataclass", "chex.dataclass", "jax.tree_util.register_dataclass"})
+_MAKING = ("__new__", "__init__", "__post_init__")
+
+
+def is_record(view: FileView, callee: Node) -> bool:
+    """Returns whether an expression means a class of the project whose objects hold their arguments unchanged."""
+    meant = class_meant(view, callee)
+    shape = meant[0].facts.blocks[meant[1]].shape if meant is not None else None
+    if meant is None or not isinstance(shape, ClassDef):
+        return False
+    bases = {dotted_name(meant[0], base.value) for base in shape.bases if base.label is None}
+    decorators = {dotted_name(meant[0], one.callee if isinstance(one, Call) else one) for one in shape.decorators}
+    is_plain = bool(bases & _BASES) or (not bases and bool(decorators & _DECORATORS))
+    return is_plain and not any(method_defined(*meant, name) for name in _MAKING)
