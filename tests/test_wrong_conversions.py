@@ -718,8 +718,12 @@ loss = step(params, batch, 2)
 """
 
 
-def test_a_map_does_not_trace_what_python_needs(tmp_path):
-    assert refusal(tmp_path, HEAD + PYTHON_SIZE) == "python-value"
+@pytest.mark.jax
+@pytest.mark.parametrize(("target", "said"), [("pmap", "static_broadcasted_argnums"), ("shard_map", "static_argnums")])
+def test_a_map_does_not_trace_what_python_needs(tmp_path, target, said):
+    after = converted_step(tmp_path, HEAD + PYTHON_SIZE, target)
+    assert f"{said}=(2,)" in after
+    runs_alike(tmp_path, HEAD + PYTHON_SIZE, after)
 
 
 TWO_SIZES = """
