@@ -140,6 +140,16 @@ async def test_a_way_is_taken_with_what_the_user_says(ed: Editor):
 
 
 @ASKING
+async def test_a_preview_has_one_box_for_each_wrapped_argument(ed: Editor):
+    ed.open("train.py", TRAIN)
+    edit = (await _ask(ed, "meshlens/convert", "def step", to="jit"))["edit"]
+    (change,) = converters.get_converter().structure(edit, types.WorkspaceEdit).document_changes
+    boxes = [(ed.cut("train.py", one.range), one.new_text) for one in change.edits]
+    assert ("jnp.ones((8, 3))", "shard_batch(jnp.ones((8, 3)))") in boxes
+    assert all(text.count("(") == text.count(")") for box in boxes for text in box)
+
+
+@ASKING
 async def test_a_question_is_answered_by_the_batch_argument(ed: Editor):
     ed.open("train.py", TRAIN.replace("swap(jnp.ones(8))", "swap"))
     refused = (await _ask(ed, "meshlens/convert", "swap(model)", to="jit"))["refused"]
