@@ -25,6 +25,8 @@ def noisy(x, key):
 draw = jax.pmap(lambda x, key: jax.lax.pmean(x, "batch"), axis_name="batch")
 key = jax.random.key(0)
 out = draw(jnp.ones((16, 3)), key)
+_ = draw(jnp.ones((8, 3)), key)
+_ = 0
 print(out)
 """
 REWRITE = types.CodeActionKind.RefactorRewrite
@@ -35,7 +37,7 @@ REWRITE = types.CodeActionKind.RefactorRewrite
     depth.some(
         [
             ("draw(jnp", "Split the batch over the devices", "out = draw(shard(jnp.ones((16, 3))), key)"),
-            ("key)\nprint", "Split the key over the devices", "jax.random.split(key, jax.local_device_count()))"),
+            ("key)\n_ = 0", "Split the key over the devices", "jax.random.split(key, jax.local_device_count()))"),
             ("out)\n", "Take the first device's copy", "print(out[0])"),
         ],
         1,
