@@ -989,10 +989,13 @@ UNREAD = {
     "an object of another library": "outside.Network(4)(params, batch)",
     "what a function of another library makes": "outside.get_model()(params, batch)",
     "an argument": "network(params, batch)",
+    "the apply of an argument": "network.apply(params, batch)",
+    "the apply_fn of an argument": "network.apply_fn(params, batch)",
     "an axis of a vmap": 'jax.vmap(lambda row: row - jax.lax.pmean(row, "row"), axis_name="row")(batch)',
     "a decorator": "centered(params, batch)",
 }
 IMPORTED = """
+import flax.linen as nn
 import outside
 from outside import apply, center, normalize
 

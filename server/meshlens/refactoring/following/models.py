@@ -1,8 +1,8 @@
 """The code of a called object: the `__call__` of its class, a transformed function, or what a caller hands over.
 
 A model must keep rows apart.
-One whose code can be read is followed: nothing in it may have rows meet. One of flax, nnx, equinox or haiku whose class
-is outside the project is taken to, as their layers do. Any other function that cannot be read may do anything.
+One whose code can be read is followed: nothing in it may have rows meet. The layers of flax, nnx, equinox and haiku do.
+Whatever cannot be read may do anything.
 """
 
 from __future__ import annotations
@@ -476,7 +476,8 @@ def _is_module(view: FileView, bases: Iterable[Argument], names: set[str]) -> bo
 def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
     """Returns the `__call__`, and another method, of every module that a file can reach: an object may be any.
 
-    Returns None if a library maps some of them in a way that may move rows to another axis.
+    Returns None if a library maps some of them in a way that may move rows to another axis, or if there are none, and
+    so the object is of a class that cannot be read.
     """
     found: list[Body] = []
     if _moves_rows(home.view) or (home.in_model and _has_no_axis_of_rows(home.view)):
@@ -484,7 +485,7 @@ def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
     for view, owner in _classes(home.view):
         for method in filter(None, (method_defined(view, owner, name) for name in {"__call__", also})):
             found.append(Body(*method_of_class(home, method, view, owner), is_direct=False))
-    return tuple(found)
+    return tuple(found) if found or home.in_model else None
 
 
 def _moves_rows(view: FileView) -> bool:
