@@ -197,7 +197,8 @@ def _of_transformed(run: Run, receiver: Mapped | Wrapped, name: str, call: Invoc
     if name in ("init", "apply") and isinstance(receiver, Wrapped):
         return modules.call_transformed(run, receiver, name, call)
     if name in ("lower", "trace", "eval_shape"):
-        run.invoke(call.inside(receiver, args, call.ctx, "call"))
+        # A plain call would take donated arguments over.
+        run.invoke(call.inside(receiver, args, call.ctx, "run"))
         return UNKNOWN
     if isinstance(receiver, Wrapped) and name in ("defvjp", "defjvp", "defjvps"):
         rules = run.heap.setdefault(("custom", receiver.site), {})
