@@ -36,7 +36,9 @@ from collections.abc import Iterator
 from meshlens.axes.domain.values import Const, Data
 from meshlens.checking.model import Finding, Fix, Severity
 from meshlens.checking.registry import rule
+from meshlens.facts.nodes import IfExpression
 from meshlens.jaxapi.history import BEHAVIOURS, Change, KeywordChange, holds, keyword_change
+from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import name_of_module
 from meshlens.rules.helpers.history import dated_keywords, dated_names, is_removed
@@ -109,7 +111,9 @@ def _mesh_contexts(view: FileView) -> Iterator[Finding]:
         seen.add(span)
         jax = name_of_module(view, "jax")
         fixes: tuple[Fix, ...] = ()
-        if jax is not None:
+        # One of two contexts need not be a mesh, as nullcontext() is not.
+        is_choice = any(isinstance(node, IfExpression) for node in path_to(view, mention.site)[-1:])
+        if jax is not None and not is_choice:
             edit = FileEdit(view.path, Edit(span, f"{jax}.set_mesh({view.text(mention.site)})"))
             why = "arrays created inside are then placed on the mesh, which jit may reject"
             fixes = (Fix('use "jax.set_mesh"', (edit,), "unsafe", why),)
