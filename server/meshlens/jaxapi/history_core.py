@@ -186,7 +186,7 @@ _PALLAS_ROWS = (
         "rename",
         (0, 6, 2),
     ),
-    Change(f"{_PALLAS}.tpu.repeat", (0, 10, 2), (0, 9, 1), None, "jax.numpy.repeat"),
+    Change(f"{_PALLAS}.tpu.repeat", (0, 10, 2), (0, 9, 1), None, "jax.numpy.tile"),
 )
 
 _SPELLINGS = (
