@@ -221,6 +221,57 @@ def test_a_loss_that_haiku_transforms_that_is_no_mean_is_refused(tmp_path, loss)
     assert refusal(tmp_path, _loss("h = jax.nn.relu(h)", loss)) == "no-mean"
 
 
+EACH_ROW = """
+from functools import partial
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from outside import center
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(4)(x), nn.Dense(2)(x)
+
+
+@DECORATOR
+def squares(x, target):
+    return jnp.sum((x - target) ** 2)
+
+
+@jax.jit
+def step(params, batch):
+    def loss_fn(params):
+        rebuilt, _ = Net().apply(params, batch)
+        return squares(rebuilt, batch).mean()
+
+    loss, grads = jax.value_and_grad(loss_fn)(params)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
+
+
+batch = jnp.sin(jnp.arange(64.0)).reshape(16, 4)
+params = Net().init(jax.random.key(0), batch)
+for _ in range(3):
+    params, loss = step(params, batch)
+    print(loss)
+"""
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("decorator", ["jax.vmap", "partial(jax.vmap, in_axes=(0, 0))"])
+def test_a_mean_of_what_a_decorated_function_returns_for_each_row(tmp_path, target, decorator):
+    text = EACH_ROW.replace("from outside import center\n", "").replace("DECORATOR", decorator)
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+@pytest.mark.parametrize("decorator", ["partial(jax.vmap, in_axes=1)", "center"])
+def test_a_mean_of_what_another_decorated_function_returns_is_refused(tmp_path, decorator):
+    assert refusal(tmp_path, EACH_ROW.replace("DECORATOR", decorator)) == "no-mean"
+
+
 @pytest.mark.jax
 def test_a_key_for_each_row_is_split_with_the_rows_whatever_its_name(tmp_path):
     keys = "jax.random.split(jax.random.key(i), 16)"

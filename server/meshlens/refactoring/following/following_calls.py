@@ -60,7 +60,7 @@ from meshlens.refactoring.following.row_by_row import (
     may_couple,
     row_by_row,
 )
-from meshlens.refactoring.following.running import VMAPS, decorated_kind, transformed_kind
+from meshlens.refactoring.following.running import VMAPS, decorated_kind, is_mapped, transformed_kind
 from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.mentions import bound_at_top
 from meshlens.refactoring.reading.records import is_record
@@ -205,7 +205,9 @@ def is_array(follow: Follow, node: Node) -> bool:
     if isinstance(root, Call):
         home, callee = follow.meant(root.callee)
         maker = home.dotted(callee.callee) if isinstance(callee, Call) else ""
-        return maker in VMAPS or is_of_library(home.dotted(callee))
+        defined = function_defined(home, callee)
+        is_of_vmap = maker in VMAPS or (defined is not None and is_mapped(follow, defined[0]))
+        return is_of_vmap or is_of_library(home.dotted(callee))
     arrays = follow.computed if follow.within is None else follow.computed | follow.within.arrays
     return isinstance(root, Name) and root.name in arrays
 

@@ -71,10 +71,7 @@ def decorated_kind(follow: Follow, function: FunctionDef, around: Follow | None,
     decorators = function.function.decorators
     if len(decorators) == 1:
         one = decorators[0]
-        given = one.arguments if isinstance(one, Call) else ()
-        maker = follow.dotted(one.callee if isinstance(one, Call) else one)
-        if maker == "functools.partial" and given:
-            maker, given = follow.dotted(given[0].value), given
+        maker, given = _decorator(follow, one)
         if maker in VMAPS:
             seen = [around.look_up(function.function.name)] if around is not None else []
             return _mapped(follow, seen, given if given else (Argument(None, 0, one),), node)
@@ -86,6 +83,22 @@ def decorated_kind(follow: Follow, function: FunctionDef, around: Follow | None,
         return "same" if applied(kind for _, kind in passed) == "same" else "mixed"
     found = flat(called(follow, function, around, passed))
     return found if found in ("same", "rows") else "mixed"
+
+
+def is_mapped(follow: Follow, function: Node) -> bool:
+    """Returns whether the only decorator of a function is a `vmap`."""
+    decorators = function.function.decorators if isinstance(function, FunctionDef) else ()
+    return len(decorators) == 1 and _decorator(follow, decorators[0])[0] in VMAPS
+
+
+def _decorator(follow: Follow, node: Node) -> tuple[str, tuple[Argument, ...]]:
+    """Returns the name of a decorator, also in a `partial`, and its arguments."""
+    if not isinstance(node, Call):
+        return follow.dotted(node), ()
+    name = follow.dotted(node.callee)
+    if name == "functools.partial" and node.arguments:
+        name = follow.dotted(node.arguments[0].value)
+    return name, node.arguments
 
 
 def _is_known(scope: Follow, decorator: Node) -> bool:
