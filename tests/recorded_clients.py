@@ -45,7 +45,7 @@ def claimed(capabilities: Mapping[str, Any], path: str) -> Any:
 
 
 def pulls(capabilities: Mapping[str, Any]) -> bool:
-    """Whether a client with these capabilities pulls diagnostics, and can be asked to do so again."""
+    """Returns whether a client with these capabilities pulls diagnostics and can be asked to do so again."""
     asks_again = claimed(capabilities, "workspace.diagnostics.refreshSupport")
     return claimed(capabilities, "textDocument.diagnostic") is not None and bool(asks_again)
 

@@ -33,8 +33,8 @@ train([jnp.ones(4), jnp.ones(4)])
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Const, Site
 from meshlens.axes.jax.compiled_calls import DONATES
@@ -65,6 +65,8 @@ from meshlens.rules.helpers.renames import spelled
 _LIBRARIES = ("jax.", "flax.", "optax.", "haiku.", "equinox.")
 _MAYBE_NUMPY = frozenset({"jax.device_get", "jax.eval_shape", "flax.training.common_utils.shard"})
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
+_Above: TypeAlias = Mapping[tuple[str, str], bool]
+_NOTHING: _Above = {}
 _DEEPEST = 4
 """Maximum number of variables and functions that are followed."""
 
@@ -73,18 +75,13 @@ _DEEPEST = 4
 def used_after_donation(view: FileView) -> Iterator[Finding]:
     """Follows donated variables from each call to the next place that reads them."""
     calls = [call for call in view.records.calls if call.dotted == DONATES and view.is_here(call.call)]
-    sources = _Sources(view) if calls else None
+    if not calls:
+        return
+    sources = _Sources(view)
     seen: set[Site] = set()
     for call in calls:
         context = call.context
-        if (
-            sources is None
-            or call.guarded
-            or not context.sure
-            or context.guarded
-            or context.expected
-            or call.call in seen
-        ):
+        if call.guarded or not context.sure or context.guarded or context.expected or call.call in seen:
             continue
         seen.add(call.call)
         yield from _of_call(view, sources, call)
@@ -160,44 +157,57 @@ class _Sources:
             if name is not None:
                 self._spelled[name.removesuffix("x")] = module
 
-    def is_of_jax(self, scope: _Scope, node: Node, depth: int = 0) -> bool:
-        """Returns whether an expression certainly holds arrays that JAX made."""
-        if depth > _DEEPEST:
-            return False
+    def is_of_jax(self, scope: _Scope, node: Node, above: _Above = _NOTHING) -> bool:
+        """Returns whether an expression certainly holds arrays that JAX made.
+
+        Args:
+            scope: the function that it is in.
+            node: the expression.
+            above: whether the variables and functions whose values it is part of are taken to hold such arrays.
+        """
         key = key_of(node)
+        if key is not None and (scope.block, key) in above:
+            return above[scope.block, key]
+        if len(above) > _DEEPEST:
+            return False
         if key is not None and key in scope.values:
-            return any(self.is_of_jax(scope, value, depth + 1) for value in scope.values[key])
+            # What a variable gets from itself changes nothing, but it has to get something else, too.
+            values = scope.values[key]
+            rest, first = ({**above, (scope.block, key): taken} for taken in (True, False))
+            return all(self.is_of_jax(scope, value, rest) for value in values) and any(
+                self.is_of_jax(scope, value, first) for value in values
+            )
         if isinstance(node, Call):
-            return self._is_call_of_jax(scope, node, depth)
+            return self._is_call_of_jax(scope, node, above)
         if isinstance(node, IfExpression):
-            return self._all(scope, (node.then, node.otherwise), depth)
+            return self._all(scope, (node.then, node.otherwise), above)
         if isinstance(node, BinaryOperation):
-            return self.is_of_jax(scope, node.left, depth) or self.is_of_jax(scope, node.right, depth)
+            return self.is_of_jax(scope, node.left, above) or self.is_of_jax(scope, node.right, above)
         if isinstance(node, (TupleDisplay, ListDisplay)):
-            return self._all(scope, node.items, depth)
+            return self._all(scope, node.items, above)
         if isinstance(node, DictDisplay):
-            return self._all(scope, [pair.value for pair in node.pairs], depth)
-        return isinstance(node, Subscript) and self.is_of_jax(scope, node.object, depth)
+            return self._all(scope, [pair.value for pair in node.pairs], above)
+        return isinstance(node, Subscript) and self.is_of_jax(scope, node.object, above)
 
-    def _all(self, scope: _Scope, nodes: Iterable[Node], depth: int) -> bool:
+    def _all(self, scope: _Scope, nodes: Iterable[Node], above: _Above) -> bool:
         given = [node for node in nodes if not isinstance(node, Constant)]
-        return bool(given) and all(self.is_of_jax(scope, node, depth) for node in given)
+        return bool(given) and all(self.is_of_jax(scope, node, above) for node in given)
 
-    def _is_call_of_jax(self, scope: _Scope, node: Call, depth: int) -> bool:
+    def _is_call_of_jax(self, scope: _Scope, node: Call, above: _Above) -> bool:
         dotted = self._made.get(Site(scope.path, scope.block, node.site))
         if dotted is None:
             dotted = self._named(scope, node.callee)
         if dotted is not None and dotted in _TREE_MAPS:
-            return bool(node.arguments) and self._maps_to_jax(scope, node.arguments[0].value, depth)
+            return bool(node.arguments) and self._maps_to_jax(scope, node.arguments[0].value, above)
         if dotted is not None:
             return dotted not in _MAYBE_NUMPY
-        if isinstance(node.callee, Attribute) and self.is_of_jax(scope, node.callee.object, depth + 1):
+        if isinstance(node.callee, Attribute) and self.is_of_jax(scope, node.callee.object, above):
             return True
-        return isinstance(node.callee, Name) and self._returns_arrays_of_jax(scope, node.callee.name, depth + 1)
+        return isinstance(node.callee, Name) and self._returns_arrays_of_jax(scope, node.callee.name, above)
 
-    def _maps_to_jax(self, scope: _Scope, function: Node, depth: int) -> bool:
+    def _maps_to_jax(self, scope: _Scope, function: Node, above: _Above) -> bool:
         if isinstance(function, Lambda):
-            return self.is_of_jax(scope, function.body, depth + 1)
+            return self.is_of_jax(scope, function.body, above)
         return self._named(scope, function) is not None
 
     def _named(self, scope: _Scope, callee: Node) -> str | None:
@@ -210,11 +220,11 @@ class _Sources:
                 return f"{module}.{text.removeprefix(prefix)}"
         return None
 
-    def _returns_arrays_of_jax(self, caller: _Scope, name: str, depth: int) -> bool:
+    def _returns_arrays_of_jax(self, caller: _Scope, name: str, above: _Above) -> bool:
         """Returns whether a top-level function of the same file returns arrays of JAX and has no decorator."""
         found = tree(self._view, caller.path, name) if name not in caller.values else None
         if not isinstance(found, FunctionDef) or found.function.flags or found.function.decorators:
             return False
-        scope = _scope_of(caller.path, name, found)
+        scope, inside = _scope_of(caller.path, name, found), {**above, (name, ""): False}
         returned = [node.value for node in walk(found) if isinstance(node, Return)]
-        return bool(returned) and all(value is not None and self.is_of_jax(scope, value, depth) for value in returned)
+        return bool(returned) and all(value is not None and self.is_of_jax(scope, value, inside) for value in returned)

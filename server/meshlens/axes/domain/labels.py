@@ -134,31 +134,20 @@ def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
 
 def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
     """Returns the labels of a test's outcome, such as whether a gradient is finite: no longer a gradient."""
-    return frozenset(
-        label
-        for label in travelling(labels)
-        if (label not in _OF_GRADIENTS if isinstance(label, str) else label[0] not in _KINDS_OF_GRADIENTS)
-    )
+    return _without(travelling(labels), _OF_GRADIENTS, _KINDS_OF_GRADIENTS)
 
 
 def of_number(labels: frozenset[Any]) -> frozenset[Any]:
     """Returns the labels of a number computed from whole arrays, such as a norm: no gradient and no parameters."""
-    return frozenset(
-        label
-        for label in labels
-        if (label not in _OF_ARRAYS if isinstance(label, str) else label[0] not in _KINDS_OF_ARRAYS)
-    )
+    return _without(labels, _OF_ARRAYS, _KINDS_OF_ARRAYS)
 
 
 def after_reduction(labels: Collection[Any]) -> frozenset[Any]:
     """Returns the labels of a value after a reduction over the devices."""
-    kept = {
-        label
-        for label in travelling(labels)
-        if (
-            label not in _CLEARED_BY_REDUCTION
-            if isinstance(label, str)
-            else label[0] not in _KINDS_CLEARED_BY_REDUCTION
-        )
-    }
-    return frozenset(kept | {"reduced", "met"})
+    return _without(travelling(labels), _CLEARED_BY_REDUCTION, _KINDS_CLEARED_BY_REDUCTION) | {"reduced", "met"}
+
+
+def _without(labels: frozenset[Any], names: frozenset[str], kinds: frozenset[str]) -> frozenset[Any]:
+    return frozenset(
+        label for label in labels if (label not in names if isinstance(label, str) else label[0] not in kinds)
+    )

@@ -512,16 +512,15 @@ def _item(follow: Follow, node: Subscript) -> Kind:
         and _is_key(follow, index)
     ):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"
+    first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
     if flat(kind) == "rows":
         found = _rows_of(follow, index)
-        first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
         if found == "mixed" and (kind == "rows" or isinstance(first, (Slice, Constant))):
             follow.met.append(node)
         return found
     if kind == "turned":
         follow.met.append(node)
         return "mixed"
-    first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
     inside = "same" if isinstance(first, (Slice, Constant)) else applied(follow.names(index))
     return kind if inside == "same" else applied((kind, inside))
 

@@ -23,6 +23,7 @@ from meshlens.refactoring.following.following import Defined, Follow, called, fu
 from meshlens.refactoring.following.grad_calls import TAKES, takes
 from meshlens.refactoring.following.kinds import SAME, Kind, applied, flat
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.decorators import applied_by
 from meshlens.refactoring.reading.functions import Target
 from meshlens.refactoring.reading.scopes import home_of
 
@@ -55,9 +56,7 @@ def maker_above(follow: Follow, function: FunctionDef) -> Call | None:
     if len(decorators) != 1:
         return None
     one = decorators[0]
-    callee, given = (one.callee, one.arguments) if isinstance(one, Call) else (one, ())
-    if follow.dotted(callee) == "functools.partial" and given:
-        callee, given = given[0].value, given[1:]
+    callee, given = applied_by(one, follow.dotted)
     if follow.dotted(callee) not in TAKES or any(label is None for label, _, _ in given):
         return None
     name = Name("name", function.function.site, function.function.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from meshlens.facts.nodes import (
     AnnAssign,
@@ -16,6 +17,7 @@ from meshlens.facts.nodes import (
     Constant,
     Delete,
     DictDisplay,
+    Expression,
     For,
     FString,
     Global,
@@ -41,6 +43,7 @@ from meshlens.refactoring.following.roles import Given, is_setting
 from meshlens.refactoring.following.traced_model import Seen
 from meshlens.refactoring.following.tracing import traced
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.decorators import applied_by
 from meshlens.refactoring.reading.functions import Target, dotted_name, functions_called
 from meshlens.refactoring.reading.graph_objects import is_graph_object
 from meshlens.refactoring.reading.host_calls import HostCall
@@ -128,12 +131,10 @@ def _refusal(target: Target, code: str, message: str) -> Obstacle:
     return Obstacle(code, f'"{target.name}" cannot be jitted: it {message}')
 
 
-def _decorator(view: FileView, node: Node) -> str:
+def _decorator(view: FileView, node: Expression) -> str:
     if isinstance(node, Name) and node.name in _KNOWN:
         return node.name
-    if isinstance(node, Call) and dotted_name(view, node.callee) == "functools.partial" and node.arguments:
-        return dotted_name(view, node.arguments[0].value)
-    return dotted_name(view, node.callee if isinstance(node, Call) else node)
+    return dotted_name(view, applied_by(node, partial(dotted_name, view))[0])
 
 
 def _owner(view: FileView, target: Target) -> str:

@@ -8,7 +8,7 @@ and the layers of equinox have no axis of rows at all: they work on one example 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import partial
 
 from meshlens.facts.nodes import (
     Argument,
@@ -25,6 +25,7 @@ from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Follow
 from meshlens.refactoring.following.kinds import Kind, flat, over_rows
+from meshlens.refactoring.reading.decorators import applied_by
 from meshlens.refactoring.reading.functions import dotted_name
 
 _RECURRENT = frozenset(
@@ -36,35 +37,23 @@ _LOOPS = frozenset(f"{library}.{name}" for library in ("haiku", "flax.linen", "f
     "scan", "while_loop", "fori_loop", "cond", "switch", "map"
 ))  # fmt: skip
 _POOLS = frozenset({"haiku.max_pool", "haiku.avg_pool", "haiku.MaxPool", "haiku.AvgPool"})
-_OVER_AXES = {
-    "flax.linen.LayerNorm": "reduction_axes",
-    "flax.linen.RMSNorm": "reduction_axes",
-    "flax.linen.GroupNorm": "reduction_axes",
-    "flax.linen.DenseGeneral": "axis",
-    "flax.linen.LinearGeneral": "axis",
-    "flax.linen.standardize": "axis",
-    "flax.linen.logsumexp": "axis",
-    "flax.linen.softmax": "axis",
-    "flax.linen.log_softmax": "axis",
-    "flax.linen.normalize": "axis",
-    "flax.nnx.LayerNorm": "reduction_axes",
-    "flax.nnx.RMSNorm": "reduction_axes",
-    "flax.nnx.GroupNorm": "reduction_axes",
-    "flax.nnx.LinearGeneral": "axis",
-    "flax.nnx.standardize": "axis",
-    "flax.nnx.logsumexp": "axis",
-    "flax.nnx.softmax": "axis",
-    "flax.nnx.log_softmax": "axis",
-    "haiku.LayerNorm": "axis",
-    "haiku.RMSNorm": "axis",
+_OVER_AXES: dict[str, tuple[str, int | None]] = {
+    "flax.linen.DenseGeneral": ("axis", None),
+    "haiku.LayerNorm": ("axis", 0),
+    "haiku.RMSNorm": ("axis", 0),
+    **{
+        f"flax.{module}.{name}": ("reduction_axes", None)
+        for module in ("linen", "nnx")
+        for name in ("LayerNorm", "RMSNorm", "GroupNorm")
+    },
+    **{f"flax.{module}.LinearGeneral": ("axis", None) for module in ("linen", "nnx")},
+    **{
+        f"flax.{module}.{name}": ("axis", 1)
+        for module in ("linen", "nnx")
+        for name in ("standardize", "logsumexp", "softmax", "log_softmax", "normalize")
+    },
 }
-"""The layers and functions that work along the axes of an argument, with its name."""
-_AXIS_FIRST = frozenset({"haiku.LayerNorm", "haiku.RMSNorm"})
-_AXIS_SECOND = frozenset(
-    f"flax.{module}.{name}"
-    for module in ("linen", "nnx")
-    for name in ("standardize", "logsumexp", "softmax", "log_softmax", "normalize")
-)
+"""The layers and functions that work along the axes of an argument, with its name and place, if it has one."""
 _OF_ALL_AXES = frozenset({"flax.linen.logsumexp", "flax.nnx.logsumexp"})
 _COUPLES = frozenset({
     "haiku.BatchNorm", "haiku.nets.ResNet", "haiku.nets.ResNet18", "haiku.nets.ResNet34", "haiku.nets.ResNet50",
@@ -76,28 +65,17 @@ _BY_ELEMENT = frozenset(f"equinox.nn.{name}" for name in ("Dropout", "Identity",
 _EINOPS = frozenset({"einops.rearrange", "einops.reduce", "einops.repeat"})
 
 
-class Made(NamedTuple):
-    """A call of a function or layer.
-
-    Attributes:
-        makers: the expressions that may have made the layer.
-        call: the call.
-    """
-
-    makers: list[Node]
-    call: Call
-
-
-def works_along_rows(follow: Follow, home: Follow, callee: Node, made: Made) -> bool:
+def works_along_rows(follow: Follow, home: Follow, callee: Node, node: Call, makers: list[Node]) -> bool:
     """Returns whether a function or layer of a network library may have the rows that it gets meet.
 
     Args:
         follow: the calling scope.
         home: the scope of the callee's names.
         callee: the callee.
-        made: the call.
+        node: the call.
+        makers: the expressions that may have made the layer.
     """
-    dotted, node = home.dotted(callee), made.call
+    dotted = home.dotted(callee)
     if dotted in _UNROLLS:
         return not _is_false(_given(node, "time_major", 3))
     if dotted in _LOOPS or dotted.startswith("diffrax."):
@@ -106,7 +84,7 @@ def works_along_rows(follow: Follow, home: Follow, callee: Node, made: Made) -> 
         return _pools_rows(_given(node, "window_shape", 1))
     if dotted in _OVER_AXES:
         return _is_over_rows(dotted, node)
-    return any(_made_along_rows(home, one, follow, node) for maker in made.makers for one in _chain(maker))
+    return any(_made_along_rows(home, one, follow, node) for maker in makers for one in _chain(maker))
 
 
 def _chain(maker: Node) -> Iterator[Call]:
@@ -120,10 +98,8 @@ def _chain(maker: Node) -> Iterator[Call]:
 
 
 def _made_along_rows(home: Follow, made: Call, follow: Follow, node: Call) -> bool:
-    dotted = home.dotted(made.callee)
-    if dotted == "functools.partial" and made.arguments:
-        dotted = home.dotted(made.arguments[0].value)
-        made = made._replace(arguments=made.arguments[1:])
+    callee, given = applied_by(made, home.dotted)
+    dotted, made = home.dotted(callee), made._replace(arguments=given)
     if dotted in _RECURRENT:
         told = (_given(made, "time_major"), _given(node, "time_major"))
         return any(one is not None and not _is_false(one) for one in told)
@@ -141,9 +117,7 @@ def is_scanned_along_rows(view: FileView, function: FunctionDef | Lambda) -> boo
     """Returns whether a decorator scans a method over the first axis of what it gets."""
     decorators = function.function.decorators if isinstance(function, FunctionDef) else ()
     for one in decorators:
-        callee, given = (one.callee, one.arguments) if isinstance(one, Call) else (one, ())
-        if dotted_name(view, callee) == "functools.partial" and given:
-            callee, given = given[0].value, given[1:]
+        callee, given = applied_by(one, partial(dotted_name, view))
         if dotted_name(view, callee) in _SCANS:
             return _scans_rows(Call("call", one.site, callee, given), ["rows", "rows"])
     return False
@@ -159,8 +133,7 @@ def _scans_rows(made: Call, kinds: list[Kind]) -> bool:
 
 def _is_over_rows(dotted: str, made: Call) -> bool:
     """Returns whether the axes that a normalization is given may include that of the rows."""
-    place = 0 if dotted in _AXIS_FIRST else 1 if dotted in _AXIS_SECOND else None
-    axis = _given(made, _OVER_AXES[dotted], place)
+    axis = _given(made, *_OVER_AXES[dotted])
     if isinstance(axis, Call) and isinstance(axis.callee, Name) and axis.callee.name == "slice":
         first = axis.arguments[0].value if len(axis.arguments) > 1 else None
         return not (isinstance(first, Constant) and type(first.value) is int and first.value > 0)

@@ -35,7 +35,7 @@ from meshlens.project.trees import Node, nodes_of_block, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Follow, called, function_defined, method_of_class
 from meshlens.refactoring.following.kinds import LINEAR, Kind, flat
-from meshlens.refactoring.following.layer_calls import Made, is_scanned_along_rows, works_along_rows
+from meshlens.refactoring.following.layer_calls import is_scanned_along_rows, works_along_rows
 from meshlens.refactoring.following.random import holds_keys, is_key
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import dotted_name, functions
@@ -85,7 +85,7 @@ def keeps_rows(follow: Follow, home: Follow, callee: Node, node: Call) -> bool:
     """
     method = next((value for label, _, value in node.arguments if label == "method"), None)
     bodies = _bodies(home, callee, 0) if method is None else _of_method(home, method)
-    if bodies is None or works_along_rows(follow, home, callee, Made(_makers(home, callee), node)):
+    if bodies is None or works_along_rows(follow, home, callee, node, _makers(home, callee)):
         return False
     is_plain = all(label not in ("*", "**") for label, _, _ in node.arguments)
     given = tuple((label, follow.kind(value)) for label, _, value in node.arguments) if is_plain else None

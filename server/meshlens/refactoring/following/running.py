@@ -9,6 +9,7 @@ from meshlens.facts.nodes import Argument, Call, Constant, FunctionDef, ListDisp
 from meshlens.project.trees import Node
 from meshlens.refactoring.following.following import Follow, called, function_defined, function_of
 from meshlens.refactoring.following.kinds import Kind, applied, either, flat
+from meshlens.refactoring.reading.decorators import applied_by
 
 _TRANSPARENT = frozenset(
     {"equinox.filter_jit", "flax.nnx.jit", "flax.nnx.remat", "jax.jit", "jax.checkpoint", "jax.named_call"}
@@ -71,10 +72,11 @@ def decorated_kind(follow: Follow, function: FunctionDef, around: Follow | None,
     decorators = function.function.decorators
     if len(decorators) == 1:
         one = decorators[0]
-        maker, given = _decorator(follow, one)
+        callee, given = applied_by(one, follow.dotted)
+        maker = follow.dotted(callee)
         if maker in VMAPS:
             seen = [around.look_up(function.function.name)] if around is not None else []
-            return _mapped(follow, seen, given if given else (Argument(None, 0, one),), node)
+            return _mapped(follow, seen, (Argument(None, 0, one), *given), node)
         if maker in _VECTORIZE:
             return _vectorized(follow, [], given, node)
     scope = around if around is not None else follow.outside()
@@ -88,17 +90,7 @@ def decorated_kind(follow: Follow, function: FunctionDef, around: Follow | None,
 def is_mapped(follow: Follow, function: Node) -> bool:
     """Returns whether the only decorator of a function is a `vmap`."""
     decorators = function.function.decorators if isinstance(function, FunctionDef) else ()
-    return len(decorators) == 1 and _decorator(follow, decorators[0])[0] in VMAPS
-
-
-def _decorator(follow: Follow, node: Node) -> tuple[str, tuple[Argument, ...]]:
-    """Returns the name of a decorator, also in a `partial`, and its arguments."""
-    if not isinstance(node, Call):
-        return follow.dotted(node), ()
-    name = follow.dotted(node.callee)
-    if name == "functools.partial" and node.arguments:
-        name = follow.dotted(node.arguments[0].value)
-    return name, node.arguments
+    return len(decorators) == 1 and follow.dotted(applied_by(decorators[0], follow.dotted)[0]) in VMAPS
 
 
 def _is_known(scope: Follow, decorator: Node) -> bool:

@@ -221,7 +221,7 @@ def axis_of_parameter(
     if is_carried and _is_batch(name) and any(_is_bound_with_a_batch(view, target, use, place) for use in uses):
         raise Obstacle("which-batch", f'"{name}" is bound together with rows, but each call renews it like a state')
     if (
-        (is_key(name) and not (is_split_by_a_vmap(view, target, name) and not _is_bound_again(view, target, name)))
+        (is_key(name) and not _is_a_key_for_each_row(view, target, name))
         or (name in learned and not is_input(view, target, name, place, uses))
         or name in {*streams_of(view, target), *bundles_of(target)}
         or (annotation is not None and last_name(annotation) in _SCALARS)
@@ -328,9 +328,11 @@ def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:
     return _axis_in_vmap(view, target, name) == "split"
 
 
-def _is_bound_again(view: FileView, target: Target, name: str) -> bool:
-    """Returns whether a function or one that it calls binds a name again, as `key = jax.random.split(key, 8)` does."""
-    return any(name in names_bound(one.function.body) for one in (target.node, *_nested(view, target)))
+def _is_a_key_for_each_row(view: FileView, target: Target, name: str) -> bool:
+    """Returns whether a vmap splits a parameter as it is, unlike what `key = jax.random.split(key, 8)` makes of it."""
+    functions = (target.node, *_nested(view, target))
+    is_bound_again = any(name in names_bound(one.function.body) for one in functions)
+    return is_split_by_a_vmap(view, target, name) and not is_bound_again
 
 
 def _nested(view: FileView, target: Target) -> tuple[FunctionDef, ...]:

@@ -114,7 +114,7 @@ class Step:
     static: tuple[str, ...] = ()
 
     def arguments(self, target: Target) -> tuple[str, ...]:
-        """Returns the arguments of the map that no axis is meant by, such as the numbers of static arguments."""
+        """Returns the arguments of the map other than its axes, such as the numbers of static arguments."""
         if self.folded is not None:
             return self.folded.arguments
         places = [place for place, one in enumerate(target.parameters) if one.name in self.static]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from meshlens.facts.nodes import Assign, Attribute, Call, FunctionDef, Name, Return, Yield
+from collections.abc import Callable
+
+from meshlens.facts.nodes import Argument, Assign, Attribute, Call, Expression, FunctionDef, Name, Return, Yield
 from meshlens.project.trees import Node, bound_by, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
@@ -20,6 +22,19 @@ _TRANSPARENT = frozenset(
         "typing.no_type_check",
     }
 )
+
+
+def applied_by(decorator: Expression, dotted: Callable[[Expression], str]) -> tuple[Expression, tuple[Argument, ...]]:
+    """Returns the function that a decorator calls, directly or in a `partial`, and its other arguments.
+
+    Args:
+        decorator: the expression.
+        dotted: returns the name of an expression.
+    """
+    callee, given = (decorator.callee, decorator.arguments) if isinstance(decorator, Call) else (decorator, ())
+    if given and dotted(callee) == "functools.partial":
+        return given[0].value, given[1:]
+    return callee, given
 
 
 def is_transparent(view: FileView, decorator: Node) -> bool:

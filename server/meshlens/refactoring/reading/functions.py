@@ -170,26 +170,23 @@ def _imported(view: FileView) -> dict[str, str]:
 def _imports(view: FileView) -> Iterator[tuple[str, str]]:
     tried: dict[str, set[str]] = {}
     for shape in view.facts.statements:
-        for name, dotted in _tried(shape) if isinstance(shape, Try) else ():
-            tried.setdefault(name, set()).add(dotted)
-        for name in names_bound(_instead(shape)) if isinstance(shape, Try) else ():
-            tried.setdefault(name, set()).update(("", name))
+        for statement in _branches(shape) if isinstance(shape, Try) else ():
+            for name, dotted in _imported_by(statement):
+                tried.setdefault(name, set()).add(dotted)
+            if not isinstance(statement, (Import, ImportFrom)):
+                for name in names_bound((statement,)):
+                    tried.setdefault(name, set()).update(("", name))
     # What is imported in several ways is known if they all mean the same.
     yield from ((name, found.pop()) for name, found in tried.items() if len(found) == 1)
     for shape in view.facts.statements:
         yield from _imported_by(shape)
 
 
-def _tried(shape: Try) -> Iterator[tuple[str, str]]:
-    for statement in (*shape.body, *(one for _, _, body in shape.handlers for one in body), *shape.orelse):
-        yield from _imported_by(statement)
-
-
-def _instead(shape: Try) -> Iterator[Node]:
-    """Yields what else the branches of a `try` do."""
-    for statement in (*shape.body, *(one for _, _, body in shape.handlers for one in body), *shape.orelse):
-        if not isinstance(statement, (Import, ImportFrom)):
-            yield statement
+def _branches(shape: Try) -> Iterator[Node]:
+    yield from shape.body
+    for _, _, body in shape.handlers:
+        yield from body
+    yield from shape.orelse
 
 
 def _imported_by(shape: Node) -> Iterator[tuple[str, str]]:
