@@ -12,7 +12,7 @@ from meshlens.refactoring.following.kinds import SAME, Kind, flat, over_rows
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, dotted_name, reached
 
-KEYS = re.compile(r"(?:\w*_)?(?:key|rng|prng|rng_key|prng_key)\d*(?:_[a-z])?")
+KEYS = re.compile(r"(?:\w*_)?(?:key|rng|prng|rng_key|prng_key)\d*")
 """Matches names of parameters and variables that hold one key."""
 _SEVERAL = re.compile(r"(?:\w*_)?(?:keys|rngs|seeds|sequence)\d*")
 _MAKES = frozenset({"PRNGKey", "key", "wrap_key_data"})
