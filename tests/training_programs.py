@@ -37,6 +37,7 @@ class Choices:
     rows: str
     call: str
     inputs: str
+    layer: str
 
     @property
     def is_ragged(self) -> bool:
@@ -100,6 +101,22 @@ _INPUTS = {
 }
 """What a loss makes of its inputs first; AXIS is that of the rows."""
 
+_LAYERS = {
+    "attention over rows": "jax.nn.softmax(X @ X.T / 3.0) @ X",
+    "attention by einsum": 'jnp.einsum("if,jf,jg->ig", X, X, X) / 48.0',
+    "centered": "X - X.mean(axis=0)",
+    "weighted by softmax": "X * jax.nn.softmax(X, axis=0)",
+    "with its neighbour": "X + 0.5 * jnp.roll(X, 1, axis=0)",
+    "running": "jnp.cumsum(X, axis=0) / X.shape[0]",
+    "without the first": "X - X[0]",
+    "in order": "jnp.sort(X, axis=0)",
+    "by the largest": "X / (1.0 + jnp.max(jnp.abs(X)))",
+    "by its norm": "X / (1.0 + jnp.linalg.norm(X, axis=-1, keepdims=True))",
+    "softmax of features": "X * jax.nn.softmax(X)",
+    "features turned": "X + 0.5 * jnp.flip(X, axis=-1)",
+}
+"""What a model makes of its hidden layer X; the last three treat each row alone."""
+
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "model": _MODELS,
     "loss": (
@@ -126,6 +143,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
     "rows": ("16", "16", "8"),
     "call": ("places", "places", "places", "keywords", "handed on"),
     "inputs": ("as they are", "as they are", "as they are", *_INPUTS),
+    "layer": (*["as it is"] * 2 * len(_LAYERS), *_LAYERS),
 }  # fmt: skip
 
 
@@ -162,6 +180,8 @@ def _fitting(some: Choices) -> Choices:
         some = replace(some, extras="none")
     if some.inputs != "as they are" and some.optimizer == "per example":
         some = replace(some, inputs="as they are")
+    if some.model == "equinox" and some.layer.startswith("attention"):
+        some = replace(some, layer="as it is")
     if some.loss == "reshaped" and some.data == "ragged":
         some = replace(some, data="48")
     if some.norm == "norm" and some.model not in ("linen", "train state", "nnx", "haiku"):
@@ -243,6 +263,11 @@ class _Writer:
 
     # What the model is
 
+    def hidden(self, name: str, indent: str) -> list[str]:
+        """What happens to the hidden layer."""
+        made = _LAYERS.get(self.some.layer)
+        return [f"{indent}{name} = {made.replace('X', name)}"] if made else []
+
     def model(self) -> list[str]:
         out = 3 if self.classes else 1
         last = "" if self.classes else "[..., 0]"
@@ -260,6 +285,7 @@ class _Writer:
                 "",
                 f"def predict({self.params}, x):",
                 f'    hidden = jnp.tanh(x @ {self.params}["w1"] + {self.params}["b1"])',
+                *self.hidden("hidden", "    "),
                 f'    return (hidden @ {self.params}["w2"]){last}',
             ]
         if some.model == "layers":
@@ -275,6 +301,7 @@ class _Writer:
                 f"def predict({self.params}, x):",
                 f"    for w, b in {self.params}[:-1]:",
                 "        x = jnp.tanh(jnp.dot(x, w) + b)",
+                *self.hidden("x", "    "),
                 f"    w, b = {self.params}[-1]",
                 f"    return (jnp.dot(x, w) + b){last}",
             ]
@@ -291,6 +318,7 @@ class _Writer:
                 "        x = nn.Dense(8)(x)",
                 *norm,
                 "        x = nn.tanh(x)",
+                *self.hidden("x", "        "),
                 *drop,
                 f"        return nn.Dense({out})(x){last}",
             ]
@@ -309,6 +337,7 @@ class _Writer:
                 "        x = self.first(x)",
                 *norm,
                 "        x = nnx.tanh(x)",
+                *self.hidden("x", "        "),
                 *drop,
                 f"        return self.last(x){last}",
             ]
@@ -328,6 +357,7 @@ class _Writer:
                 "",
                 f"    def __call__(self, x{', key=None' if drop else ''}):",
                 "        x = jnp.tanh(self.first(x))",
+                *self.hidden("x", "        "),
                 *(["        x = self.dropout(x, key=key, inference=key is None)"] if drop else []),
                 f"        return self.last(x){last}",
             ]
@@ -339,6 +369,7 @@ class _Writer:
             "    x = hk.Linear(8)(x)",
             *(["    x = hk.BatchNorm(True, True, 0.9)(x, is_training=train)"] if norm else []),
             "    x = jnp.tanh(x)",
+            *self.hidden("x", "    "),
             *drop,
             f"    return hk.Linear({out})(x){last}",
         ]

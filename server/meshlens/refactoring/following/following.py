@@ -43,6 +43,8 @@ from meshlens.project.view import FileView
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import (
     LINEAR,
+    MEANS,
+    SUMS,
     Kind,
     applied,
     combined,
@@ -51,6 +53,7 @@ from meshlens.refactoring.following.kinds import (
     kept,
     together,
 )
+from meshlens.refactoring.following.row_by_row import is_of_arrays
 from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.following.sizes import Shape, Shapes, nothing_known, shape_of, shapes_inside
 from meshlens.refactoring.following.within import Within
@@ -129,11 +132,11 @@ class Follow:
         home: the outermost function around the step; None for the top level.
         own: the object of the method that is followed; None outside of methods.
         in_model: whether a model runs it, so that what it is given to call are layers.
-        met: what may have rows meet, in the order in which it is followed.
         unread: the names of called objects that may have rows meet.
         arrays: the names of arrays that are not trees of arrays.
         computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
         shapes: the shapes of variables, where the code says them.
+        widened: for a variable, another one and how many axes more it has than that.
         returned: the kinds that it returns.
         has_ended: whether a `return` has certainly run before what is followed now.
     """
@@ -156,12 +159,12 @@ class Follow:
     home: str | None = None
     own: Own | None = None
     in_model: bool = False
-    met: list[Node] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     arrays: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
     constants: dict[str, object] = field(default_factory=dict)
     shapes: Shapes = nothing_known
+    widened: dict[str, tuple[str, int]] = field(default_factory=dict)
     returned: list[Kind] = field(default_factory=list)
     has_ended: bool = False
 
@@ -227,8 +230,10 @@ class Follow:
 
     def forget(self, name: str) -> None:
         """Forgets the meaning of a name from now on."""
-        for known in (self.env, self.local, self.made, self.imports, self.constants):
+        for known in (self.env, self.local, self.made, self.imports, self.constants, self.widened):
             known.pop(name, None)
+        for other in [one for one, (root, _) in self.widened.items() if root == name]:
+            del self.widened[other]
 
     def dotted(self, node: Node) -> str:
         """Returns the dotted name that imports give a name or attribute; "" if unknown."""
@@ -259,7 +264,7 @@ class Follow:
         """Returns the scope around a function of the file that is called from here."""
         made: Functions = {**made_outside(self.view, self.home)}
         found = Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
-        found.in_model, found.met, found.unread = self.in_model, self.met, self.unread
+        found.in_model, found.unread = self.in_model, self.unread
         return found
 
     def frozen(self) -> Follow:
@@ -274,9 +279,9 @@ class Follow:
             dict(self.imports),
         )
         inner.home, inner.own, inner.in_model = self.home, self.own, self.in_model
-        inner.met, inner.unread = self.met, self.unread
+        inner.unread = self.unread
         inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
-        inner.constants = dict(self.constants)
+        inner.constants, inner.widened = dict(self.constants), dict(self.widened)
         return inner
 
 
@@ -337,7 +342,7 @@ def called(
     scope = around.frozen() if around is not None else follow.outside()
     inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
-    inner.in_model, inner.met, inner.unread = follow.in_model, follow.met, follow.unread
+    inner.in_model, inner.unread = follow.in_model, follow.unread
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
         inner.own = None
     inner.arrays, inner.computed = used_as_arrays(function), in_arithmetic((function,))
@@ -356,7 +361,8 @@ def called(
         elif how in ("*", "**"):
             inner.env[name] = together((*positional, *by_name.values()))
         else:
-            inner.env[name] = by_name.get(name, "same")
+            left_out = scope.kind(default) if default is not None and around is not None else "same"
+            inner.env[name] = by_name.get(name, left_out)
         passed = given if is_given else default
         constant = constant_of(follow.constants if is_given else {}, passed) if passed is not None else None
         if constant is not None and how not in ("*", "**"):
@@ -493,10 +499,15 @@ def _attribute(follow: Follow, node: Attribute) -> Kind:
     if flat(kind) == "rows" and node.name in ("shape", "size"):
         return {"shape": "shape", "size": "count"}[node.name]
     if flat(kind) in ("rows", "turned") and node.name in ("T", "mT", "shape", "size"):
-        if node.name == "T":
-            follow.met.append(node)
+        return "mixed"
+    if kind in ("rows", "turned") and (node.name in MEANS | SUMS or is_of_arrays(node.name)):
         return "mixed"
     return "tree" if kind == "tree" else flat(kind)
+
+
+def _name(follow: Follow, node: Name) -> Kind:
+    kind = follow.look_up(node.name)
+    return "rows" if kind == "tree" and node.name in follow.computed else kind
 
 
 def _item(follow: Follow, node: Subscript) -> Kind:
@@ -506,23 +517,22 @@ def _item(follow: Follow, node: Subscript) -> Kind:
         return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
     if kind == "shape":
         return "count" if not isinstance(index, Constant) or index.value == 0 else "same"
-    if (
-        kind == "tree"
-        and not (isinstance(node.object, Name) and node.object.name in follow.arrays | follow.computed)
-        and _is_key(follow, index)
-    ):
+    is_array = isinstance(node.object, Name) and node.object.name in follow.arrays
+    if kind == "tree" and not is_array and _is_key(follow, index):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"
-    first = index.items[0] if isinstance(index, TupleDisplay) and index.items else index
     if flat(kind) == "rows":
-        found = _rows_of(follow, index)
-        if found == "mixed" and (kind == "rows" or isinstance(first, (Slice, Constant))):
-            follow.met.append(node)
-        return found
+        return _rows_of(follow, index)
     if kind == "turned":
-        follow.met.append(node)
         return "mixed"
-    inside = "same" if isinstance(first, (Slice, Constant)) else applied(follow.names(index))
+    inside = _inside(follow, index)
     return kind if inside == "same" else applied((kind, inside))
+
+
+def _inside(follow: Follow, index: Node) -> Kind:
+    """Returns the kind of what an index, or the bounds of its slices, depend on."""
+    items = index.items if isinstance(index, TupleDisplay) else (index,)
+    parts = [part for one in items for part in ((one.lower, one.upper, one.step) if isinstance(one, Slice) else (one,))]
+    return applied(follow.kind(part) for part in parts if part is not None)
 
 
 def _is_key(follow: Follow, index: Node) -> bool:
@@ -568,8 +578,45 @@ def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> b
     The last axes of arrays meet, so the rows of the one with fewer axes meet another axis of the other.
     """
     rows = [node for node, kind in zip(nodes, kinds, strict=True) if flat(kind) == "rows"]
-    shapes = (shape_of(node, follow.shapes) for node in rows) if len(rows) > 1 else ()
-    return len({len(shape) for shape in shapes if shape is not None}) > 1
+    if len(rows) < 2:
+        return False
+    shapes = (shape_of(node, follow.shapes) for node in rows)
+    if len({len(shape) for shape in shapes if shape is not None}) > 1:
+        return True
+    more = [one for one in (axes_more(follow, node) for node in rows) if one is not None]
+    return any(root == other and count != others for root, count in more for other, others in more)
+
+
+def axes_more(follow: Follow, node: Node) -> tuple[str, int] | None:
+    """Returns a variable and how many axes more an expression has than that; None if unknown."""
+    if isinstance(node, Name):
+        return follow.widened.get(node.name, (node.name, 0))
+    if isinstance(node, UnaryOperation):
+        return axes_more(follow, node.operand)
+    if isinstance(node, BinaryOperation) and node.operator != "@":
+        sides = [axes_more(follow, side) for side in (node.left, node.right) if flat(follow.kind(side)) == "rows"]
+        return sides[0] if len(sides) == 1 else None
+    if not isinstance(node, Subscript):
+        return None
+    found = axes_more(follow, node.object)
+    items = node.key.items if isinstance(node.key, TupleDisplay) else (node.key,)
+    if found is None or not all(isinstance(one, (Slice, Constant)) for one in items):
+        return None
+    added = sum(isinstance(one, Constant) and one.value is None for one in items)
+    taken = sum(isinstance(one, Constant) and type(one.value) is int for one in items)
+    return found[0], found[1] + added - taken
+
+
+def counts_rows(follow: Follow, node: Node) -> bool:
+    """Returns whether a test or a range depends on how many rows a device has."""
+    return any(_is_count(follow, one) for one in walk(node))
+
+
+def _is_count(follow: Follow, node: Node) -> bool:
+    if isinstance(node, Call):
+        is_len = isinstance(node.callee, Name) and node.callee.name == "len" and len(node.arguments) == 1
+        return is_len and follow.kind(node.arguments[0].value) == "rows"
+    return isinstance(node, (Name, Attribute, Subscript)) and flat(follow.kind(node)) == "count"
 
 
 def _operand(follow: Follow, node: Node) -> Kind:
@@ -619,6 +666,8 @@ def _choice(follow: Follow, node: IfExpression) -> Kind:
     certain = outcome(follow.constants, node.test)
     if certain is not None:
         return follow.kind(node.then if certain else node.otherwise)
+    if counts_rows(follow, node.test):
+        return "mixed"
     return either(follow.kind(node.then), follow.kind(node.otherwise))
 
 
@@ -627,7 +676,7 @@ def _each(follow: Follow, nodes: tuple[Node, ...]) -> Kind:
 
 
 _EXPRESSIONS: dict[type[Node], Callable[[Follow, Any], Kind]] = {
-    Name: lambda follow, node: follow.look_up(node.name),
+    Name: _name,
     Constant: lambda follow, node: "same",
     Call: _call,
     Attribute: _attribute,

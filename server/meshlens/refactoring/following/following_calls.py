@@ -52,7 +52,6 @@ from meshlens.refactoring.following.models import keeps_rows, loss_applied
 from meshlens.refactoring.following.random import random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
-    has_rows_meet,
     is_elementwise,
     is_of_arrays,
     is_of_library,
@@ -70,6 +69,10 @@ _OVER_ROWS = frozenset(
 )
 """The functions that take an array and an axis, and combine what lies along the axis to one value."""
 _PLAIN = ("axis", "keepdims", "dtype")
+_OF_ARRAYS = frozenset("array asarray astype float32 squeeze".split())
+"""The functions that change nothing about rows and take arrays only, not trees of them."""
+_ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map filter".split())
+"""Python's functions that take an array apart into its rows."""
 _WITH_ROWS = frozenset({"rows", "turned"})
 
 
@@ -121,10 +124,12 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     named = {label: value for label, _, value in node.arguments if label is not None}
     values = [*positional, *(value for label, value in named.items() if label != "axis")]
     if not values:
-        return "same"
+        return "same" if SAME.issuperset(map(flat, home.names(callee))) else "mixed"
     if (is_known or is_method or is_bare) and (name in MEANS or name in SUMS):
         return _reduction(follow, node, name, values, is_method)
     first = follow.kind(values[0])
+    if name in UNCHANGED and first == "tree" and (name in _OF_ARRAYS or is_array(follow, values[0])):
+        return "rows"
     if name in UNCHANGED or (is_method and name in ("items", "values") and first in ("own", "key")):
         return first
     if name == "len" and flat(first) == "rows":
@@ -152,27 +157,23 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
             follow.env[name] = "mixed"
     if not has_rows:
         return applied(kinds)
+    if is_bare and name == "dict":
+        return kept(kinds)
+    if is_bare and name in _ENTRY_BY_ENTRY:
+        return "mixed"
     if any(_closes_over_rows(follow, value) for value in values) or method_called(home, callee) == "unread":
         return "mixed"
     updated = _updated(owner) if owner is not None else None
     if updated is not None:
         return applied(kinds, elementwise=True) if _updates_rows(follow, *updated) else "mixed"
-    is_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
-    if is_known or is_array:
-        found = row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
-        if found == "mixed" and has_rows_meet(name):
-            follow.met.append(node)
-        return found
+    is_of_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
+    if is_known or is_of_array:
+        return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
     if dotted.startswith("einops."):
-        moved = rearranged(dotted, node.arguments, kinds[0])
-        follow.met += [node] if moved == "mixed" else []
-        return moved
+        return rearranged(dotted, node.arguments, kinds[0])
     if not _keeps_rows_apart(follow, home, callee, node):
-        follow.met.append(node)
         return "mixed"
     found = applied(kinds, coupled=is_product(name))
-    if found == "mixed" and "turned" in map(flat, kinds):
-        follow.met.append(node)
     return "tree" if found == "rows" else found
 
 
@@ -270,11 +271,9 @@ def _reduction(follow: Follow, node: Call, name: str, values: list[Expression], 
     operand = follow.kind(values[0])
     if name == "sum" and isinstance(node.callee, Name):
         # Python's `sum` adds up the entries of a list without reducing them.
-        return (
-            flat(operand)
-            if isinstance(values[0], (Comprehension, ListDisplay, TupleDisplay))
-            else applied((operand,), coupled=False)
-        )
+        if isinstance(values[0], (Comprehension, ListDisplay, TupleDisplay)):
+            return flat(operand)
+        return "mixed" if flat(operand) in _WITH_ROWS else flat(operand)
     axis = _axis(node, is_method, 1)
     if is_method and operand == "tree" and not node.arguments and not is_array(follow, values[0]):
         # It may be a distribution, which has a mean of its own for each row.
@@ -289,10 +288,7 @@ def _reduction(follow: Follow, node: Call, name: str, values: list[Expression], 
         return "same"
     if any(flat(kind) != "same" for kind in rest) or (axis is not None and flat(follow.kind(axis)) != "same"):
         return "mixed"
-    over = over_rows(axis)
-    if (flat(operand) in _WITH_ROWS and over is not False) or (flat(operand) == "mixed" and over and axis is not None):
-        follow.met.append(node)
-    return reduced(operand, over, result, every_axis=axis is None)
+    return reduced(operand, over_rows(axis), result, every_axis=axis is None)
 
 
 def _axis(node: Call, is_method: bool, place: int) -> Node | None:

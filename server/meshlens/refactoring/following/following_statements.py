@@ -44,7 +44,16 @@ from meshlens.facts.nodes import (
     With,
 )
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
-from meshlens.refactoring.following.following import Defined, Env, Follow, Functions, function_of, made_by
+from meshlens.refactoring.following.following import (
+    Defined,
+    Env,
+    Follow,
+    Functions,
+    axes_more,
+    counts_rows,
+    function_of,
+    made_by,
+)
 from meshlens.refactoring.following.following_calls import is_array
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
@@ -112,7 +121,10 @@ def _assign(follow: Follow, statement: Assign) -> None:
         follow.computed |= names_bound((statement,))
     for target in statement.targets:
         functions = _functions_in(follow, target, value)
+        more = axes_more(follow, value) if isinstance(target, Name) and flat(kind) == "rows" else None
         _bind(follow, target, kind)
+        if isinstance(target, Name) and more is not None and more[0] != target.name:
+            follow.widened[target.name] = more
         if isinstance(target, Name) and isinstance(value, Lambda):
             follow.local[target.name] = (value, follow)
             del follow.env[target.name]
@@ -329,6 +341,9 @@ def _if(follow: Follow, statement: If) -> None:
     if certain is not None:
         follow_body(follow, statement.body if certain else statement.orelse)
         return
+    if counts_rows(follow, statement.test):
+        _lose(follow, statement)
+        return
     before = _state(follow)
     follow_body(follow, statement.body)
     then, has_ended = _state(follow), follow.has_ended
@@ -340,6 +355,9 @@ def _if(follow: Follow, statement: If) -> None:
 
 
 def _for(follow: Follow, statement: For) -> None:
+    if counts_rows(follow, statement.iterable):
+        _lose(follow, statement)
+        return
     kind = flat(follow.kind(statement.iterable))
     _loop(
         follow, statement.body, lambda: _bind(follow, statement.target, "mixed" if kind in ("rows", "turned") else kind)
@@ -348,6 +366,9 @@ def _for(follow: Follow, statement: For) -> None:
 
 
 def _while(follow: Follow, statement: While) -> None:
+    if counts_rows(follow, statement.test):
+        _lose(follow, statement)
+        return
     _loop(follow, statement.body, lambda: _walruses(follow, statement.test))
     follow_body(follow, statement.orelse)
 

@@ -90,7 +90,7 @@ def combined(operator: str, left: Kind, right: Kind) -> str:
     if operator == "@":
         if one == "rows" and other == "alike":
             return "rows"
-        return "rows" if sorted((one, other)) == ["rows", "same"] else applied((one, other), coupled=True)
+        return "mixed" if other == "rows" else applied((one, other), coupled=True)
     return applied((one, other), elementwise=True)
 
 
@@ -148,6 +148,8 @@ def is_product(name: str) -> bool:
 def over_rows(axis: Node | None, keyword_only_default: bool | None = True) -> bool | None:
     """Returns whether an `axis` argument names the axis of the rows, the first one; None if unknown.
 
+    The last axis is taken for another one; any other that is counted from the end may be the first.
+
     Args:
         axis: the argument.
         keyword_only_default: the answer if there is none.
@@ -157,7 +159,7 @@ def over_rows(axis: Node | None, keyword_only_default: bool | None = True) -> bo
     if isinstance(axis, Constant) and type(axis.value) is int:
         return bool(axis.value == 0)
     if isinstance(axis, UnaryOperation) and axis.operator == "-" and isinstance(axis.operand, Constant):
-        return False
+        return False if axis.operand.value == 1 else None
     if isinstance(axis, (TupleDisplay, ListDisplay)):
         found = [over_rows(item) for item in axis.items]
         return None if None in found else any(found)

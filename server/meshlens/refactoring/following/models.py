@@ -115,7 +115,7 @@ def loss_applied(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind
     has_state = "haiku.transform_with_state" in makers
     before = 1 + has_state + ("haiku.without_apply_rng" not in makers)
     outer = follow.frozen()
-    outer.in_model, outer.met = True, []
+    outer.in_model = True
     given = [(label, follow.kind(value)) for label, _, value in node.arguments[before:]]
     found = called(outer, *defined, given, node.arguments[before:])
     if not LINEAR & {flat(one) for one in (found if isinstance(found, tuple) else (found,))}:
@@ -169,11 +169,11 @@ def _gives_rows(scope: Follow, function: FunctionDef | Lambda, passed: Given | N
     ]
     given = list(passed) if passed is not None else given
     outer = scope.frozen()
-    outer.depth, outer.in_model, outer.met = 0, True, []
+    outer.depth, outer.in_model = 0, True
     try:
-        return flat(called(outer, function, outer, given)) != "mixed" or not outer.met
+        return flat(called(outer, function, outer, given)) != "mixed"
     except Obstacle:
-        return True
+        return False
 
 
 def _given_to(parameter: Parameter) -> str:
@@ -181,7 +181,9 @@ def _given_to(parameter: Parameter) -> str:
     name, annotation, default = parameter.name, parameter.annotation, parameter.default
     is_flag = isinstance(annotation, Name) and annotation.name in ("bool", "int", "float", "str")
     is_flag = is_flag or (isinstance(default, Constant) and type(default.value) in (bool, str))
-    return "same" if is_flag or _SAME.fullmatch(name) or is_key(name) or holds_keys(name) else "tree"
+    if is_key(name) or holds_keys(name):
+        return "own"
+    return "same" if is_flag or _SAME.fullmatch(name) else "tree"
 
 
 def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:

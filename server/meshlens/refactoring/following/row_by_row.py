@@ -123,11 +123,6 @@ def may_couple(name: str) -> bool:
     return name in _EVERYWHERE
 
 
-def has_rows_meet(name: str) -> bool:
-    """Returns whether a function of NumPy or JAX of this name has rows meet if it does not work row by row."""
-    return name in _ALONG or name in _EVERYWHERE or name == "einsum"
-
-
 def is_elementwise(name: str) -> bool:
     """Returns whether a function of this name works on each element separately."""
     return name in _ELEMENTWISE
@@ -159,7 +154,7 @@ def row_by_row(given: Given) -> str:
         axis = given.at(_ALONG[given.name], "axis")
         return applied(given.kinds) if axis is not None and over_rows(axis) is False else "mixed"
     if is_product(given.name) and given.name not in _NEVER:
-        return applied(given.kinds, coupled=True)
+        return _product(given)
     return "mixed"
 
 
@@ -368,6 +363,17 @@ def _convolution(given: Given) -> str:
         if len(texts) != 3 or not all(isinstance(text, str) and text[:1] == "N" for text in (texts[0], texts[2])):
             return "mixed"
     return "rows" if [flat(kind) for kind in given.kinds[:2]] == ["rows", "same"] else "mixed"
+
+
+def _product(given: Given) -> str:
+    """Returns the kind of a product: the first axis of its first operand, unless it is summed over, is its own."""
+    kinds = [flat(kind) for kind in given.kinds]
+    axes = given.at(2, "axes") if given.name == "tensordot" else None
+    own = axes.items[0] if isinstance(axes, (TupleDisplay, ListDisplay)) and axes.items else None
+    is_summed = given.name == "tensordot" and (
+        over_rows(own, None) is not False if own is not None else _number(axes) != 1
+    )
+    return "mixed" if is_summed or "rows" in kinds[1:] else applied(kinds)
 
 
 def _einsum(given: Given) -> str:

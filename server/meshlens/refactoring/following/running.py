@@ -181,7 +181,6 @@ def _scan(follow: Follow, node: Call) -> Kind:
     carry = follow.kind(init) if init is not None else "mixed"
     each = {"same": "same", "turned": "rows"}.get(flat(follow.kind(steps)) if steps is not None else "same")
     if each is None:
-        follow.met.append(node)
         return "mixed"
     results: Kind = "same"
     for _ in range(2):
@@ -207,7 +206,6 @@ def _while_loop(follow: Follow, node: Call) -> Kind:
     carry = follow.kind(init) if init is not None else "mixed"
     for _ in range(2):
         if flat(_run(follow, test, [carry])) != "same":
-            follow.met.append(node)
             return "mixed"
         carry = either(carry, _run(follow, body, [carry]))
     return carry

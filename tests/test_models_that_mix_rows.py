@@ -1,0 +1,170 @@
+"""What a model makes of its hidden layer: whatever has rows of the batch meet is refused, the rest comes out the same.
+
+Each line is a body of the models, with X for the layer; all are steps of one file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import numbers_of_programs
+from bench.inprocess import open_folder
+from meshlens.refactoring.everywhere import Job, convert_everywhere
+from meshlens.refactoring.model import Wishes
+from meshlens.refactoring.targets import assist_for, places_named
+
+TARGETS = ("pmap", "shard_map")
+
+MIXES = """
+X * jax.nn.softmax(X, axis=0)
+X * jax.nn.softmax(X, axis=-2)
+X - X.mean(axis=-2)
+X - jnp.max(X, axis=-2)
+jnp.flip(X, axis=-2) + X
+X + jnp.linalg.svd(X, full_matrices=False)[0]
+X + jnp.outer(X[:, 0], X[:, 1]).sum(axis=1, keepdims=True)
+X * jnp.vdot(X, X) / 100.0
+X + jnp.tensordot(X, X, axes=((0,), (0,))).sum()
+X - jnp.matmul(jnp.ones((16, 16)), X) / 16.0
+(jnp.ones((1, 16)) @ X) / 16.0 + X
+jax.lax.rev(X, (0,)) + X
+jnp.apply_along_axis(lambda r: r - r.mean(), 0, X)
+X - jax.lax.reduce_max(X, (0,))
+X - jax.lax.slice_in_dim(X, 0, 1)
+X.at[0].set(0.0)
+X[jnp.argsort(X[:, 0])]
+X - list(X)[0]
+X - next(iter(X))
+X - sum(X) / 16.0
+X - sum(list(X)) / 16.0
+X - max(X[:, 0])
+X - X.copy()[0]
+X - jax.lax.stop_gradient(X)[0]
+X - (X, X)[0][0]
+X - dict(a=X)["a"][0]
+X / X.shape[0]
+X * (1.0 + jnp.arange(X.shape[0]))[:, None]
+X if X.shape[0] > 4 else 2 * X
+X + jax.random.permutation(jax.random.PRNGKey(0), X)
+jax.vmap(lambda r: r - r.mean(), in_axes=1, out_axes=1)(X)
+jax.lax.cond(X.mean() > 0, lambda h: h, lambda h: 2 * h, X)
+(lambda h, k=X: h - k.mean(axis=0))(X)
+X; mean = X.mean; X = X - mean(axis=0)
+X; y = X[:, None]; X = X - (y - X).mean(axis=1)
+X; weights = jnp.arange(16.0); X = X * weights[: X.shape[0], None]
+X; weights = jnp.arange(16.0); X = X * weights[jnp.arange(X.shape[0])][:, None]
+""".strip().splitlines()
+
+KEEPS = """
+X * jax.nn.softmax(X, axis=1)
+X - X.mean(axis=-1, keepdims=True)
+jnp.concatenate([X[:, 4:], X[:, :4]], axis=-1)
+jax.vmap(lambda r: r - r.mean())(X)
+X.reshape(X.shape[0], 2, 4).sum(axis=1).repeat(2, axis=1)
+jnp.tensordot(X, jnp.ones((8, 8)), axes=1)
+jnp.tensordot(X, jnp.ones((8, 8)), axes=((1,), (0,)))
+X.at[:, 0].set(0.0)
+dict(a=X)["a"] * 2
+(X, X)[0] * 2
+(lambda h, k=2: h * k)(X)
+X if X.shape[1] > 4 else 2 * X
+X; y = X[:, None]; X = (y * 2)[:, 0]
+X; n, d = X.shape; X = X.reshape(n, 2, d // 2).sum(axis=1); X = jnp.concatenate([X, X], axis=-1)
+X; weights = jnp.arange(16.0); X = X * weights[: X.shape[1]]
+X; X = jnp.einsum("bd,bd->b", X, X)[:, None] + X
+""".strip().splitlines()
+
+LINEN = """
+
+class Net{n}(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Dense(8)(x)
+        x = nn.tanh(x)
+        x = {body}
+        return nn.Dense(1)(x)[..., 0]
+
+
+net{n} = Net{n}()
+
+
+def loss{n}(params, x, y):
+    return jnp.mean((net{n}.apply(params, x) - y) ** 2)
+"""
+PLAIN = """
+
+def loss{n}(params, x, y):
+    h = jnp.tanh(x @ params["w"])
+    h = {body}
+    return jnp.mean(((h @ params["v"])[..., 0] - y) ** 2)
+"""
+STEP = """
+
+@jax.jit
+def step{n}(params, x, y):
+    loss, grads = jax.value_and_grad(loss{n})(params, x, y)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
+"""
+HEAD = """import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+x = jnp.sin(jnp.arange(64.0)).reshape(16, 4)
+y = jnp.cos(jnp.arange(16.0))
+"""
+
+
+def _program(template: str, bodies: list[str]) -> str:
+    """A file with a step for each body, and a call of each."""
+    name = "x" if template is LINEN else "h"
+    text = HEAD
+    for n, body in enumerate(bodies):
+        text += template.format(n=n, body=body.replace("X", name)) + STEP.format(n=n)
+    text += "\n"
+    for n in range(len(bodies)):
+        made = f"net{n}.init(jax.random.key({n}), x)"
+        if template is PLAIN:
+            made = '{"w": jnp.sin(jnp.arange(32.0)).reshape(4, 8), "v": jnp.cos(jnp.arange(8.0)).reshape(8, 1)}'
+        text += f"params{n} = {made}\nfor _ in range(2):\n    params{n}, found{n} = step{n}(params{n}, x, y)\n"
+    return text
+
+
+def _converted(folder: Path, text: str, count: int, target: str) -> tuple[str, list[str]]:
+    """What a file becomes, and the numbers of the steps that are refused."""
+    file = folder / "main.py"
+    file.write_text(text)
+    jobs = [Job(file, places_named(target, f"step{n}")) for n in range(count)]
+    done = convert_everywhere(open_folder(folder), jobs, assist_for(target), Wishes())
+    refused = [n for n, outcomes in enumerate(done.outcomes) if all(one.refused is not None for one in outcomes)]
+    return done.workspace.files[str(file)].source.decode(), refused
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("template", [LINEN, PLAIN], ids=["linen", "plain"])
+def test_what_has_rows_meet_is_refused(tmp_path: Path, template: str, target: str) -> None:
+    text = _program(template, MIXES)
+    after, refused = _converted(tmp_path, text, len(MIXES), target)
+    assert [body for n, body in enumerate(MIXES) if n not in refused] == []
+    assert after == text
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("template", [LINEN, PLAIN], ids=["linen", "plain"])
+def test_what_keeps_rows_apart_is_converted(tmp_path: Path, template: str, target: str) -> None:
+    _, refused = _converted(tmp_path, _program(template, KEEPS), len(KEEPS), target)
+    assert [KEEPS[n] for n in refused] == []
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("template", [LINEN, PLAIN], ids=["linen", "plain"])
+def test_what_is_converted_comes_to_the_same_numbers(tmp_path: Path, template: str, target: str) -> None:
+    before = _program(template, KEEPS)
+    after, _ = _converted(tmp_path, before, len(KEEPS), target)
+    assert after != before
+    (tmp_path / "before.py").write_text(before)
+    (tmp_path / "after.py").write_text(after)
+    found = numbers_of_programs.differences(tmp_path / "before.py", tmp_path / "after.py")
+    assert found == [], found
