@@ -1,8 +1,8 @@
-"""Workspace classes: their bases and attributes."""
+"""Workspace classes: their bases and attributes, and the functions in them."""
 
 from __future__ import annotations
 
-from meshlens.axes.domain.values import Class, Value
+from meshlens.axes.domain.values import Bound, Class, Function, Mapped, Partial, Value, Wrapped
 
 _MOST_ABOVE = 100
 """Number of workspace classes that a class is known to inherit from, the nearest first."""
@@ -44,4 +44,22 @@ def class_attribute(cls: Class, name: str) -> Value | None:
         value = member.frame.vars.get(name)
         if value is not None:
             return value
+    return None
+
+
+def inner_of(value: Value) -> Function | Class | None:
+    """Returns the function or class that a value wraps."""
+    for _ in range(6):
+        if isinstance(value, (Function, Class)):
+            return value
+        if isinstance(value, Wrapped):
+            value = value.operand
+        elif isinstance(value, Mapped):
+            value = value.binder.operand
+        elif isinstance(value, Partial):
+            value = value.callee
+        elif isinstance(value, Bound):
+            value = value.function
+        else:
+            return None
     return None

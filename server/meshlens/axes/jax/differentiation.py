@@ -59,7 +59,7 @@ def _labelled(gradient: Value, labels: set[Any]) -> Value:
     if isinstance(gradient, Data) and labels:
         return Data(gradient.labels | labels, gradient.shape, over=gradient.over)
     if isinstance(gradient, Seq):
-        return Seq(gradient.kind, tuple(_labelled(item, labels) for item in gradient.items))
+        return Seq(gradient.kind, tuple(_labelled(item, labels) for item in gradient.items), gradient.open)
     return gradient
 
 
@@ -74,9 +74,12 @@ def _gradients(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], loss: Value, c
     for arg in wrapped.arguments:
         if arg.label == "argnums":
             argnums = arg.value
-    places = argnums.items if isinstance(argnums, Seq) else (argnums,)
-    gradients = tuple(_gradient(run, args, place, loss, ctx) for place in places)
-    return Seq("tuple", gradients) if isinstance(argnums, Seq) else gradients[0]
+    if isinstance(argnums, Const):
+        return _gradient(run, args, argnums, loss, ctx)
+    if not isinstance(argnums, Seq):
+        return UNKNOWN
+    gradients = tuple(_gradient(run, args, place, loss, ctx) for place in argnums.items)
+    return Seq("tuple", gradients, argnums.open)
 
 
 def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: Context) -> Value:

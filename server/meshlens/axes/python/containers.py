@@ -55,7 +55,9 @@ def _of_sequence(container: Seq, index: Value) -> Value:
         if container.open and 0 <= index.value < len(container.items):
             return container.items[index.value]
         return element(container)
-    if isinstance(index, Seq) and index.kind == "slice" and not container.open:
+    if isinstance(index, Seq) and index.kind == "slice":
+        if container.open:
+            return Seq(container.kind, (element(container),), True)
         bounds = [part.value for part in index.items if isinstance(part, Const) and isinstance(part.value, int | None)]
         if len(bounds) == 3:
             return Seq(container.kind, container.items[bounds[0] : bounds[1] : bounds[2] or None])

@@ -83,6 +83,10 @@ def make_function(run: Run, shape: FunctionShape, sites: Frame, frame: Frame, ct
         separate: whether the body is looked up by its block when it runs.
     """
     closure = enclosing(frame)
+    # mypyc cannot go through a tuple of such nodes backwards.
+    decorators: Any = shape.decorators
+    applied = [(evaluate_decorator(run, one, sites, ctx), one) for one in reversed(decorators)]
+    is_static = any(_method_kind(callee) == "static" for callee, _ in applied)
     function = Function(
         shape.name,
         frame.path,
@@ -96,14 +100,14 @@ def make_function(run: Run, shape: FunctionShape, sites: Frame, frame: Frame, ct
             (one.name, evaluate(run, one.default, sites, ctx)) for one in shape.parameters if one.default is not None
         ),
         frame.owner if frame.owner is not None and frame.owner.frame is frame else None,
+        "static" if is_static else "",
     )
     run.made.setdefault(function.site, (function, ctx))
     value: Value = function
-    # mypyc cannot go through a tuple of such nodes backwards.
-    decorators: Any = shape.decorators
-    for decorator in reversed(decorators):
-        callee = evaluate_decorator(run, decorator, sites, ctx)
+    for callee, decorator in applied:
         special = _method_kind(callee)
+        if special == "static":
+            continue
         if special is not None and isinstance(value, Function):
             value = replace(value, kind=special)
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.domain.classes import class_attribute, has_unknown_base, lineage
+from meshlens.axes.domain.classes import class_attribute, has_unknown_base, inner_of, lineage
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -93,6 +93,9 @@ def member_attribute(run: Run, value: Made, name: str, site: Site, ctx: Context)
 
 def as_method(receiver: Value, value: Value) -> Value:
     """Returns a class attribute read through an object; the innermost wrapper receives the object first."""
+    inner = inner_of(value)
+    if isinstance(inner, Function) and inner.kind == "static":
+        return value
     if isinstance(value, (Mapped, Wrapped)):
         return Bound(receiver, value)
     if isinstance(value, Partial) and isinstance(value.callee, (Function, Mapped, Wrapped)):
@@ -110,7 +113,8 @@ def super_attribute(run: Run, value: Super, name: str, site: Site, ctx: Context)
     for member in behind:
         found = member.frame.vars.get(name)
         if found is not None:
-            if isinstance(found, Function) and found.kind == "static":
+            inner = inner_of(found)
+            if isinstance(inner, Function) and inner.kind == "static":
                 return found
             if isinstance(found, Function) and found.kind == "property":
                 return run.invoke(Invocation(Bound(value.receiver, found), (), site, site, found.frame, ctx))

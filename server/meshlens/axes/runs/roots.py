@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from meshlens.axes.domain.classes import inner_of
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
-    Bound,
     Class,
     Function,
     Instance,
     Mapped,
-    Partial,
     Site,
     Value,
     Wrapped,
@@ -239,14 +238,15 @@ def _run_class(run: Run, cls: Class) -> None:
             run.weighs(inner)
             continue
         run.begin_afresh()
+        receiver = (
+            (Arg(None, cls if inner.kind == "class" else instance, None, None),) if inner.kind != "static" else ()
+        )
         if isinstance(value, Wrapped) and isinstance(taken_apart(value)[0], Function):
-            _run_marked(run, value, (Arg(None, instance, None, None),))
+            _run_marked(run, value, receiver)
         elif not isinstance(value, Function):
-            _run_wrapped(run, as_method(instance, value), inner, 1)
-        elif value.kind == "static":
-            _run_function(run, value)
+            _run_wrapped(run, as_method(instance, value), inner, len(receiver))
         else:
-            _run_function(run, value, (Arg(None, cls if value.kind == "class" else instance, None, None),))
+            _run_function(run, value, receiver)
 
 
 def finish(run: Run) -> None:
@@ -285,24 +285,6 @@ def candidates(frame: Frame) -> Iterator[tuple[str, Value, Function | Class]]:
         if inner is not None and inner.path == frame.path and inner.site not in seen:
             seen.add(inner.site)
             yield name, value, inner
-
-
-def inner_of(value: Value) -> Function | Class | None:
-    """Returns the function or class that a value wraps."""
-    for _ in range(6):
-        if isinstance(value, (Function, Class)):
-            return value
-        if isinstance(value, Wrapped):
-            value = value.operand
-        elif isinstance(value, Mapped):
-            value = value.binder.operand
-        elif isinstance(value, Partial):
-            value = value.callee
-        elif isinstance(value, Bound):
-            value = value.function
-        else:
-            return None
-    return None
 
 
 def methods(cls: Class) -> Iterator[Function]:

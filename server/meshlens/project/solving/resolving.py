@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
+from meshlens.axes.domain.classes import inner_of
 from meshlens.axes.domain.values import Class, Site
 from meshlens.axes.runs.dependence import is_block
 from meshlens.axes.runs.programs import PROGRAM
 from meshlens.axes.runs.records import Records
-from meshlens.axes.runs.roots import RootResult, inner_of, run_left_function, run_left_map, run_program, run_root
+from meshlens.axes.runs.roots import RootResult, run_left_function, run_left_map, run_program, run_root
 from meshlens.axes.runs.run import ModuleState
 from meshlens.axes.runs.spots import Moment
 from meshlens.axes.worth.interest import Interest
