@@ -52,7 +52,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from meshlens.axes.data.arrays import shape_of
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Site, Spec
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Site
 from meshlens.axes.jax.mapped_values import axis_of
 from meshlens.axes.jax.mapping import name_of
 from meshlens.axes.runs.records import Binding, MappedCall
@@ -65,6 +65,7 @@ from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import name_of_module
 from meshlens.rules.helpers.binder_calls import is_accepted
 from meshlens.rules.helpers.entries import as_tuple, entries_at, place_of, with_entry
+from meshlens.rules.helpers.leaves import SpecPair, spec_pairs
 from meshlens.rules.helpers.miscounts import Miscount, explained, miscounts, positional
 from meshlens.rules.helpers.prefixes import Mismatch, mismatch
 from meshlens.text import Edit, FileEdit
@@ -156,25 +157,30 @@ def _spec(view: FileView, site: Site) -> tuple[Fix, ...]:
 
 def _too_long(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
     found = certain((call, call.context, _longer_than_rank(call) is not None) for call in calls)
-    place = _longer_than_rank(found) if found is not None else None
+    longer = _longer_than_rank(found) if found is not None else None
     given = found.binder.argument("in_specs") if found is not None else None
-    if found is None or place is None or given is None or given.site is None:
+    if found is None or longer is None or given is None or given.site is None:
         return
-    spec, shape = axis_of(found.binder, place, None), shape_of(found.args[place].value)
-    site = place_of(view, given.site, (place,)) if isinstance(given.value, Seq) else given.site
-    if site is not None and view.is_here(site) and isinstance(spec, Spec) and shape is not None:
-        entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")
-        yield Finding(view.span(site), f"the spec has {entries}, but argument {place} has {axes}")
+    place, pair = longer
+    shape = shape_of(pair.value)
+    site = place_of(view, given.site, (place, *pair.path)) if isinstance(given.value, Seq) else given.site
+    if pair.path and view.is_here(pair.spec.site):
+        site = pair.spec.site
+    if site is not None and view.is_here(site) and shape is not None:
+        entries, axes = counted(len(pair.spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")
+        what = f"an array in argument {place}" if pair.value is not found.args[place].value else f"argument {place}"
+        yield Finding(view.span(site), f"the spec has {entries}, but {what} has {axes}")
 
 
-def _longer_than_rank(call: MappedCall) -> int | None:
+def _longer_than_rank(call: MappedCall) -> tuple[int, SpecPair] | None:
     given, specs = positional(call), call.binder.argument("in_specs")
     if given is None or (specs is not None and isinstance(specs.value, Seq) and len(specs.value.items) != given):
         return None
     for place, arg in enumerate(call.args):
-        spec, shape = axis_of(call.binder, place, arg.label), shape_of(arg.value)
-        if isinstance(spec, Spec) and not spec.open and shape is not None and len(spec.entries) > len(shape):
-            return place
+        for pair in spec_pairs(axis_of(call.binder, place, arg.label), arg.value):
+            shape = shape_of(pair.value)
+            if shape is not None and len(pair.spec.entries) > len(shape):
+                return place, pair
     return None
 
 

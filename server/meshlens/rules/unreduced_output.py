@@ -65,7 +65,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
                     if isinstance(output.entry, Const)
                     else f"{declared[0]} without {_named(axes)}"
                 )
-                what = _different(mapped, output.value, axes)
+                what = _different(mapped, output, axes)
                 if what == _ALL_DIFFER and declared[1].whole is not None and span == view.span(declared[1].whole):
                     what = f"{output.which} differs across devices" if output.which != _ONLY else what
                 keeps = "requires equal values" if mapped.binder.checked else "keeps only that of device 0"
@@ -122,12 +122,12 @@ def _outputs(entry: Value, value: Value, which: str = _ONLY) -> Iterator[_Output
     """Yields each declared entry with its output."""
     if isinstance(entry, Seq) and isinstance(value, Seq) and len(entry.items) == len(value.items):
         for place, (one, other) in enumerate(zip(entry.items, value.items, strict=True), 1):
-            yield from _outputs(one, other, f"result {place} of {len(value.items)}")
+            yield from _outputs(one, other, which if which != _ONLY else f"result {place} of {len(value.items)}")
     elif isinstance(entry, Dict) and isinstance(value, Dict):
         for key, one in entry.items:
             other_value = value.get(key)
             if other_value is not None:
-                yield from _outputs(one, other_value, f'result "{key}"')
+                yield from _outputs(one, other_value, which if which != _ONLY else f'result "{key}"')
     elif isinstance(entry, (Const, Spec)):
         yield _Output(entry, value, which)
 
@@ -166,10 +166,13 @@ def _named(axes: tuple[str, ...]) -> str:
     return "an axis" if SOME_AXIS in axes or len(axes) > 1 else f'"{axes[0]}"'
 
 
-def _different(call: MappedCall, value: Value, axes: tuple[str, ...]) -> str | None:
+def _different(call: MappedCall, output: _Output, axes: tuple[str, ...]) -> str | None:
     """Returns the part of an output that certainly differs between devices, if others do not."""
+    value = output.value
     if not _differs(call, value, axes):
         return None
+    if output.which != _ONLY:
+        return _ALL_DIFFER
     if isinstance(value, Seq):
         found = [place for place, one in enumerate(value.items, 1) if _differs(call, one, axes)]
         if len(found) < len(value.items):

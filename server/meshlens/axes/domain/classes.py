@@ -9,6 +9,9 @@ _MOST_ABOVE = 100
 
 _PLAIN = frozenset({"object", "abc.ABC", "typing.Protocol"})
 
+_BESIDE = _PLAIN | {"typing.NamedTuple", "typing.Generic"}
+"""Bases that leave a named tuple what it is."""
+
 
 def above(bases: tuple[Value, ...]) -> tuple[Class, ...]:
     """Returns the workspace classes that a class with these bases inherits from.
@@ -33,6 +36,18 @@ def has_unknown_base(cls: Class) -> bool:
         for member in line
         for base in member.bases
     )
+
+
+def is_named_tuple(cls: Class) -> bool:
+    """Returns whether objects of a class are tuples of its fields: it inherits from `NamedTuple`, and nothing else."""
+    line = lineage(cls)
+    bases = [base for member in line for base in member.bases if base not in line]
+    dotted = [getattr(base, "dotted", "?") for base in bases]
+    return "typing.NamedTuple" in dotted and all(one in _BESIDE for one in dotted) and not _iterates_anew(cls)
+
+
+def _iterates_anew(cls: Class) -> bool:
+    return any(class_attribute(cls, name) is not None for name in ("__iter__", "__getitem__", "__len__", "__new__"))
 
 
 def class_attribute(cls: Class, name: str) -> Value | None:

@@ -9,6 +9,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import as_tree
 
 CALLED = "jax.jit()"
 """The name under which such a call is recorded, with its arguments as a tuple and the shardings."""
@@ -65,7 +66,8 @@ def note_results(run: Run, wrapped: Wrapped, returned: Value, site: Site, ctx: C
     given = next((arg for arg in wrapped.arguments if arg.label == "out_shardings"), None)
     if given is None:
         return
-    recorded = (Arg(None, returned, site, site), Arg(None, given.value, given.whole, given.site))
+    shardings = as_tree(run, given.value)
+    recorded = (Arg(None, as_tree(run, returned), site, site), Arg(None, shardings, given.whole, given.site))
     guarded = run.api_guard > 0 or ctx.expected
     run.records.calls.append(ApiCall(RETURNED, site, site, recorded, UNKNOWN, ctx, False, guarded))
 
@@ -84,8 +86,8 @@ def note_shardings(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site
     labels = {arg.label for arg in wrapped.arguments}
     if given is None or labels & {"static_argnums", "static_argnames", "*", "**"} or any(arg.label for arg in args):
         return
-    values = Arg(None, Seq("tuple", tuple(arg.value for arg in args)), site, site)
-    recorded = (values, Arg(None, given.value, given.whole, given.site))
+    values = Arg(None, as_tree(run, Seq("tuple", tuple(arg.value for arg in args))), site, site)
+    recorded = (values, Arg(None, as_tree(run, given.value), given.whole, given.site))
     mesh = run.ambient[-1] if run.ambient else None
     guarded = run.api_guard > 0 or ctx.expected
     run.records.calls.append(ApiCall(CALLED, site, site, recorded, UNKNOWN, ctx, False, guarded, mesh))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from meshlens.axes.python import builtin_calls
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.jaxapi.binders import binder
 from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
 from meshlens.jaxapi.consumers import consumer
@@ -105,7 +107,8 @@ def _binder(run: Run, callee: Callee, call: Invocation) -> Value:
 
 
 def _mesh(run: Run, callee: Callee, call: Invocation) -> Value:
-    return make_mesh(callee.row, call.args, call.site)
+    args = tuple([replace(arg, value=as_tuple(run, arg.value)) for arg in call.args])
+    return make_mesh(callee.row, args, call.site)
 
 
 def _spec(run: Run, callee: Callee, call: Invocation) -> Value:

@@ -55,7 +55,7 @@ from meshlens.axes.domain.weight import weighed
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.run import Run
-from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
+from meshlens.axes.runs.tree_objects import DEEPEST, entries_for, fields_of, with_fields
 
 _ORDINARY_WEIGHT = 100
 _WEIGHT_OF_A_STATEMENT = 4
@@ -130,7 +130,7 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
         entered = (_enter(run, binder, place, item, entry, depth) for item in value.options)
         return Union(tuple(dict.fromkeys(entered)))
     if isinstance(value, Instance) and depth < DEEPEST and fields_of(run, value):
-        given = fields_of(run, entry)
+        given = entries_for(run, value, entry)
 
         def mapped(name: str, held: Value) -> Value:
             own = given.get(name, UNKNOWN) if given is not None else entry
@@ -291,7 +291,13 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
         parts_of_dict = ((key, stacked(run, binder, item, depth, held)) for key, item in returned.items)
         return Dict(tuple(parts_of_dict), returned.open)
     if isinstance(returned, Instance) and depth < DEEPEST and fields_of(run, returned):
-        return with_fields(run, returned, lambda _, held: stacked(run, binder, held, depth + 1, UNKNOWN), binder.site)
+        entries = entries_for(run, returned, spec)
+
+        def assembled(name: str, held: Value) -> Value:
+            own = entries.get(name, UNKNOWN) if entries is not None else spec
+            return stacked(run, binder, held, depth + 1, own if own is not None else UNKNOWN)
+
+        return with_fields(run, returned, assembled, binder.site)
     if returned.__class__ is Data and binder.kind == "vmap":
         inner_over = across(transfer.left_by_row, without_axes(variation_of(returned), axes_of(binder)))
     else:

@@ -34,12 +34,13 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import Binding, MappedCall
 from meshlens.axes.runs.run import Run
-from meshlens.axes.runs.tree_objects import as_data
+from meshlens.axes.runs.tree_objects import as_data, as_tree
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.binders import Binder as Row
 from meshlens.jaxapi.names import canonical
 
 _DECORATED = "decorated"
+_PREFIXES = frozenset({"in_axes", "out_axes", "in_specs", "out_specs"})
 
 
 def apply_binder(run: Run, row: Row, dotted: str, call: Invocation) -> Value:
@@ -62,7 +63,7 @@ def apply_binder(run: Run, row: Row, dotted: str, call: Invocation) -> Value:
         site,
         names,
         is_open,
-        tuple((name, arg) for name, arg in found.items() if name != handed),
+        tuple((name, _with_entries(run, name, arg)) for name, arg in found.items() if name != handed),
         _mesh(run, row, found),
         value,
         operand.site if operand is not None else None,
@@ -77,6 +78,12 @@ def apply_binder(run: Run, row: Row, dotted: str, call: Invocation) -> Value:
     )
     run.mapped.setdefault(site, (mapped, ctx))
     return mapped if row.operand else call_mapped(run, mapped, call.of(mapped, ()))
+
+
+def _with_entries(run: Run, name: str, arg: Arg) -> Arg:
+    """Returns an argument; if it gives one entry for each part of a tree, with named tuples as tuples."""
+    tree = as_tree(run, arg.value) if name in _PREFIXES else arg.value
+    return arg if tree is arg.value else replace(arg, value=tree)
 
 
 def _names(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:
@@ -183,7 +190,8 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     )
     returned = run_operand(run, binder, inner_args, site, ctx)
     exact = all(arg.label not in ("*", "**") for arg in args)
-    run.records.mapped_calls.append(MappedCall(binder, site, args, exact, ctx, as_data(run, returned)))
+    seen = tuple([_as_tree(run, arg) for arg in args])
+    run.records.mapped_calls.append(MappedCall(binder, site, seen, exact, ctx, as_data(run, returned)))
     return one_per_device(run, binder, returned, stacked(run, binder, returned), site)
 
 
@@ -208,6 +216,11 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
     run.in_maps -= 1
     del run.ambient[ambient:]
     return result
+
+
+def _as_tree(run: Run, arg: Arg) -> Arg:
+    tree = as_tree(run, arg.value)
+    return arg if tree is arg.value else replace(arg, value=tree)
 
 
 def _seen_from_inside(operand: Value, ctx: Context) -> Value:

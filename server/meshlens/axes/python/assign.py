@@ -13,6 +13,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.heap import attributes_of, set_attribute
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.facts.nodes import (
     Attribute,
     Expression,
@@ -42,7 +43,7 @@ def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Contex
         _to_item(run, target, value, frame, ctx)
         return
     if isinstance(target, (TupleDisplay, ListDisplay)):
-        for item, part in zip(target.items, unpack(value, target.items), strict=False):
+        for item, part in zip(target.items, unpack(as_tuple(run, value), target.items), strict=False):
             assign(run, item.value if isinstance(item, Starred) else item, part, frame, ctx)
 
 

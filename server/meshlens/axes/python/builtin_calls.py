@@ -39,9 +39,11 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import altered, set_attribute
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.jaxapi.known_names import REPLACES, TABLES
 
 _MOST_ITEMS = 16
+_OF_ITEMS = frozenset("len enumerate zip tuple list set frozenset iter next reversed".split())
 _OTHERS = REPLACES | {"getattr", "setattr", "enum.auto", "hasattr"}
 _OF_LIBRARIES = TABLES | SPLITS_AND_MERGES | logical_rules.TO_SPEC
 
@@ -68,7 +70,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
         return Data(frozenset({"version"}))
     if handler is None or any(arg.label in ("*", "**") for arg in args):
         return None
-    return handler(tuple(arg.value for arg in args if arg.label is None), args)
+    values = [arg.value for arg in args if arg.label is None]
+    return handler(tuple([as_tuple(run, value) for value in values] if name in _OF_ITEMS else values), args)
 
 
 def _getattr(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:

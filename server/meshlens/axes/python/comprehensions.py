@@ -16,6 +16,7 @@ from meshlens.axes.python.unpacking import elements
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.axes.worth.forgetting import forget
 from meshlens.facts.nodes import (
     BinaryOperation,
@@ -95,7 +96,7 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
     repeats = len(clauses) == 1 and not tests and _is_repeated(run, element_node, target, frame, ctx)
     turns, exact = _numbers(run, iterable, frame, ctx) if repeats or _is_pair(element_node) else ([], False)
     if not exact:
-        turns, exact = elements(run.evaluate(iterable, frame, ctx))
+        turns, exact = elements(as_tuple(run, run.evaluate(iterable, frame, ctx)))
     results: list[Value] = []
     keys: list[Any] = []
     share = run.begin_loop()
@@ -110,7 +111,7 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
         run.work += 1
         assign(run, target, turn, inner, ctx)
         for other_target, other_iterable, other_tests in clauses[1:]:
-            others, exact_here = elements(run.evaluate(other_iterable, inner, ctx))
+            others, exact_here = elements(as_tuple(run, run.evaluate(other_iterable, inner, ctx)))
             exact = exact and exact_here and len(others) == 1
             assign(run, other_target, join_all(others) if others else UNKNOWN, inner, ctx)
             tests = (*tests, *other_tests)

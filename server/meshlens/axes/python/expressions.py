@@ -28,6 +28,7 @@ from meshlens.axes.runs.frames import Frame, numbered, site_of
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import DEEPEST, Run
 from meshlens.axes.runs.same_names import note_compared
+from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.axes.worth import words
 from meshlens.axes.worth.forgetting import too_deep
 from meshlens.axes.worth.unread import unread
@@ -174,6 +175,7 @@ def arguments(run: Run, nodes: tuple[Argument, ...], frame: Frame, ctx: Context)
             out.append(Arg(None, value, site, site))
             continue
         whole = numbered(frame, given.site)
+        value = as_tuple(run, value) if label == "*" else value
         if label == "*" and isinstance(value, Seq) and not value.open:
             out.extend(Arg(None, item, whole, site) for item in value.items)
         elif label == "**" and isinstance(value, Dict):
@@ -190,7 +192,7 @@ def _sequence(run: Run, node: ListDisplay | SetDisplay | TupleDisplay, frame: Fr
     is_open = False
     for item in node.items:
         if isinstance(item, Starred):
-            value = evaluate(run, item.value, frame, ctx)
+            value = as_tuple(run, evaluate(run, item.value, frame, ctx))
             if isinstance(value, Seq):
                 items.extend(value.items)
                 is_open |= value.open
@@ -313,7 +315,7 @@ def _shape_of_comparison(operators: tuple[str, ...], items: list[Value]) -> arra
 
 
 def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
-    container = evaluate(run, node.object, frame, ctx)
+    container = as_tuple(run, evaluate(run, node.object, frame, ctx))
     index = evaluate(run, node.key, frame, ctx)
     site = site_of(frame, node)
     if type(container) is Data and type(index) is Const and index.value == 0 and not ctx.env.maps:

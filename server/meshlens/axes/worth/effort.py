@@ -40,6 +40,7 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.heap import attributes_of
 from meshlens.axes.runs.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.facts.nodes import (
     Assign,
     Attribute,
@@ -306,7 +307,7 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if function.frame.parent is not None and _closes_over_axes(run, function):
         return False
-    if run.world.makes_arrays(function.path, function.block) and any(_has_sizes(arg.value) for arg in args):
+    if run.world.makes_arrays(function.path, function.block) and any(_holds_sizes(run, arg.value) for arg in args):
         return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
     if function.name in _MAKE_ATTRIBUTES and len(handed) < len(args) and tells([arg.value for arg in handed]):
@@ -340,6 +341,13 @@ def _closes_over_axes(run: Run, function: Function) -> bool:
             if type(value) not in _HOLDS_NOTHING and any(_worthwhile(run, value)):
                 return True
     return False
+
+
+def _holds_sizes(run: Run, value: Value) -> bool:
+    """Returns whether a value is a size, an array of known sizes, or a configuration object with one."""
+    if isinstance(value, Instance):
+        return any(map(_has_sizes, (fields_of(run, value) or {}).values()))
+    return _has_sizes(value)
 
 
 def _has_sizes(value: Value) -> bool:

@@ -16,6 +16,7 @@ from meshlens.axes.worth.interesting_words import (
     binding_words,
     dated_words,
     root_words,
+    spec_words,
     using_words,
     words_in_maps,
 )
@@ -168,6 +169,7 @@ class Interest:
         near = [not closure.keys().isdisjoint(mentioned) for closure in closures]
         makes, draws = MAKES_FUNCTIONS in mentioned, not words_in_maps().isdisjoint(mentioned)
         is_light = len(mentioned) <= _SMALL or not CONFIGURATION_WORDS.isdisjoint(mentioned)
+        is_light |= len(mentioned) <= _SHORT and not spec_words().isdisjoint(mentioned)
         arrays = len(mentioned) <= _SHORT and not _MAKE_ARRAYS.isdisjoint(mentioned)
         return (is_light, *near, makes, draws, arrays)
 

@@ -37,6 +37,12 @@ def using_words() -> frozenset[str]:
 
 
 @cache
+def spec_words() -> frozenset[str]:
+    """Returns the names of specs; a short function that reaches one may return a table of them."""
+    return frozenset({_last(dotted) for dotted in SPECS} | {"P"})
+
+
+@cache
 def root_words() -> frozenset[str]:
     """Returns the names that make a function worth running as a root."""
     tables = (CHANGES, DEVICE_LISTS, DEVICE_COUNTS, SPECS, DEVICE_GRIDS, PROCESS_COLLECTIVES, PARTITIONED)

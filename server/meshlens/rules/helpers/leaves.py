@@ -1,10 +1,13 @@
-"""The leaves of a tree of values, as far as its structure is known."""
+"""The leaves of a tree of values, as far as its structure is known, and the specs that are for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from meshlens.axes.domain.values import Dict, Seq, Value
+from meshlens.axes.domain.values import Dict, Seq, Spec, Value
+
+_MOST_PAIRS = 256
 
 
 def leaves(value: Value) -> Iterator[Value]:
@@ -17,3 +20,47 @@ def leaves(value: Value) -> Iterator[Value]:
             yield from leaves(item)
     else:
         yield value
+
+
+class SpecPair(NamedTuple):
+    """An array and its spec.
+
+    Attributes:
+        spec: the spec.
+        value: the array.
+        path: positions of the entries that lead to the spec, outermost first.
+    """
+
+    spec: Spec
+    value: Value
+    path: tuple[int, ...]
+
+
+def spec_pairs(entry: Value, value: Value) -> Iterator[SpecPair]:
+    """Yields the arrays in a value with their specs in a tree of specs; skips what may have further parts.
+
+    A spec in place of a tree is for every array in that tree.
+    """
+    waiting: list[tuple[Value, Value, tuple[int, ...]]] = [(entry, value, ())]
+    met: set[tuple[int, int]] = set()
+    while waiting and len(met) < _MOST_PAIRS:
+        own, part, path = waiting.pop()
+        if (id(own), id(part)) in met:
+            continue
+        met.add((id(own), id(part)))
+        if isinstance(part, Seq):
+            if isinstance(own, Seq):
+                if not own.open and not part.open and len(own.items) == len(part.items):
+                    pairs = enumerate(zip(own.items, part.items, strict=True))
+                    waiting.extend([(one, item, (*path, place)) for place, (one, item) in pairs][::-1])
+            elif isinstance(own, Spec) and not part.open:
+                waiting.extend([(own, item, path) for item in part.items[::-1]])
+        elif isinstance(part, Dict):
+            if isinstance(own, Dict):
+                held = {(type(key), key): item for key, item in part.items}
+                places = [(place, held.get((type(key), key)), one) for place, (key, one) in enumerate(own.items)]
+                waiting.extend([(one, item, (*path, place)) for place, item, one in places[::-1] if item is not None])
+            elif isinstance(own, Spec) and not part.open:
+                waiting.extend([(own, item, path) for _, item in part.items[::-1]])
+        elif isinstance(own, Spec) and not own.open:
+            yield SpecPair(own, part, path)

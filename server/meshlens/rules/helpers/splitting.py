@@ -14,7 +14,7 @@ from meshlens.checking.model import Finding, Related
 from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.leaves import leaves
+from meshlens.rules.helpers.leaves import leaves, spec_pairs
 from meshlens.rules.helpers.miscounts import entries_of, positional
 from meshlens.rules.helpers.specs import argument_of
 
@@ -55,9 +55,10 @@ def of_shard_map(call: MappedCall) -> _Complaint | None:
         return None
     for place, arg in enumerate(call.args):
         if arg.whole is not None:
-            found = _unsplit(arg, arg.value, axis_of(call.binder, place, arg.label), axes)
-            if found is not None:
-                return found
+            for pair in spec_pairs(axis_of(call.binder, place, arg.label), arg.value):
+                found = _unsplit(arg, pair.value, pair.spec, axes)
+                if found is not None:
+                    return found
     return None
 
 
