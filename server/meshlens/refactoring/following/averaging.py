@@ -42,7 +42,7 @@ class Reductions:
 
     Attributes:
         lines: statements that assign means or sums, with the names and the collective.
-        inside: inline expressions that are means or sums, with the collective.
+        inside: inline expressions that are means or sums, with the collective, or keys that are folded.
         out: for every result, None if all devices then hold the same value, else 0.
         results: the kind of the results.
         keys: the key parameters that each device folds its index into.
@@ -64,6 +64,27 @@ class Reductions:
     def sums(self) -> bool:
         """Returns whether something is summed over devices."""
         return not {"psum", "all_gather", "divided"}.isdisjoint({how for *_, how in (*self.lines, *self.inside)})
+
+    @property
+    def folds_index(self) -> bool:
+        """Returns whether each device folds its index into keys."""
+        is_inside = any(how == "folded" for _, how in self.inside)
+        return bool(self.keys or self.folded or self.streams or self.bundles or is_inside)
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """How a step is to use its keys.
+
+    Attributes:
+        parameters: the parameters that are keys.
+        folds: the names of keys that each device folds its index into.
+        kept: the names of keys that stay the same, while each device folds its index into what calls get of them.
+    """
+
+    parameters: tuple[str, ...]
+    folds: frozenset[str]
+    kept: frozenset[str]
 
 
 def reductions(
@@ -89,11 +110,11 @@ def reductions(
     keys = [*parameters, *sorted(bound.difference(parameters))][:_MOST_KEYS]
     first: Obstacle | None = None
     unknown: Reductions | None = None
-    for count in range(len(keys) + 1):
-        for alike in combinations(keys, count):
+    for is_kept in (False, True):
+        for alike in (alike for count in range(is_kept, len(keys) + 1) for alike in combinations(keys, count)):
             try:
-                folds = frozenset(keys) - {*alike}
-                found = _reductions(view, target, shared, folds, tuple(parameters), shapes or {})
+                modes = _Keys(tuple(parameters), frozenset(keys) - {*alike}, frozenset(alike if is_kept else ()))
+                found = _reductions(view, target, shared, modes, shapes or {})
             except Obstacle as obstacle:
                 first = first or obstacle
                 continue
@@ -121,8 +142,7 @@ def _reductions(
     view: FileView,
     target: Target,
     shared: frozenset[str],
-    folds: frozenset[str],
-    keys: tuple[str, ...],
+    keys: _Keys,
     shapes: Mapping[str, Shape],
 ) -> Reductions:
     inside: dict[int, tuple[Node, str]] = {}
@@ -133,11 +153,11 @@ def _reductions(
     )
     follow.env |= {name: "alike" for name in target.filled if BATCH.fullmatch(name) is not None}
     follow.shapes = shapes_inside(target.body, shapes, nothing_known)
-    follow.env |= {name: "own" if name in folds else "key" for name in keys}
+    follow.env |= {name: "own" if name in keys.folds else "key" for name in keys.parameters}
     streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
     bundles = bundles_of(target)
     follow.env |= dict.fromkeys((*bundles, *(name for name, _ in streams)), "own")
-    follow.folds = folds
+    follow.folds, follow.kept = keys.folds, keys.kept
     follow.reduce = lambda node, how: inside.setdefault(node.site, (node, how))
     follow.within = within(target)
     follow.lines = follow.within.lines
@@ -146,7 +166,7 @@ def _reductions(
     follow_body(follow, target.body)
     must_always_reduce(view, target, follow.within, {*inside, *(site for site, _ in follow.lines)})
     lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in follow.lines.items())
-    own = tuple(name for name in keys if name in folds)
+    own = tuple(name for name in keys.parameters if name in keys.folds)
     results = _results(follow.returned)
     folded = tuple(follow.folded.values())
     return Reductions(lines, tuple(inside.values()), _out(results), results, own, streams, bundles, folded)
@@ -243,8 +263,7 @@ def reducing(
         value = f"({joined})" if len(names) > 1 else joined
         text = f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis})"
         edits.append(_line_below(view, target, statement, text, guard))
-    is_folding = found.keys or found.folded or found.streams or found.bundles
-    index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if is_folding else ""
+    index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if found.folds_index else ""
     own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
     for name, stream in found.streams:
         key = f"{spelling.of('jax', 'random.fold_in')}({name}.{stream}(), {index})"
@@ -266,6 +285,9 @@ def reducing(
         span = view.span(target.at(node.site))
         if how == "divided":
             edits += _divided(view, span, f"{spelling.of('jax', 'lax.psum')}(1, axis_name={axis})")
+            continue
+        if how == "folded":
+            edits += wrapping(view, span, f"{spelling.of('jax', 'random.fold_in')}(", f", {index})")
             continue
         edits.append(FileEdit(view.path, Edit(Span(span.start, span.start), f"{spelling.of('jax', f'lax.{how}')}(")))
         rest = ", tiled=True" if how == "all_gather" else ""

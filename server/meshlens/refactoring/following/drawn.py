@@ -51,6 +51,35 @@ def is_drawn(view: FileView, site: Site, value: Node) -> bool:
     return _is_part(_scope(view, site), value, 0)
 
 
+def is_yielded(view: FileView, site: Site, value: Node) -> bool:
+    """Returns whether an expression in a call is the variable of loops over what a source of data returns.
+
+    Args:
+        view: the file.
+        site: the call.
+        value: the expression.
+    """
+    if not isinstance(value, Name):
+        return False
+    binding = [node for root in _scope(view, site) for node in walk(root) if value.name in bound_by(node)]
+    return bool(binding) and all(
+        isinstance(one, For) and _is_yielded_by(one.target, one.iterable, value.name) for one in binding
+    )
+
+
+def _is_yielded_by(target: Expression, iterable: Node, name: str) -> bool:
+    if not isinstance(iterable, Call):
+        return False
+    given = [one.value for one in iterable.arguments if one.label is None]
+    items = target.items if isinstance(target, TupleDisplay) else ()
+    called = last_name(iterable.callee)
+    if called in ("zip", "enumerate"):
+        parts = given if called == "zip" else [NOTHING, *given[:1]]
+        pairs = zip(items, parts, strict=True) if len(items) == len(parts) else ()
+        return any(name in _names(item) and _is_yielded_by(item, part, name) for item, part in pairs)
+    return last_name(iterable.callee) != "next" and _is_source(iterable)
+
+
 def is_counted(view: FileView, site: Site, value: Node) -> bool:
     """Returns whether an expression is the next number of an `itertools.count`.
 

@@ -125,6 +125,8 @@ class Follow:
         within: what is known of the functions of the step; None inside helpers.
         folded: in the step itself, the statements that assign keys to fold each device's index into, by site.
         folds: the names of such keys.
+        kept: the names of keys that stay the same, while each device folds its index into what calls get of them.
+        own_here: the places of such arguments.
         lines: in the step itself, the statements that assign values to reduce after them, by site and kind.
         reduced_later: the names that the step reduces itself, later.
         bound: in the step itself, the names that its statements assign.
@@ -153,6 +155,8 @@ class Follow:
     lines: dict[tuple[int, str], tuple[Node, tuple[str, ...]]] | None = None
     folded: dict[int, tuple[Node, tuple[str, ...]]] = field(default_factory=dict)
     folds: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
+    own_here: set[int] = field(default_factory=set)
     reduced_later: frozenset[str] = frozenset()
     bound: frozenset[str] = frozenset()
     together: frozenset[str] = frozenset()
@@ -506,6 +510,8 @@ def _attribute(follow: Follow, node: Attribute) -> Kind:
 
 
 def _name(follow: Follow, node: Name) -> Kind:
+    if node.site in follow.own_here:
+        return "own"
     kind = follow.look_up(node.name)
     return "rows" if kind == "tree" and node.name in follow.computed else kind
 

@@ -9,6 +9,7 @@ from meshlens.facts.nodes import (
     Comparison,
     Comprehension,
     Constant,
+    DictDisplay,
     Expression,
     FunctionDef,
     Lambda,
@@ -49,7 +50,7 @@ from meshlens.refactoring.following.kinds import (
 )
 from meshlens.refactoring.following.layer_calls import rearranged
 from meshlens.refactoring.following.models import keeps_rows, loss_applied
-from meshlens.refactoring.following.random import random_kind
+from meshlens.refactoring.following.random import changes_keys, random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
     is_elementwise,
@@ -86,6 +87,7 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         node: the call.
     """
     dotted = home.dotted(callee)
+    _fold_into_arguments(follow, dotted, node)
     if dotted.startswith("jax.random."):
         return random_kind(follow, dotted.rsplit(".", 1)[-1], node)
     if isinstance(callee, Call) and takes(home.view, callee):
@@ -105,6 +107,17 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return loss
     special = transformed_kind(follow, home, callee, node)
     return special if special is not None else _unread(follow, home, callee, node)
+
+
+def _fold_into_arguments(follow: Follow, dotted: str, node: Call) -> None:
+    """Makes each device fold its index into the keys that a call of the step gets, which stay the same outside it."""
+    if not follow.kept or follow.lines is None or follow.reduce is None or changes_keys(dotted):
+        return
+    for _, _, value in node.arguments:
+        for one in (value, *(each for _, each in value.pairs)) if isinstance(value, DictDisplay) else (value,):
+            if isinstance(one, Name) and one.name in follow.kept and follow.env.get(one.name) == "key":
+                follow.own_here.add(one.site)
+                follow.reduce(one, "folded")
 
 
 def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:

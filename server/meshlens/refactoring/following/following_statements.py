@@ -115,9 +115,10 @@ def _assign(follow: Follow, statement: Assign) -> None:
         and isinstance(statement.targets[0], TupleDisplay)
     ):
         kind = "mixed"
-    if kind == "tree" and _is_named_as_scalar(follow, statement):
+    is_of_arrays = isinstance(value, Call) and is_array(follow, value)
+    if kind == "tree" and not is_of_arrays and _is_named_as_scalar(follow, statement):
         kind = "mixed"
-    if isinstance(value, Call) and is_array(follow, value):
+    if is_of_arrays:
         follow.computed |= names_bound((statement,))
     for target in statement.targets:
         functions = _functions_in(follow, target, value)
@@ -245,7 +246,7 @@ def _bind(follow: Follow, target: Node, kind: Kind) -> None:
         for item, part in zip(target.items, _parts(kind, len(target.items)), strict=True):
             _bind(follow, item, part)
     elif isinstance(target, Starred):
-        _bind(follow, target.value, flat(kind))
+        _bind(follow, target.value, "tree" if kind == "tree" else flat(kind))
     elif isinstance(target, (Attribute, Subscript)):
         for name in names_bound([Assign("assign", 0, (target,), Constant("const", 0, None))]):
             before = follow.look_up(name)

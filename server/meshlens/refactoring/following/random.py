@@ -107,6 +107,11 @@ def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
     return name.endswith(".split") if count else name.rsplit(".", 1)[-1] in (_MAKES | _CHANGES) - {"split"}
 
 
+def changes_keys(dotted: str) -> bool:
+    """Returns whether a function makes keys of a key."""
+    return dotted.startswith("jax.random.") and dotted.rsplit(".", 1)[-1] in _CHANGES | _MAKES
+
+
 def random_kind(follow: Follow, name: str, node: Call) -> Kind:
     """Returns the kind of the result of a function of `jax.random`."""
     if any(label in ("*", "**") for label, _, _ in node.arguments):

@@ -25,7 +25,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, bound_by, names_bound, nodes_of_block, path_to, tree, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.drawn import is_counted, is_drawn
+from meshlens.refactoring.following.drawn import is_counted, is_drawn, is_yielded
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
 from meshlens.refactoring.following.running import VMAPS
@@ -46,6 +46,7 @@ _SPLIT = frozenset(
 _OF_ROWS = re.compile(r"(?:sample|example|row|instance|importance|batch)_(?:weights?|mask)|loss_mask")
 _BATCH_AXES = frozenset({"batch", "b", "B", "bs", "N", "batch_size"})
 _ARRAYS = frozenset({"ndarray", "Array", "ArrayLike", "DeviceArray"})
+_INDEX = re.compile(r"i|j|k|n|(?:.*_)?(?:idx|index|step|epoch)")
 _WEAK = frozenset({"state", "states"})
 _WITH_PARAMETERS = frozenset({"params", "parameters", "variables", "model", "weights"})
 _SCALARS = frozenset({"int", "float", "bool", "str"})
@@ -248,6 +249,9 @@ def axis_of_parameter(
     beside = [_beside_rows(view, target, use, place) for use in uses]
     if "cut" in beside or _OF_ROWS.fullmatch(name) is not None:
         return 0
+    is_told = _INDEX.fullmatch(name) is None and not _has_other_batch(target, name)
+    if is_told and given and all(is_yielded(view, use.site, call.arguments[place].value) for use, call in calling):
+        return 0
     if UNCLEAR.fullmatch(name) is not None and (told := evidence(view, target, name, place, uses)):
         return 0 if told == "split" else None
     speaks_against = name in _SHARED or _STATE.fullmatch(name) or _PLAIN.fullmatch(name) or UNCLEAR.fullmatch(name)
@@ -304,7 +308,18 @@ def _is_model(view: FileView, target: Target, parameter: Parameter) -> bool:
         isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == name
         for statement in target.body
         for node in walk(statement)
+    ) or any(
+        isinstance(node, Call) and _runs_method_of(view, node, name)
+        for root in (target.node, *_nested(view, target))
+        for node in walk(root)
     )
+
+
+def _runs_method_of(view: FileView, node: Call, name: str) -> bool:
+    """Returns whether a `vmap` maps a method of an object of this name, which is then not an array of rows."""
+    first = node.arguments[0].value if node.arguments else NOTHING
+    is_method = isinstance(first, Attribute) and isinstance(first.object, Name) and first.object.name == name
+    return is_method and dotted_name(view, node.callee) in VMAPS
 
 
 def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
@@ -385,6 +400,11 @@ def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], p
 
 def _is_batch(name: str) -> bool:
     return name in _SPLIT or BATCH.fullmatch(name) is not None
+
+
+def _has_other_batch(target: Target, name: str) -> bool:
+    """Returns whether another parameter is called like a batch, so that an unclear one need not hold the rows."""
+    return any(_is_batch(one.name) for one in target.parameters if one.name != name)
 
 
 def _source(view: FileView, node: Node) -> str:

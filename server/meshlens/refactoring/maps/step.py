@@ -129,8 +129,7 @@ class Step:
     @property
     def draws(self) -> bool:
         """Returns whether each device draws its own random numbers."""
-        found = self.reductions
-        return bool(found.keys or found.folded or found.streams or found.bundles or self.care.draws)
+        return self.reductions.folds_index or self.care.draws
 
     @property
     def folded(self) -> Folded | None:

@@ -1,0 +1,206 @@
+"""Steps as people write them in their own projects: they convert, and what looks like them is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from steps_converted import converted_step, refusal, runs_alike
+
+BY_KEYWORD = """
+from functools import partial
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from flax import struct
+from outside import center
+
+
+class Metrics(struct.PyTreeNode):
+    loss: jax.Array
+    count: int
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(1)(x)
+
+
+@DECORATOR
+def cross_entropy(*, labels, logits):
+    return jnp.maximum(logits, 0) - logits * labels + jnp.log1p(jnp.exp(-jnp.abs(logits)))
+
+
+def metrics_of(*, labels, logits):
+    if labels.ndim == 1:
+        labels = jnp.expand_dims(labels, axis=1)
+    loss = cross_entropy(labels=labels, logits=logits)
+    return Metrics(loss=jnp.sum(loss), count=logits.shape[0])
+
+
+@jax.jit
+def step(params, batch):
+    return metrics_of(labels=batch["y"], logits=Net().apply(params, batch["x"]))
+
+
+batch = {"x": jnp.sin(jnp.arange(48.0)).reshape(16, 3), "y": jnp.arange(16.0) % 2}
+found = step(Net().init(jax.random.key(0), batch["x"]), batch)
+print(found.loss, found.count)
+"""
+LOOPED = """
+import itertools
+
+import jax
+import jax.numpy as jnp
+
+
+def dataloader(rows, size):
+    while True:
+        for start in range(0, 32, size):
+            yield tuple(one[start : start + size] for one in rows)
+
+
+def schedule(size):
+    return itertools.repeat((jnp.ones(3), jnp.ones(3)), size)
+
+
+def train(rows):
+    @jax.jit
+    def step(params, data_i):
+        xi, *rest = data_i
+        (yi,) = rest
+
+        def loss_fn(params):
+            return jnp.mean((xi @ params - yi) ** 2)
+
+        loss, grads = jax.value_and_grad(loss_fn)(params)
+        return params - 0.1 * grads, loss
+
+    params = jnp.ones(3)
+    for _, data_i in zip(range(3), SOURCE):
+        params, loss = step(params, data_i)
+        print(loss)
+
+
+x = jnp.sin(jnp.arange(96.0)).reshape(32, 3)
+train((x, x.sum(1)))
+"""
+RENEWED = """
+import jax
+import jax.numpy as jnp
+
+
+def noisy_loss(params, data, key):
+    first, second = jax.random.split(key)
+    each = jax.random.split(second, data.shape[0])
+    noise = jax.vmap(jax.random.normal)(each)[:, None]
+    moved = data + SIZE * (noise + jax.random.normal(first, data.shape))
+    return jnp.mean((moved @ params - data.sum(1)) ** 2)
+
+
+def loss_and_key(params, data, key):
+    return noisy_loss(params, data, key), jax.random.split(key, 1)[0]
+
+
+@jax.jit
+def step(params, data, key):
+    BODY
+    return params - 0.1 * grads, key, loss
+
+
+data = jnp.sin(jnp.arange(48.0)).reshape(16, 3)
+params, key = jnp.ones(3), jax.random.PRNGKey(0)
+for _ in range(3):
+    params, key, loss = step(params, data, key)
+    print(loss, key)
+"""
+RENEW = """loss, grads = jax.value_and_grad(noisy_loss)(params, data, key)
+    key = jax.random.split(key, 1)[0]"""
+RENEWED_BY_A_HELPER = """grads = jax.grad(noisy_loss)(params, data, key)
+    loss, key = loss_and_key(params, data, key)"""
+MAPPED_METHOD = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+
+class Curve(eqx.Module):
+    low: float
+
+    def sigma(self, t):
+        return self.low + t**2
+
+
+def loss_fn(model, curve, data):
+    t = jnp.linspace(0.0, 1.0, data.shape[1])
+    sigmas = WEIGHTS
+    return jnp.mean((jax.vmap(model)(data) * sigmas[: data.shape[1]].mean()) ** 2)
+
+
+@eqx.filter_jit
+def step(model, curve, data):
+    loss, grads = eqx.filter_value_and_grad(loss_fn)(model, curve, data)
+    return eqx.apply_updates(model, jax.tree.map(lambda g: -0.1 * g, grads)), loss
+
+
+curve = CURVE
+data = jnp.sin(jnp.arange(64.0)).reshape(16, 4)
+model = eqx.nn.Linear(4, 4, key=jax.random.key(0))
+for _ in range(3):
+    model, loss = step(model, curve, data)
+    print(loss)
+"""
+
+
+def _by_keyword(decorator: str) -> str:
+    return BY_KEYWORD.replace("DECORATOR", decorator)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_loss_for_each_row_that_a_vmap_gets_by_keyword_is_summed(tmp_path, target):
+    text = _by_keyword("jax.vmap").replace("from outside import center\n", "")
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+@pytest.mark.parametrize("decorator", ["partial(jax.vmap, out_axes=1)", "center"])
+def test_a_loss_that_something_else_makes_of_the_rows_is_refused(tmp_path, decorator):
+    assert refusal(tmp_path, _by_keyword(decorator)) == "unreduced-output"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_what_a_loop_over_data_yields_holds_rows_although_its_name_is_unclear(tmp_path, target):
+    text = LOOPED.replace("SOURCE", "dataloader(rows, 16)")
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+@pytest.mark.parametrize("source", ["schedule(3)", "itertools.repeat(rows)"])
+def test_what_another_loop_yields_is_not_known_to_hold_rows(tmp_path, source):
+    assert refusal(tmp_path, LOOPED.replace("SOURCE", source)) == "nothing-to-split"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_key_that_a_step_uses_and_renews_stays_the_same_on_all_devices(tmp_path, target):
+    text = RENEWED.replace("SIZE", "0.0").replace("BODY", RENEW)
+    after = converted_step(tmp_path, text, target)
+    assert '(params, data, jax.random.fold_in(key, jax.lax.axis_index("batch")))' in after
+    runs_alike(tmp_path, text, after)
+
+
+def test_a_key_that_a_helper_renews_after_it_drew_for_rows_is_refused(tmp_path):
+    assert refusal(tmp_path, RENEWED.replace("SIZE", "1.0").replace("BODY", RENEWED_BY_A_HELPER)) == "random-numbers"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_an_object_whose_method_a_vmap_maps_is_the_same_on_all_devices(tmp_path, target):
+    text = MAPPED_METHOD.replace("WEIGHTS", "jax.vmap(curve.sigma)(t)").replace("CURVE", "Curve(1.0)")
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+def test_an_argument_of_which_nothing_is_mapped_may_hold_rows(tmp_path):
+    text = MAPPED_METHOD.replace("WEIGHTS", "curve + t").replace("CURVE", "jnp.ones(4)")
+    assert refusal(tmp_path, text) == "which-batch"
