@@ -20,6 +20,7 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     UnaryOperation,
     last_name,
+    root_name,
 )
 from meshlens.project.trees import Node
 from meshlens.refactoring.following.following import (
@@ -136,6 +137,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     ]
     named = {label: value for label, _, value in node.arguments if label is not None}
     values = [*positional, *(value for label, value in named.items() if label != "axis")]
+    if _gives_key(follow, callee, dotted):
+        return "own"
     if not values:
         return "same" if SAME.issuperset(map(flat, home.names(callee))) else "mixed"
     if (is_known or is_method or is_bare) and (name in MEANS or name in SUMS):
@@ -188,6 +191,13 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     found = applied(kinds, coupled=is_product(name))
     return "tree" if found == "rows" else found
+
+
+def _gives_key(follow: Follow, callee: Node, dotted: str) -> bool:
+    """Returns whether a model takes one of the keys that it was given: those that rows are drawn from differ."""
+    own = follow.own
+    is_own = own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver
+    return follow.in_model and (dotted == "haiku.next_rng_key" or (is_own and last_name(callee) == "make_rng"))
 
 
 def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: bool) -> bool:

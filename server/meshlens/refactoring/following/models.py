@@ -143,7 +143,8 @@ def _makers(home: Follow, callee: Node) -> list[Node]:
         return _values(home, callee)
     own = home.own
     if own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver:
-        return list(_held_by(own.view, own.owner, callee.name))
+        held = list(_held_by(own.view, own.owner, callee.name))
+        return held or [value for _, value in _set_anywhere(own.view, callee.name)]
     return [callee]
 
 
@@ -171,7 +172,7 @@ def _gives_rows(scope: Follow, function: FunctionDef | Lambda, passed: Given | N
     outer = scope.frozen()
     outer.depth, outer.in_model = 0, True
     try:
-        return flat(called(outer, function, outer, given)) != "mixed"
+        return flat(called(outer, function, outer, given)) not in ("mixed", *LINEAR)
     except Obstacle:
         return False
 
@@ -205,6 +206,9 @@ def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:
         return _of_apply(home, callee, depth)
     if isinstance(callee, Name):
         return _of_name(home, callee.name, depth)
+    held = _of_layer(home, callee, depth) if isinstance(callee, Attribute) else None
+    if held is not None:
+        return held
     if isinstance(callee, (Attribute, Subscript)) and _is_of_model(home, callee):
         return _every_model(home, callee.name if isinstance(callee, Attribute) else "__call__")
     if isinstance(callee, Attribute) and isinstance(callee.object, Name):
@@ -320,6 +324,51 @@ def _of_attribute(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
     ]
     found = [_of_class(home, *owner, callee.name) if owner is not None else None for owner in owners]
     return _all(found) if found else None
+
+
+def _of_layer(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
+    """Returns the functions that a layer runs which a model holds in an attribute; None if some value is unknown."""
+    own = home.own
+    if own is None or not isinstance(callee.object, Name) or callee.object.name != own.receiver:
+        return None
+    places = _set_anywhere(own.view, callee.name)
+    is_open = _is_field(own.view, callee.name) or _moves_rows(own.view) or _has_no_axis_of_rows(own.view)
+    if not places or is_open:
+        return None
+    return _all([_bodies(_top_of(home, view), value, depth + 1) for view, value in places])
+
+
+def _set_anywhere(view: FileView, name: str) -> list[tuple[FileView, Node]]:
+    """Returns the values that a file and its imports assign to attributes of a name, whatever the object."""
+
+    def find() -> dict[str, list[tuple[FileView, Node]]]:
+        found: dict[str, list[tuple[FileView, Node]]] = {}
+        for one in _views(view):
+            for node in _every(one):
+                if isinstance(node, (Assign, AnnAssign)) and node.value is not None:
+                    for part in (part for target in _targets(node) for part in walk(target)):
+                        if isinstance(part, Attribute):
+                            found.setdefault(part.name, []).append((one, node.value))
+        return found
+
+    known: dict[str, list[tuple[FileView, Node]]]
+    known = view.solution.once(f"assists: what attributes hold in {view.path}", lambda _: find())
+    return known.get(name, [])
+
+
+def _is_field(view: FileView, name: str) -> bool:
+    """Returns whether a class of a file or of its imports declares a field of a name."""
+    return any(
+        isinstance(node, (AnnAssign, Assign))
+        and any(isinstance(one, Name) and one.name == name for one in _targets(node))
+        for one in _views(view)
+        for _, shape in _class_blocks(one)
+        for node in shape.body
+    )
+
+
+def _targets(node: Assign | AnnAssign) -> tuple[Node, ...]:
+    return node.targets if isinstance(node, Assign) else (node.target,)
 
 
 def _all(found: list[Bodies | None]) -> Bodies | None:

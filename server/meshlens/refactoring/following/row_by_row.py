@@ -20,6 +20,8 @@ from meshlens.facts.nodes import (
     Lambda,
     ListDisplay,
     Name,
+    Slice,
+    Starred,
     Subscript,
     TupleDisplay,
     UnaryOperation,
@@ -255,6 +257,8 @@ def _reshape(given: Given) -> str:
     if shape is None or _first(given) != "rows":
         return "mixed"
     first = shape.items[0] if isinstance(shape, (TupleDisplay, ListDisplay)) and shape.items else shape
+    if _begins_with_rows(given, _parts(shape)):
+        return "rows"
     rest = {flat(kind) for kind in given.kinds[1:]} - {"same", "shape", "count"}
     if rest:
         return "mixed"
@@ -262,6 +266,27 @@ def _reshape(given: Given) -> str:
         return "rows"
     sizes = shape.items[1:] if isinstance(shape, (TupleDisplay, ListDisplay)) else given.values[2:]
     return "rows" if _number(first) == -1 and all(map(_is_own_size, sizes)) else "mixed"
+
+
+def _parts(shape: Node) -> list[Node]:
+    """Returns the parts of a shape: of `x.shape[:1] + (7, 7)` and `(*x.shape[:1], 7, 7)`, the slice and the numbers."""
+    if isinstance(shape, BinaryOperation) and shape.operator == "+":
+        return [*_parts(shape.left), *_parts(shape.right)]
+    items = shape.items if isinstance(shape, (TupleDisplay, ListDisplay)) else (shape,)
+    return [one.value if isinstance(one, Starred) else one for one in items]
+
+
+def _begins_with_rows(given: Given, parts: list[Node]) -> bool:
+    """Returns whether a shape begins with the number of rows, on which nothing else in it depends."""
+    if not parts or not isinstance(parts[0], Subscript):
+        return False
+    key = parts[0].key
+    is_start = isinstance(key, Slice) and key.lower is None and key.step is None and key.upper is not None
+    return (
+        is_start
+        and given.kind(parts[0].object) == "shape"
+        and all(flat(given.kind(one)) in ("same", "shape") for one in parts[1:])
+    )
 
 
 def _is_own_size(size: Node) -> bool:

@@ -1,0 +1,149 @@
+"""What can be read of models: their layers, their keys, their reshapes, and the losses that they compute."""
+
+from __future__ import annotations
+
+import pytest
+
+from steps_converted import converted_step, refusal, runs_alike
+
+HELD = """
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+
+class Center(nn.Module):
+    def __call__(self, x):
+        return x - x.mean(0)
+
+
+class Block(nn.Module):
+    def setup(self):
+        self.norm = NORM
+        self.out = nn.Dense(3)
+
+    def __call__(self, x):
+        return self.out(self.norm(x))
+
+
+def loss_fn(params, batch):
+    return jnp.mean((Block().apply(params, batch) - batch) ** 2)
+
+
+@jax.jit
+def step(params, batch):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
+
+
+batch = jnp.sin(jnp.arange(48.0)).reshape(16, 3)
+params = Block().init(jax.random.key(0), batch)
+for _ in range(3):
+    params, loss = step(params, batch)
+    print(loss)
+"""
+DRAWS = """
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+
+class VAE(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        mean = nn.Dense(4)(x)
+        z = mean + 0.0 * jax.random.normal(KEY, SHAPE)
+        z = nn.relu(nn.Dense(8)(z))
+        return nn.Dense(3)(z.reshape(PARTS).mean(1))
+
+
+def loss_fn(params, batch, key):
+    return jnp.mean((VAE().apply(params, batch, rngs={"z": key}) - batch) ** 2)
+
+
+@jax.jit
+def step(params, batch, key):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch, key)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
+
+
+batch = jnp.sin(jnp.arange(48.0)).reshape(16, 3)
+key = jax.random.key(1)
+params = VAE().init({"params": jax.random.key(0), "z": key}, batch)
+for _ in range(3):
+    params, loss = step(params, batch, key)
+    print(loss)
+"""
+OWN_LOSS = """
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x, y=None):
+        out = nn.Dense(1)(x)
+        loss = LOSS
+        return RESULT
+
+
+@jax.jit
+def step(params, batch):
+    STEP
+
+
+batch = {"x": jnp.sin(jnp.arange(48.0)).reshape(16, 3), "y": jnp.arange(16.0)[:, None]}
+print(step(Net().init(jax.random.key(0), batch["x"], batch["y"]), batch))
+"""
+
+
+def _draws(key: str = 'self.make_rng("z")', shape: str = "mean.shape", parts: str = "z.shape[:1] + (2, 4)") -> str:
+    return DRAWS.replace("KEY", key).replace("SHAPE", shape).replace("PARTS", parts)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_layer_that_a_model_holds_is_the_one_that_runs(tmp_path, target):
+    text = HELD.replace("NORM", "nn.LayerNorm()")
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+@pytest.mark.parametrize("norm", ["Center()", "nn.LayerNorm() if True else Center()", "nn.LayerNorm(reduction_axes=0)"])
+def test_a_layer_that_a_model_holds_and_that_has_rows_meet_is_refused(tmp_path, norm):
+    assert refusal(tmp_path, HELD.replace("NORM", norm)) == "no-mean"
+
+
+def test_a_layer_that_is_set_from_outside_may_be_another(tmp_path):
+    text = HELD.replace("NORM", "nn.LayerNorm()").replace("loss_fn(params, batch):", "loss_fn(params, batch):\n    PUT")
+    assert refusal(tmp_path, text.replace("PUT", "object.norm = Center()")) == "no-mean"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("parts", ["z.shape[:1] + (2, 4)", "(*z.shape[:1], 2, 4)", "x.shape[:-1] + (2, 4)"])
+def test_a_model_may_draw_for_its_rows_and_give_them_more_axes(tmp_path, target, parts):
+    text = _draws(parts=parts)
+    after = converted_step(tmp_path, text, target)
+    assert "fold_in" in after
+    runs_alike(tmp_path, text, after)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"shape": "(16, 4)"},
+        {"key": "jax.random.key(0)"},
+        {"parts": "(2, 4) + z.shape[:1]"},
+        {"parts": "z.shape[1:] + (4, 4)"},
+        {"parts": "z.shape[:1] + (z.shape[0] // 8, -1)"},
+    ],
+)
+def test_a_model_that_draws_or_reshapes_in_another_way_is_refused(tmp_path, said):
+    assert refusal(tmp_path, _draws(**said)) in ("no-mean", "random-numbers")
+
+
+def test_what_a_model_computes_as_a_mean_has_no_rows(tmp_path):
+    text = OWN_LOSS.replace("LOSS", "jnp.mean((out - y) ** 2)").replace("RESULT", "loss")
+    step = 'return Net().apply(params, batch["x"], batch["y"])'
+    assert refusal(tmp_path, text.replace("STEP", step)) == "unreduced-output"
