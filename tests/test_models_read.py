@@ -97,6 +97,44 @@ batch = {"x": jnp.sin(jnp.arange(48.0)).reshape(16, 3), "y": jnp.arange(16.0)[:,
 print(step(Net().init(jax.random.key(0), batch["x"], batch["y"]), batch))
 """
 
+ATTENDS = """
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+
+class Attention(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        SHOWN
+        scale = 1.0 / jnp.sqrt(x.shape[-1])
+        q, k, v = (nn.DenseGeneral((2, 4))(x) for _ in range(3))
+        weights = nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k) * scale)
+        heads = jnp.einsum("bhqk,bkhd->EINSUM", weights, v)
+        return nn.DenseGeneral(8, axis=(-2, -1))(heads)
+
+
+def loss_fn(params, batch):
+    return jnp.mean((Attention().apply(params, batch) - batch) ** 2)
+
+
+@jax.jit
+def step(params, batch):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
+
+
+batch = jnp.sin(jnp.arange(640.0)).reshape(16, 5, 8)
+params = Attention().init(jax.random.key(0), batch)
+for _ in range(3):
+    params, loss = step(params, batch)
+    print(loss)
+"""
+
+
+def _attends(shown: str, result: str = "bqhd") -> str:
+    return ATTENDS.replace("SHOWN", shown).replace("EINSUM", result)
+
 
 def _draws(key: str = 'self.make_rng("z")', shape: str = "mean.shape", parts: str = "z.shape[:1] + (2, 4)") -> str:
     return DRAWS.replace("KEY", key).replace("SHAPE", shape).replace("PARTS", parts)
@@ -147,3 +185,25 @@ def test_what_a_model_computes_as_a_mean_has_no_rows(tmp_path):
     text = OWN_LOSS.replace("LOSS", "jnp.mean((out - y) ** 2)").replace("RESULT", "loss")
     step = 'return Net().apply(params, batch["x"], batch["y"])'
     assert refusal(tmp_path, text.replace("STEP", step)) == "unreduced-output"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("shown", ["b, t, d = x.shape", "t = x.shape[1]", "first = x[:, 0]"])
+def test_axes_that_the_code_shows_are_not_those_of_the_rows(tmp_path, target, shown):
+    text = _attends(shown)
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "",
+        "last = x.shape[-1]",
+        "t = x.shape[1] if x.ndim > 1 else 1",
+        "t = x.shape[1]; x = x.reshape(-1)",
+        "if x.ndim == 1:\n            return x / x.shape[-1]\n        t = x.shape[1]",
+    ],
+)
+def test_an_axis_from_the_end_may_be_that_of_the_rows(tmp_path, shown):
+    assert refusal(tmp_path, _attends(shown)) == "no-mean"

@@ -19,6 +19,7 @@ from meshlens.refactoring.following.random import bundles_of, is_key, stream_of,
 from meshlens.refactoring.following.sizes import Shape, nothing_known, shapes_inside
 from meshlens.refactoring.following.within import must_always_reduce, within
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.axes_shown import axes_shown
 from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
 from meshlens.refactoring.reading.made import BATCH, used_as_arrays
 from meshlens.refactoring.reading.own_methods import owner_of
@@ -198,7 +199,7 @@ def _place(follow: Follow, target: Target) -> None:
     """Records which function a scope belongs to."""
     follow.home = home_of(follow.view, target.at(target.node.site))
     follow.own = owner_of(follow.view, follow.home or target.site.block)
-    follow.arrays = used_as_arrays(target.node)
+    follow.arrays, follow.axes = used_as_arrays(target.node), axes_shown(target.node)
     follow.bound = frozenset(names_bound(target.body))
     follow.together = frozenset(_put_together(follow.view, target))
     parameters = {one.name for one in target.node.function.parameters}

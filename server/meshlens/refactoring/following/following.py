@@ -57,6 +57,7 @@ from meshlens.refactoring.following.row_by_row import is_of_arrays
 from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.following.sizes import Shape, Shapes, nothing_known, shape_of, shapes_inside
 from meshlens.refactoring.following.within import Within
+from meshlens.refactoring.reading.axes_shown import axes_shown
 from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.made import (
@@ -138,6 +139,7 @@ class Follow:
         arrays: the names of arrays that are not trees of arrays.
         computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
         shapes: the shapes of variables, where the code says them.
+        axes: how many axes variables have at least.
         widened: for a variable, another one and how many axes more it has than that.
         returned: the kinds that it returns.
         has_ended: whether a `return` has certainly run before what is followed now.
@@ -168,6 +170,7 @@ class Follow:
     computed: frozenset[str] = frozenset()
     constants: dict[str, object] = field(default_factory=dict)
     shapes: Shapes = nothing_known
+    axes: dict[str, int] = field(default_factory=dict)
     widened: dict[str, tuple[str, int]] = field(default_factory=dict)
     returned: list[Kind] = field(default_factory=list)
     has_ended: bool = False
@@ -350,6 +353,7 @@ def called(
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
         inner.own = None
     inner.arrays, inner.computed = used_as_arrays(function), in_arithmetic((function,))
+    inner.axes = axes_shown(function)
     positional = [kind for label, kind in arguments if label is None]
     by_name = {label: kind for label, kind in arguments if label is not None}
     nodes = [value for label, _, value in handed if label is None]
@@ -522,7 +526,8 @@ def _item(follow: Follow, node: Subscript) -> Kind:
         number = index.value if isinstance(index, Constant) and type(index.value) is int else None
         return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
     if kind == "shape":
-        return "count" if not isinstance(index, Constant) or index.value == 0 else "same"
+        is_other = isinstance(index, Constant) and index.value != 0
+        return "same" if is_other or _is_of_later_axis(follow, node.object, index) else "count"
     is_array = isinstance(node.object, Name) and node.object.name in follow.arrays
     if kind == "tree" and not is_array and _is_key(follow, index):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"
@@ -532,6 +537,16 @@ def _item(follow: Follow, node: Subscript) -> Kind:
         return "mixed"
     inside = _inside(follow, index)
     return kind if inside == "same" else applied((kind, inside))
+
+
+def _is_of_later_axis(follow: Follow, shape: Node, index: Node) -> bool:
+    """Returns whether an index from the end certainly gives the size of another axis than the first."""
+    if not isinstance(index, UnaryOperation) or index.operator != "-" or not isinstance(index.operand, Constant):
+        return False
+    place = index.operand.value
+    array = shape.object if isinstance(shape, Attribute) else shape
+    least = follow.axes.get(array.name, 0) if isinstance(array, Name) else 0
+    return isinstance(place, int) and 0 < place < least
 
 
 def _inside(follow: Follow, index: Node) -> Kind:

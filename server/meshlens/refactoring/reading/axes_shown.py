@@ -1,0 +1,115 @@
+"""How many axes the arrays of a function certainly have, because its code would fail if they had fewer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assert,
+    Assign,
+    Attribute,
+    BoolOperation,
+    Call,
+    Comprehension,
+    Constant,
+    ExpressionStatement,
+    FunctionDef,
+    IfExpression,
+    Lambda,
+    Name,
+    Raise,
+    Return,
+    SeparateDef,
+    Slice,
+    Starred,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    last_name,
+    parameters_of,
+)
+from meshlens.project.trees import Node, bound_by, children, walk
+
+_PLAIN = (AnnAssign, Assert, Assign, ExpressionStatement)
+_MAY_NOT_RUN = (BoolOperation, Comprehension, FunctionDef, IfExpression, Lambda, SeparateDef)
+
+
+def axes_shown(function: Node) -> dict[str, int]:
+    """Returns the least number of axes of the arrays that a function binds once, by name.
+
+    Only what certainly runs whenever the function does shows them.
+    """
+    if not isinstance(function, FunctionDef):
+        return {}
+    statements = function.function.body
+    bound = Counter(name for one in statements for node in walk(one) for name in bound_by(node))
+    bound.update(one.name for one in parameters_of(function))
+    found: dict[str, int] = {}
+    for statement in statements:
+        if isinstance(statement, Return):
+            parts: tuple[Node, ...] = (statement.value,) if statement.value is not None else ()
+        elif isinstance(statement, _PLAIN):
+            parts = (statement,)
+        elif isinstance(statement, (FunctionDef, SeparateDef)):
+            continue
+        elif any(isinstance(node, (Return, Raise)) for node in walk(statement)):
+            # It may leave the function.
+            break
+        else:
+            continue
+        for name, count in (shown for part in parts for node in _certain(part) for shown in _shown(node)):
+            if bound[name] == 1:
+                found[name] = max(found.get(name, 0), count)
+        if isinstance(statement, Return):
+            break
+    return found
+
+
+def _certain(node: Node) -> Iterator[Node]:
+    yield node
+    if not isinstance(node, _MAY_NOT_RUN):
+        for one in children(node):
+            yield from _certain(one)
+
+
+def _shown(node: Node) -> Iterator[tuple[str, int]]:
+    """Yields the names of arrays that a node shows to have some number of axes."""
+    if isinstance(node, Assign) and len(node.targets) == 1:
+        target = node.targets[0]
+        if isinstance(target, TupleDisplay) and _of_shape(node.value):
+            yield _of_shape(node.value), sum(not isinstance(one, Starred) for one in target.items)
+        if isinstance(target, Name):
+            yield target.name, _made_with(node.value)
+    if isinstance(node, Subscript):
+        if _of_shape(node.object) and (place := _integer(node.key)) is not None:
+            yield _of_shape(node.object), place + 1 if place >= 0 else -place
+        if isinstance(node.object, Name) and isinstance(node.key, TupleDisplay):
+            items = node.key.items
+            is_plain = all(isinstance(one, Slice) or _integer(one) is not None for one in items)
+            yield node.object.name, len(items) if is_plain else 0
+
+
+def _of_shape(node: Node) -> str:
+    """Returns the name of the array whose shape an expression is."""
+    if isinstance(node, Attribute) and node.name == "shape" and isinstance(node.object, Name):
+        return str(node.object.name)
+    return ""
+
+
+def _made_with(value: Node) -> int:
+    """Returns the least number of axes of what an expression makes."""
+    if not isinstance(value, Call) or last_name(value.callee) != "einsum" or not value.arguments:
+        return 0
+    text = value.arguments[0].value
+    written = text.value if isinstance(text, Constant) else None
+    after = written.partition("->")[2] if isinstance(written, str) else ""
+    return sum(letter.isalpha() for letter in after)
+
+
+def _integer(node: Node) -> int | None:
+    if isinstance(node, UnaryOperation) and node.operator == "-":
+        inner = _integer(node.operand)
+        return -inner if inner is not None else None
+    return int(node.value) if isinstance(node, Constant) and type(node.value) is int else None
