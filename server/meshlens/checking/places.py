@@ -6,6 +6,7 @@ from meshlens.axes.domain.values import Const, Site
 from meshlens.axes.runs.context import Context, Step
 from meshlens.axes.runs.records import AxisUse
 from meshlens.checking.model import Related
+from meshlens.facts.nodes import Assign, Constant
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -29,7 +30,17 @@ def axis_site(view: FileView, use: AxisUse) -> Site:
         return axis
     if name.via is not None:
         return name.via
-    return name.origin if name.origin is not None and isinstance(use.whole, Const) and use.context.loop else axis
+    # The name is one of those that a loop goes through, if that is where it is written.
+    is_turn = name.origin is not None and isinstance(use.whole, Const) and use.context.loop
+    return name.origin if is_turn and name.origin is not None and not _is_constant(view, name.origin) else axis
+
+
+def _is_constant(view: FileView, site: Site) -> bool:
+    """Returns whether a literal is all that a top-level assignment gives to a name."""
+    facts = view.solution.facts.get(site.path)
+    block = facts.blocks.get(site.block) if facts is not None else None
+    shape = block.header if block is not None else None
+    return isinstance(shape, Assign) and isinstance(shape.value, Constant)
 
 
 def span_of(view: FileView, site: Site) -> Span:

@@ -13,7 +13,7 @@ LIBRARIES_WITHOUT_REDUCTIONS = frozenset(
     "optax flax jax haiku equinox chex numpy objax jaxopt lineax optimistix dataclasses".split()
 )
 """Libraries whose callables do not reduce gradients over devices unless a table says so."""
-MODULES_OF_ARRAYS = ("jax.numpy.", "jax.lax.", "jax.nn.")
+MODULES_OF_ARRAYS = ("jax.numpy.", "jax.lax.", "jax.nn.", "jax.ops.")
 """Modules whose functions return arrays."""
 MODULES_WITHOUT_CALLS = (
     "jax.numpy.",

@@ -65,10 +65,15 @@ def of_function(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
     """Returns the variation of a JAX function's result; None if the tables do not list the function."""
     if dotted in _EINSUM:
         return _of_einsum(args)
+    if dotted in _SEGMENTS and len(args) > 1 and args[0].label is None and args[1].label is None:
+        how = transfer.summed_by if dotted == _SEGMENT_SUM else transfer.mixed
+        return across(how, variation_of(args[0].value), variation_of(args[1].value))
     kind = OPERATIONS.get(dotted)
     return _of_kind(kind, args, dotted) if kind is not None else None
 
 
+_SEGMENT_SUM = "jax.ops.segment_sum"
+_SEGMENTS = frozenset({_SEGMENT_SUM, "jax.ops.segment_max", "jax.ops.segment_min", "jax.ops.segment_prod"})
 _EINSUM = frozenset({"jax.numpy.einsum", "numpy.einsum"})
 
 

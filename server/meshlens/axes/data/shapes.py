@@ -12,7 +12,7 @@ from meshlens.axes.data.contractions import dot_of, einsum_of, matmul_of, shape_
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
 from meshlens.axes.jax.naming import by_parameter
 
-_MODULES = ("jax.numpy.", "numpy.", "jax.nn.", "jax.lax.", "jax.scipy.special.")
+_MODULES = ("jax.numpy.", "numpy.", "jax.nn.", "jax.lax.", "jax.scipy.special.", "jax.ops.")
 
 _SAME = frozenset(
     (
@@ -242,6 +242,53 @@ def _broadcast_to(args: tuple[Arg, ...]) -> Sizes | None:
     return sizes(found["shape"].value) if "shape" in found else None
 
 
+def _pad(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("array", "pad_width"), args)
+    shape = shape_or_none(args[0].value)
+    width = found["pad_width"].value if "pad_width" in found else None
+    if shape is None or width is None:
+        return None
+    if isinstance(width, Const) or (isinstance(width, Seq) and not any(isinstance(one, Seq) for one in width.items)):
+        own = sizes(width)
+        both = own * 2 if own is not None and len(own) == 1 else own
+        pairs = [both] * len(shape)
+    else:
+        pairs = [sizes(one) for one in width.items] if isinstance(width, Seq) and not width.open else []
+        pairs = pairs * len(shape) if len(pairs) == 1 else pairs
+    if len(pairs) != len(shape) or any(pair is None or len(pair) != 2 for pair in pairs):
+        return None
+    given = [(None,) if pair is None else (size, *pair) for size, pair in zip(shape, pairs, strict=True)]
+    return tuple([_sum_of(part) for part in given])
+
+
+def _sum_of(parts: Sizes) -> int | None:
+    known = [size for size in parts if size is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def _take_along(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("arr", "indices", "axis"), args)
+    shape = shape_or_none(args[0].value)
+    indices = shape_or_none(found["indices"].value) if "indices" in found else None
+    if shape is None or indices is None or len(shape) != len(indices) or "axis" not in found:
+        return None
+    axis = _axis(found["axis"].value, len(shape))
+    both = broadcast(shape, indices)
+    return (*both[:axis], indices[axis], *both[axis + 1 :]) if axis is not None and both is not None else None
+
+
+def _segments(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("data", "segment_ids", "num_segments"), args)
+    shape = shape_or_none(args[0].value)
+    count = found["num_segments"].value if "num_segments" in found else None
+    if not shape or count is None or "segment_ids" not in found:
+        return None
+    of_ids = shape_or_none(found["segment_ids"].value)
+    if of_ids is None or len(of_ids) != 1:
+        return None
+    return (count.value if isinstance(count, Const) and type(count.value) is int else None, *shape[1:])
+
+
 def _one_hot(args: tuple[Arg, ...]) -> Sizes | None:
     found = by_parameter(("x", "num_classes"), args)
     shape = shape_or_none(args[0].value)
@@ -318,6 +365,9 @@ _KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
     "reshape": _reshape,
     "broadcast_to": _broadcast_to,
     "one_hot": _one_hot,
+    "pad": _pad,
+    "take_along_axis": _take_along,
+    **dict.fromkeys(("segment_sum", "segment_max", "segment_min", "segment_prod"), _segments),
     "ravel": _ravel,
     "repeat": _repeat,
     "tile": _tile,

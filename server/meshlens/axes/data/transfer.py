@@ -99,7 +99,7 @@ def linear(part: Along) -> Along:
     truth = part.truth
     if is_same(truth):
         return Along(truth, part.typed)
-    return Along(truth if truth in _LINEAR else _rowwise(truth), part.typed)
+    return Along(truth if truth in _LINEAR or truth == NUMBER else _rowwise(truth), part.typed)
 
 
 def added(left: Along, right: Along) -> Along:
@@ -116,6 +116,8 @@ def _added(left: str, right: str) -> str:
         return SHIFTED
     for one, other in ((left, right), (right, left)):
         if is_same(other):
+            if one == NUMBER:
+                return one
             if one in (MEAN, PAIRS_MEAN) or (one in _KEPT_OF_SAME and is_given(other)):
                 return one
             if one in (SUM, SHARE, SHIFTED):
@@ -143,7 +145,7 @@ def multiplied(left: Along, right: Along) -> Along:
 def _multiplied(left: str, right: str) -> str:
     for one, other in ((left, right), (right, left)):
         if is_same(other):
-            if one in _LINEAR:
+            if one in _LINEAR or one == NUMBER:
                 return one
             if one in _KEPT_OF_SAME and is_given(other):
                 return one
@@ -221,6 +223,14 @@ def mixed(*parts: Along) -> Along:
 def summed(part: Along) -> Along:
     """Returns the result of a sum over the first dimension, or over all dimensions."""
     return Along(_reduced(part.truth, SUM, SUM), part.typed)
+
+
+def summed_by(data: Along, segments: Along) -> Along:
+    """Returns the sums of rows that belong together, `segment_sum(data, segments)`."""
+    truths = (data.truth, segments.truth)
+    if ROWS in truths and all(truth == ROWS or is_same(truth) for truth in truths):
+        return Along(SUM, typed(data, segments))
+    return rowwise(summed(data), segments)
 
 
 def averaged(part: Along) -> Along:

@@ -7,10 +7,12 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from meshlens.axes.data import transfer
-from meshlens.axes.data.arrays import is_array
+from meshlens.axes.data.arrays import is_array, sizes
+from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, whole_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -317,6 +319,31 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
     whole = whole_of(shape, spec, binder.mesh) if shape is not None and isinstance(spec, Spec) else None
     kept |= {"uniform"} if whole is not None else set()
     return Data(kept, whole, None, is_array(returned), inner_over)
+
+
+_MAY_COMMUNICATE = frozenset({"scratch_shapes", "compiler_params", "grid_spec", "mesh", "*", "**"})
+
+
+def kernel_result(binder: Binder, args: tuple[Arg, ...]) -> Value:
+    """Returns the result of a Pallas kernel: arrays of the given shapes, computed from the arguments.
+
+    A kernel with scratch memory or compiler parameters may exchange its arrays with other devices.
+    """
+    named = {name for name, _ in binder.arguments}
+    over = ANYTHING if named & _MAY_COMMUNICATE else of_all(arg.value for arg in args)
+    labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
+    given = binder.argument("out_shape")
+    return _outcome(given.value if given is not None else UNKNOWN, Data(labels, over=over))
+
+
+def _outcome(shapes: Value, result: Data) -> Value:
+    if isinstance(shapes, Seq):
+        return Seq(shapes.kind, tuple([_outcome(item, result) for item in shapes.items]), shapes.open)
+    if isinstance(shapes, Made) and shapes.dotted == "jax.ShapeDtypeStruct":
+        found = dict(shapes.arguments)
+        shape = found.get("shape", found.get(0))
+        return replace(result, shape=sizes(shape) if shape is not None else None, array=True)
+    return result
 
 
 _OF_KEYS = frozenset({"drawn", "alike", "copied"})

@@ -25,7 +25,7 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.domain.values import Bound as BoundMethod
 from meshlens.axes.jax.compiled_calls import note_donated
-from meshlens.axes.jax.mapped_values import entering, one_per_device, stacked
+from meshlens.axes.jax.mapped_values import entering, kernel_result, one_per_device, stacked
 from meshlens.axes.jax.meshes import grid_names, mesh_names, with_mesh_in_force
 from meshlens.axes.jax.naming import by_parameter, names_in, value_of
 from meshlens.axes.python.outside import from_outside
@@ -192,6 +192,8 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     exact = all(arg.label not in ("*", "**") for arg in args)
     seen = tuple([_as_tree(run, arg) for arg in args])
     run.records.mapped_calls.append(MappedCall(binder, site, seen, exact, ctx, as_data(run, returned)))
+    if binder.kind == "pallas":
+        return kernel_result(binder, args)
     return one_per_device(run, binder, returned, stacked(run, binder, returned), site)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.data import arrays, noise, transfer
@@ -57,6 +58,7 @@ from meshlens.facts.nodes import (
     Walrus,
     Yield,
 )
+from meshlens.jaxapi.operations import AT
 
 _BUILTINS = frozenset(dir(builtins))
 _MOST_ITEMS = 64
@@ -320,7 +322,13 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     site = site_of(frame, node)
     if type(container) is Data and type(index) is Const and index.value == 0 and not ctx.env.maps:
         noise.note_first_device(run, container, site, ctx)
-    return containers.item(container, index, node.key, site)
+    found = containers.item(container, index, node.key, site)
+    if ctx.env.maps and type(container) is Data and type(index) is Data and type(found) is Data:
+        # While JAX traces, an index is an array of integers: a mask would give a shape that depends on its values.
+        is_array = container.made_by != AT and container.array and index.array
+        if is_array and container.shape and index.shape is not None and found.shape is None:
+            return replace(found, shape=(*index.shape, *container.shape[1:]), array=True)
+    return found
 
 
 def _slice(run: Run, node: Slice, frame: Frame, ctx: Context) -> Value:

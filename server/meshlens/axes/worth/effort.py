@@ -74,6 +74,8 @@ _MOST_FOLLOWED = 40
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _MOST_SHORT = 16
 """Maximum number of runs of a function that is one expression and gets sizes or a key."""
+_DEEPEST_OBJECT = 2
+"""How deep in an object a configuration is looked for."""
 _THIN = 2
 """Maximum number of statements of a thin wrapper, such as one around a map."""
 
@@ -104,7 +106,8 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     is_news = (handed and not run.count((function.site, handed))) or (decides and len(run.body(function)) <= _THIN)
     # Most strings are not axis names. They count only near a binder or a use of an axis, and when an object is created,
     # which has no attributes yet.
-    is_plain = not decides or not (function.name in _MAKE_ATTRIBUTES or _names_axes(run, function))
+    chooses = any(map(_is_choice, values.values()))
+    is_plain = not decides or not (chooses or function.name in _MAKE_ATTRIBUTES or _names_axes(run, function))
     most = MOST_PLAIN_RUNS if is_plain else most_runs(ran)
     if run.count(ran) < max(most, _MOST_SHORT if _is_short(run, function, values) else 0) or is_news:
         own = left.get(ran, 0)
@@ -281,9 +284,14 @@ def tells(values: Iterable[Value]) -> bool:
         elif isinstance(value, Dict):
             if tells([item for _, item in value.items]):
                 return True
-        elif kind in (Mesh, Spec) or _holds_function(value):
+        elif kind in (Mesh, Spec) or _is_choice(value) or _holds_function(value):
             return True
     return False
+
+
+def _is_choice(value: Value) -> bool:
+    """Returns whether a value is an enum member, with which a program picks one of its ways."""
+    return isinstance(value, Made) and value.dotted == "enum.Enum"
 
 
 def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...]) -> None:
@@ -343,11 +351,12 @@ def _closes_over_axes(run: Run, function: Function) -> bool:
     return False
 
 
-def _holds_sizes(run: Run, value: Value) -> bool:
-    """Returns whether a value is a size, an array of known sizes, or a configuration object with one."""
-    if isinstance(value, Instance):
-        return any(map(_has_sizes, (fields_of(run, value) or {}).values()))
-    return _has_sizes(value)
+def _holds_sizes(run: Run, value: Value, depth: int = 0) -> bool:
+    """Returns whether a value is a size, an array of known sizes, or an object that holds one or its configuration."""
+    if not isinstance(value, Instance):
+        return _has_sizes(value)
+    held = {**(fields_of(run, value) or {}), **attributes_of(run, value)}
+    return depth < _DEEPEST_OBJECT and any(_holds_sizes(run, one, depth + 1) for one in held.values())
 
 
 def _has_sizes(value: Value) -> bool:
