@@ -76,6 +76,19 @@ def test_open_files_do_not_keep_the_results_of_earlier_sets_of_files(tmp_path: P
     assert states <= {id(result) for result in solution.results.values()}
 
 
+def test_what_was_computed_from_another_set_of_files_is_forgotten(tmp_path: Path):
+    session, paths = _session(tmp_path.resolve(), 90_000)
+    source = object()
+    _open(session, paths[0])
+    first = session.folder_of(paths[0]).workspace.solution.once_of("kept", source, None, list)
+    _type(session, paths[0], 3, "z = 1\n")
+    edited = session.folder_of(paths[0]).workspace.solution
+    assert edited.once_of("kept", source, None, list) is first
+    _open(session, paths[1])
+    opened = session.folder_of(paths[1]).workspace.solution
+    assert opened.once_of("kept", source, None, list) is not first
+
+
 def test_findings_of_closed_files_are_forgotten(tmp_path: Path):
     session, paths = _session(tmp_path.resolve(), 10)
     for path in paths[:2]:

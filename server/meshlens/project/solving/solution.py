@@ -144,7 +144,7 @@ class Solution:
         return found
 
     def once_of(self, key: Any, source: object, given: object, compute: Callable[[], T]) -> T:
-        """Returns a value computed from a block's shape or a file's facts, cached for this and later solutions.
+        """Returns a value computed from a block's shape or a file's facts, cached while the files are the same.
 
         Args:
             key: identifies the value and its place.
@@ -196,7 +196,9 @@ def solve(
     kept = _kept(solution, interest, before) if before is not None else {}
     watched = watched_in(facts, edited) if before is not None else {}
     if before is not None:
-        solution.counter, solution._by_source = before.counter, before._by_source
+        solution.counter = before.counter
+        if before.paths == solution.paths:
+            solution._by_source = before._by_source
     if before is not None and kept:
         solution.links, solution.checked = before.links, before.checked
     else:
