@@ -43,6 +43,8 @@ for _ in range(3):
     print(loss)
 """
 DRAWS = """
+import math
+
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -53,7 +55,8 @@ class VAE(nn.Module):
     def __call__(self, x):
         mean = nn.Dense(4)(x)
         z = mean + 0.0 * jax.random.normal(KEY, SHAPE)
-        z = nn.relu(nn.Dense(8)(z))
+        pair = (2, 4)
+        z = LAYER
         return nn.Dense(3)(z.reshape(PARTS).mean(1))
 
 
@@ -137,7 +140,8 @@ def _attends(shown: str, result: str = "bqhd") -> str:
 
 
 def _draws(key: str = 'self.make_rng("z")', shape: str = "mean.shape", parts: str = "z.shape[:1] + (2, 4)") -> str:
-    return DRAWS.replace("KEY", key).replace("SHAPE", shape).replace("PARTS", parts)
+    layer = "nn.relu(nn.Dense(math.prod(pair))(z))" if "pair" in parts else "nn.relu(nn.Dense(8)(z))"
+    return DRAWS.replace("LAYER", layer).replace("KEY", key).replace("SHAPE", shape).replace("PARTS", parts)
 
 
 @pytest.mark.jax
@@ -159,7 +163,7 @@ def test_a_layer_that_is_set_from_outside_may_be_another(tmp_path):
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", ["pmap", "shard_map"])
-@pytest.mark.parametrize("parts", ["z.shape[:1] + (2, 4)", "(*z.shape[:1], 2, 4)", "x.shape[:-1] + (2, 4)"])
+@pytest.mark.parametrize("parts", ["z.shape[:1] + (2, 4)", "(*z.shape[:1], 2, 4)", "(-1, 2, 4)", "(-1, *pair)"])
 def test_a_model_may_draw_for_its_rows_and_give_them_more_axes(tmp_path, target, parts):
     text = _draws(parts=parts)
     after = converted_step(tmp_path, text, target)
@@ -175,6 +179,8 @@ def test_a_model_may_draw_for_its_rows_and_give_them_more_axes(tmp_path, target,
         {"parts": "(2, 4) + z.shape[:1]"},
         {"parts": "z.shape[1:] + (4, 4)"},
         {"parts": "z.shape[:1] + (z.shape[0] // 8, -1)"},
+        {"parts": "(-1, 4, 4)"},
+        {"parts": "(-1, z.shape[-1] // 2, 2)"},
     ],
 )
 def test_a_model_that_draws_or_reshapes_in_another_way_is_refused(tmp_path, said):
@@ -207,3 +213,12 @@ def test_axes_that_the_code_shows_are_not_those_of_the_rows(tmp_path, target, sh
 )
 def test_an_axis_from_the_end_may_be_that_of_the_rows(tmp_path, shown):
     assert refusal(tmp_path, _attends(shown)) == "no-mean"
+
+
+@pytest.mark.parametrize(
+    "between", ["if x.ndim == 2:\n            z = nn.Dense(4)(z)", "pair = (4, 4)", "z = z[:, :4]"]
+)
+def test_features_that_may_have_changed_are_not_taken_apart(tmp_path, between):
+    parts = "(-1, *pair)" if "pair" in between else "(-1, 2, 4)"
+    text = _draws(parts=parts).replace("        return nn.Dense", f"        {between}\n        return nn.Dense")
+    assert refusal(tmp_path, text) == "no-mean"

@@ -140,6 +140,7 @@ class Follow:
         computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
         shapes: the shapes of variables, where the code says them.
         axes: how many axes variables have at least.
+        features: how many entries the last axis of variables has: a number, or a sequence whose product it is.
         widened: for a variable, another one and how many axes more it has than that.
         returned: the kinds that it returns.
         has_ended: whether a `return` has certainly run before what is followed now.
@@ -171,6 +172,7 @@ class Follow:
     constants: dict[str, object] = field(default_factory=dict)
     shapes: Shapes = nothing_known
     axes: dict[str, int] = field(default_factory=dict)
+    features: dict[str, int | str] = field(default_factory=dict)
     widened: dict[str, tuple[str, int]] = field(default_factory=dict)
     returned: list[Kind] = field(default_factory=list)
     has_ended: bool = False
@@ -237,10 +239,12 @@ class Follow:
 
     def forget(self, name: str) -> None:
         """Forgets the meaning of a name from now on."""
-        for known in (self.env, self.local, self.made, self.imports, self.constants, self.widened):
+        for known in (self.env, self.local, self.made, self.imports, self.constants, self.widened, self.features):
             known.pop(name, None)
         for other in [one for one, (root, _) in self.widened.items() if root == name]:
             del self.widened[other]
+        for other in [one for one, size in self.features.items() if size == name]:
+            del self.features[other]
 
     def dotted(self, node: Node) -> str:
         """Returns the dotted name that imports give a name or attribute; "" if unknown."""

@@ -23,6 +23,7 @@ from meshlens.facts.nodes import (
     root_name,
 )
 from meshlens.project.trees import Node
+from meshlens.refactoring.following.features import takes_features_apart
 from meshlens.refactoring.following.following import (
     Follow,
     called,
@@ -183,6 +184,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if updated is not None:
         return applied(kinds, elementwise=True) if _updates_rows(follow, *updated) else "mixed"
     is_of_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
+    if name == "reshape" and (is_known or is_of_array) and flat(first) == "rows" and takes_features_apart(follow, node):
+        return "rows"
     if is_known or is_of_array:
         return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
     if dotted.startswith("einops."):

@@ -44,6 +44,7 @@ from meshlens.facts.nodes import (
     With,
 )
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
+from meshlens.refactoring.following.features import features_of
 from meshlens.refactoring.following.following import (
     Defined,
     Env,
@@ -75,6 +76,9 @@ def follow_body(follow: Follow, body: Iterable[Node]) -> None:
         follower = _STATEMENTS.get(type(statement))
         if follower is not None:
             follower(follow, statement)
+            if not isinstance(statement, Assign):
+                for name in follow.features.keys() & names_bound([statement]):
+                    del follow.features[name]
         elif not isinstance(statement, (Pass, Break, Continue, Raise, Global)):
             _lose(follow, statement)
 
@@ -120,10 +124,13 @@ def _assign(follow: Follow, statement: Assign) -> None:
         kind = "mixed"
     if is_of_arrays:
         follow.computed |= names_bound((statement,))
+    features = features_of(follow, value)
     for target in statement.targets:
         functions = _functions_in(follow, target, value)
         more = axes_more(follow, value) if isinstance(target, Name) and flat(kind) == "rows" else None
         _bind(follow, target, kind)
+        if isinstance(target, Name) and features is not None:
+            follow.features[target.name] = features
         if isinstance(target, Name) and more is not None and more[0] != target.name:
             follow.widened[target.name] = more
         if isinstance(target, Name) and isinstance(value, Lambda):
