@@ -51,6 +51,12 @@ X + jax.random.permutation(jax.random.PRNGKey(0), X)
 jax.vmap(lambda r: r - r.mean(), in_axes=1, out_axes=1)(X)
 jax.lax.cond(X.mean() > 0, lambda h: h, lambda h: 2 * h, X)
 (lambda h, k=X: h - k.mean(axis=0))(X)
+X * X.shape[-2]
+X.reshape(-1, X.shape[0]).reshape(X.shape)
+jax.nn.softmax(X @ X.T) @ X
+jnp.matmul(jnp.matmul(X, X.T), X) / 16.0
+X; y = X.reshape(2, -1, 8); X = (y @ y.transpose(0, 2, 1) @ y).reshape(X.shape)
+X; y = X.reshape(X.shape[0], 2, 4)[:, 0]; X = X - y.mean(axis=-2).sum()
 X; mean = X.mean; X = X - mean(axis=0)
 X; y = X[:, None]; X = X - (y - X).mean(axis=1)
 X; weights = jnp.arange(16.0); X = X * weights[: X.shape[0], None]
@@ -72,6 +78,10 @@ dict(a=X)["a"] * 2
 X if X.shape[1] > 4 else 2 * X
 X; y = X[:, None]; X = (y * 2)[:, 0]
 X; n, d = X.shape; X = X.reshape(n, 2, d // 2).sum(axis=1); X = jnp.concatenate([X, X], axis=-1)
+X / jnp.sqrt(X.shape[1])
+X; y = X.reshape(X.shape[0], 2, 4); X = y.transpose(0, 2, 1).reshape(X.shape[0], 8)
+X; q = X.reshape(X.shape[0], 2, 4); a = jax.nn.softmax(q @ q.transpose(0, 2, 1)); X = (a @ q).reshape(X.shape[0], 8)
+X; y = X.reshape(X.shape[0], 2, 4).mean(axis=-2); X = X - jnp.concatenate([y, y], axis=-1)
 X; weights = jnp.arange(16.0); X = X * weights[: X.shape[1]]
 X; X = jnp.einsum("bd,bd->b", X, X)[:, None] + X
 """.strip().splitlines()

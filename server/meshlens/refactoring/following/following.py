@@ -40,6 +40,7 @@ from meshlens.facts.nodes import (
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
 from meshlens.project.view import FileView
+from meshlens.refactoring.following.axes_known import Axes, least_axes
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import (
     LINEAR,
@@ -50,6 +51,7 @@ from meshlens.refactoring.following.kinds import (
     combined,
     either,
     flat,
+    index_of,
     kept,
     together,
 )
@@ -57,7 +59,7 @@ from meshlens.refactoring.following.row_by_row import is_of_arrays
 from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.following.sizes import Shape, Shapes, nothing_known, shape_of, shapes_inside
 from meshlens.refactoring.following.within import Within
-from meshlens.refactoring.reading.axes_shown import axes_shown
+from meshlens.refactoring.reading.axes_shown import axes_given, axes_shown
 from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.made import (
@@ -139,7 +141,8 @@ class Follow:
         arrays: the names of arrays that are not trees of arrays.
         computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
         shapes: the shapes of variables, where the code says them.
-        axes: how many axes variables have at least.
+        axes: how many axes variables that are bound once have at least, because code would fail otherwise.
+        least: how many axes variables have at least, because of what they are bound to.
         features: how many entries the last axis of variables has: a number, or a sequence whose product it is.
         widened: for a variable, another one and how many axes more it has than that.
         returned: the kinds that it returns.
@@ -173,6 +176,7 @@ class Follow:
     shapes: Shapes = nothing_known
     axes: dict[str, int] = field(default_factory=dict)
     features: dict[str, int | str] = field(default_factory=dict)
+    least: dict[str, int] = field(default_factory=dict)
     widened: dict[str, tuple[str, int]] = field(default_factory=dict)
     returned: list[Kind] = field(default_factory=list)
     has_ended: bool = False
@@ -186,6 +190,15 @@ class Follow:
         """Returns the kind of an expression."""
         follower = _EXPRESSIONS.get(type(node))
         return follower(self, node) if follower is not None else applied(self.names(node))
+
+    def least_axes(self, node: Node) -> int:
+        """Returns how many axes an expression has at least."""
+        return least_axes(node, self.known_axes)
+
+    @property
+    def known_axes(self) -> Axes:
+        """Returns what is known here of the axes of arrays."""
+        return Axes(lambda name: max(self.least.get(name, 0), self.axes.get(name, 0)), self.dotted)
 
     def whole(self, node: Node) -> Kind:
         """Returns the kind of a complete expression, reducing means and sums in it."""
@@ -239,7 +252,16 @@ class Follow:
 
     def forget(self, name: str) -> None:
         """Forgets the meaning of a name from now on."""
-        for known in (self.env, self.local, self.made, self.imports, self.constants, self.widened, self.features):
+        for known in (
+            self.env,
+            self.local,
+            self.made,
+            self.imports,
+            self.constants,
+            self.widened,
+            self.features,
+            self.least,
+        ):
             known.pop(name, None)
         for other in [one for one, (root, _) in self.widened.items() if root == name]:
             del self.widened[other]
@@ -292,7 +314,7 @@ class Follow:
         inner.home, inner.own, inner.in_model = self.home, self.own, self.in_model
         inner.unread = self.unread
         inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
-        inner.constants, inner.widened = dict(self.constants), dict(self.widened)
+        inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
         return inner
 
 
@@ -363,6 +385,8 @@ def called(
     nodes = [value for label, _, value in handed if label is None]
     nodes_by_name = {label: value for label, _, value in handed if label is not None}
     given_shapes: dict[str, Shape] = {}
+    body = (function.body,) if isinstance(function, Lambda) else function.function.body
+    inner.least, given_axes = dict(scope.least), axes_given(function)
     for name, _, how, default, _ in parameters:
         inner.forget(name)
         given = nodes_by_name.get(name)
@@ -380,10 +404,10 @@ def called(
         if constant is not None and how not in ("*", "**"):
             inner.constants[name] = constant.value
         given_shapes[name] = shape_of(given, follow.shapes) if given is not None else None
+        inner.least[name] = max(follow.least_axes(given) if given is not None else 0, given_axes.get(name, 0))
         made = made_by(follow, given) if given is not None else None
         if made is not None:
             inner.made[name] = made
-    body = (function.body,) if isinstance(function, Lambda) else function.function.body
     inner.shapes = shapes_inside(body, given_shapes, scope.shapes)
     if around is not None and around.within is not None and around.within.holds(function):
         inner.reduce, inner.within = around.reduce, around.within
@@ -530,8 +554,10 @@ def _item(follow: Follow, node: Subscript) -> Kind:
         number = index.value if isinstance(index, Constant) and type(index.value) is int else None
         return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
     if kind == "shape":
-        is_other = isinstance(index, Constant) and index.value != 0
-        return "same" if is_other or _is_of_later_axis(follow, node.object, index) else "count"
+        place = index_of(index)
+        least = follow.least_axes(node.object.object) if isinstance(node.object, Attribute) else 0
+        is_other = place is not None and (place > 0 or -place < least)
+        return "same" if is_other and place != 0 else "count"
     is_array = isinstance(node.object, Name) and node.object.name in follow.arrays
     if kind == "tree" and not is_array and _is_key(follow, index):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"
@@ -541,16 +567,6 @@ def _item(follow: Follow, node: Subscript) -> Kind:
         return "mixed"
     inside = _inside(follow, index)
     return kind if inside == "same" else applied((kind, inside))
-
-
-def _is_of_later_axis(follow: Follow, shape: Node, index: Node) -> bool:
-    """Returns whether an index from the end certainly gives the size of another axis than the first."""
-    if not isinstance(index, UnaryOperation) or index.operator != "-" or not isinstance(index.operand, Constant):
-        return False
-    place = index.operand.value
-    array = shape.object if isinstance(shape, Attribute) else shape
-    least = follow.axes.get(array.name, 0) if isinstance(array, Name) else 0
-    return isinstance(place, int) and 0 < place < least
 
 
 def _inside(follow: Follow, index: Node) -> Kind:
@@ -591,10 +607,17 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
     left, right = (_operand(follow, operand) for operand in (node.left, node.right))
     if node.operator != "@" and rows_meet(follow, (node.left, node.right), (left, right)):
         return "mixed"
+    if node.operator == "@" and flat(left) == flat(right) == "rows" and have_batches(follow, node.left, node.right):
+        return "rows"
     found = combined(node.operator, left, right)
     if found == "mixed" and follow.reduce is not None:
         return combined(node.operator, follow.put_together(node.left, left), follow.put_together(node.right, right))
     return found
+
+
+def have_batches(follow: Follow, *nodes: Node) -> bool:
+    """Returns whether the operands of a product of matrices have rows before the axes that it works on."""
+    return all(follow.least_axes(node) > 2 for node in nodes)
 
 
 def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> bool:

@@ -74,6 +74,8 @@ _OVER_ROWS = frozenset(
 _PLAIN = ("axis", "keepdims", "dtype")
 _OF_ARRAYS = frozenset("array asarray astype float32 squeeze".split())
 """The functions that change nothing about rows and take arrays only, not trees of them."""
+_STREAMS = frozenset({"make_rng", "next_rng_key"})
+"""What draws from the random streams of a model, which its caller hands over."""
 _ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map filter".split())
 """Python's functions that take an array apart into its rows."""
 _WITH_ROWS = frozenset({"rows", "turned"})
@@ -132,6 +134,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     is_bare = isinstance(callee, Name) and not dotted and not home.binds(name) and not bound_at_top(home.view, name)
     if name in OVER_DEVICES:
         return "same"
+    if follow.in_model and name in _STREAMS and (is_method or dotted.startswith("haiku.")):
+        return "own"
     positional = [
         *((owner,) if owner is not None else ()),
         *(value for label, _, value in node.arguments if label is None),
@@ -158,7 +162,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     if name in _OVER_ROWS and _gathers(follow, is_method or is_known, node, is_method):
         return "same"
-    given = Given(name, positional, named, kinds, follow.kind)
+    given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
     if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
         return row_by_row(given)
     if not is_method and LINEAR & set(map(flat, kinds)) and is_record(home.view, callee) and not home.binds(name):
@@ -187,7 +191,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if name == "reshape" and (is_known or is_of_array) and flat(first) == "rows" and takes_features_apart(follow, node):
         return "rows"
     if is_known or is_of_array:
-        return row_by_row(Given(name, positional, named, kinds, follow.kind)) if _is_plain(node) else "mixed"
+        given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
+        return row_by_row(given) if _is_plain(node) else "mixed"
     if dotted.startswith("einops."):
         return rearranged(dotted, node.arguments, kinds[0])
     if not _keeps_rows_apart(follow, home, callee, node):
@@ -314,7 +319,8 @@ def _reduction(follow: Follow, node: Call, name: str, values: list[Expression], 
         return "same"
     if any(flat(kind) != "same" for kind in rest) or (axis is not None and flat(follow.kind(axis)) != "same"):
         return "mixed"
-    return reduced(operand, over_rows(axis), result, every_axis=axis is None)
+    over = over_rows(axis, axes=follow.least_axes(values[0]))
+    return reduced(operand, over, result, every_axis=axis is None)
 
 
 def _axis(node: Call, is_method: bool, place: int) -> Node | None:

@@ -44,6 +44,7 @@ from meshlens.facts.nodes import (
     With,
 )
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
+from meshlens.refactoring.following.axes_known import axes_assigned
 from meshlens.refactoring.following.features import features_of
 from meshlens.refactoring.following.following import (
     Defined,
@@ -125,6 +126,7 @@ def _assign(follow: Follow, statement: Assign) -> None:
     if is_of_arrays:
         follow.computed |= names_bound((statement,))
     features = features_of(follow, value)
+    least = axes_assigned(statement, follow.known_axes)
     for target in statement.targets:
         functions = _functions_in(follow, target, value)
         more = axes_more(follow, value) if isinstance(target, Name) and flat(kind) == "rows" else None
@@ -139,6 +141,7 @@ def _assign(follow: Follow, statement: Assign) -> None:
         elif isinstance(target, Name) and made is not None:
             functions = {target.name: made}
         follow.made |= functions
+    follow.least |= least
     _fold(follow, statement)
     _reduce(follow, statement, statement.targets)
 
@@ -199,7 +202,10 @@ def _augmented(follow: Follow, statement: AugAssign) -> None:
     if found == "mixed" and flat(before) == "same":
         # What a mean or a sum is added to counts once, so that the devices put theirs together first.
         found = combined(statement.operator, before, follow.put_together(statement.value, added))
+    least = max(map(follow.least_axes, (statement.target, statement.value)))
     _bind(follow, statement.target, found)
+    if isinstance(statement.target, Name) and statement.operator != "@":
+        follow.least[statement.target.name] = least
     _reduce(follow, statement, (statement.target,))
 
 
@@ -452,6 +458,7 @@ class _State(NamedTuple):
     local: dict[str, Defined]
     made: Functions
     imports: dict[str, str]
+    least: dict[str, int]
 
     def function(self, name: str) -> tuple[object, object, str | None]:
         """Returns the function that a name refers to, and its imported name."""
@@ -463,18 +470,19 @@ class _State(NamedTuple):
 
 
 def _state(follow: Follow) -> _State:
-    return _State(dict(follow.env), dict(follow.local), dict(follow.made), dict(follow.imports))
+    return _State(dict(follow.env), dict(follow.local), dict(follow.made), dict(follow.imports), dict(follow.least))
 
 
 def _restore(follow: Follow, state: _State) -> None:
     follow.env, follow.local = dict(state.env), dict(state.local)
-    follow.made, follow.imports = dict(state.made), dict(state.imports)
+    follow.made, follow.imports, follow.least = dict(state.made), dict(state.imports), dict(state.least)
 
 
 def _join(follow: Follow, other: _State) -> None:
     """Keeps the meanings on which two paths to the same place agree; others become unknown."""
     mine = _state(follow)
-    for name in dict.fromkeys(name for part in (*mine, *other) for name in part):
+    parts = (part for state in (mine, other) for part in (state.env, state.local, state.made, state.imports))
+    for name in dict.fromkeys(name for part in parts for name in part):
         if not other.binds(name):
             continue
         if not mine.binds(name):
@@ -485,6 +493,7 @@ def _join(follow: Follow, other: _State) -> None:
         else:
             follow.forget(name)
             follow.env[name] = "mixed"
+    follow.least = {name: min(count, other.least[name]) for name, count in mine.least.items() if name in other.least}
 
 
 def _take(follow: Follow, state: _State, name: str) -> None:

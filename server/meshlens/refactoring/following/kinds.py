@@ -145,22 +145,31 @@ def is_product(name: str) -> bool:
     return name in _PRODUCTS
 
 
-def over_rows(axis: Node | None, keyword_only_default: bool | None = True) -> bool | None:
+def index_of(node: Node | None) -> int | None:
+    """Returns the integer that an expression spells; None for others."""
+    if isinstance(node, UnaryOperation) and node.operator == "-":
+        number = index_of(node.operand)
+        return -number if number is not None else None
+    return node.value if isinstance(node, Constant) and type(node.value) is int else None
+
+
+def over_rows(axis: Node | None, keyword_only_default: bool | None = True, axes: int = 0) -> bool | None:
     """Returns whether an `axis` argument names the axis of the rows, the first one; None if unknown.
 
-    The last axis is taken for another one; any other that is counted from the end may be the first.
+    The last axis is taken for another one; any other that is counted from the end may be the first if there are not
+    more axes than it counts.
 
     Args:
         axis: the argument.
         keyword_only_default: the answer if there is none.
+        axes: how many axes there are at least.
     """
     if axis is None or (isinstance(axis, Constant) and axis.value is None):
         return keyword_only_default
-    if isinstance(axis, Constant) and type(axis.value) is int:
-        return bool(axis.value == 0)
-    if isinstance(axis, UnaryOperation) and axis.operator == "-" and isinstance(axis.operand, Constant):
-        return False if axis.operand.value == 1 else None
+    place = index_of(axis)
+    if place is not None:
+        return place == 0 if place >= -1 else False if -place < axes else None
     if isinstance(axis, (TupleDisplay, ListDisplay)):
-        found = [over_rows(item) for item in axis.items]
+        found = [over_rows(item, axes=axes) for item in axis.items]
         return None if None in found else any(found)
     return None

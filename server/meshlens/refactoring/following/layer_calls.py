@@ -108,7 +108,8 @@ def _made_along_rows(home: Follow, made: Call, follow: Follow, node: Call) -> bo
     if dotted in _POOLS:
         return _pools_rows(_given(made, "window_shape", 0))
     if dotted in _OVER_AXES:
-        return _is_over_rows(dotted, made, _least_axes(follow, node))
+        least = follow.least_axes(node.arguments[0].value) if node.arguments else 0
+        return _is_over_rows(dotted, made, least)
     is_of_one = dotted.startswith(_OF_ONE_EXAMPLE) and dotted.rpartition(".")[2][:1].isupper()
     return dotted in _COUPLES or (is_of_one and dotted not in _BY_ELEMENT)
 
@@ -131,34 +132,13 @@ def _scans_rows(made: Call, kinds: list[Kind]) -> bool:
     return any(one is None or over_rows(one) is not False or isinstance(one, UnaryOperation) for one in axes)
 
 
-def _least_axes(follow: Follow, node: Call) -> int:
-    """Returns how many axes the array that a layer gets has at least."""
-    first = node.arguments[0].value if node.arguments else None
-    return follow.axes.get(first.name, 0) if isinstance(first, Name) else 0
-
-
-def _is_from_the_end(axis: Node | None, least: int) -> bool:
-    """Returns whether axes that are counted from the end come after the first of an array with so many at least."""
-    items = axis.items if isinstance(axis, (TupleDisplay, ListDisplay)) else (axis,)
-    return bool(items) and all(
-        isinstance(one, UnaryOperation)
-        and one.operator == "-"
-        and isinstance(one.operand, Constant)
-        and type(one.operand.value) is int
-        and one.operand.value < least
-        for one in items
-    )
-
-
 def _is_over_rows(dotted: str, made: Call, least: int = 0) -> bool:
     """Returns whether the axes that a normalization is given may include that of the rows."""
     axis = _given(made, *_OVER_AXES[dotted])
-    if _is_from_the_end(axis, least):
-        return False
     if isinstance(axis, Call) and isinstance(axis.callee, Name) and axis.callee.name == "slice":
         first = axis.arguments[0].value if len(axis.arguments) > 1 else None
         return not (isinstance(first, Constant) and type(first.value) is int and first.value > 0)
-    return over_rows(axis, dotted in _OF_ALL_AXES) is not False
+    return over_rows(axis, dotted in _OF_ALL_AXES, least) is not False
 
 
 def _pools_rows(window: Node | None) -> bool:

@@ -99,6 +99,7 @@ class Given:
         keywords: the other arguments.
         kinds: the kinds of all arguments.
         kind: returns the kind of an expression.
+        axes: returns how many axes an expression has at least.
     """
 
     name: str
@@ -106,6 +107,12 @@ class Given:
     keywords: dict[str, Expression]
     kinds: list[Kind]
     kind: Callable[[Node], Kind]
+    axes: Callable[[Node], int]
+
+    @property
+    def least(self) -> int:
+        """Returns how many axes the first argument has at least."""
+        return self.axes(self.values[0]) if self.values else 0
 
     def at(self, place: int, *names: str) -> Expression | None:
         """Returns an argument by position or by one of its names."""
@@ -151,10 +158,10 @@ def row_by_row(given: Given) -> str:
         return "mixed"
     if given.name in _ON_LAST_AXIS:
         axis = given.at(1 if given.name in _AXIS_SECOND else _NOWHERE, "axis")
-        return applied(given.kinds) if over_rows(axis, False) is False else "mixed"
+        return applied(given.kinds) if over_rows(axis, False, given.least) is False else "mixed"
     if given.name in _ALONG:
         axis = given.at(_ALONG[given.name], "axis")
-        return applied(given.kinds) if axis is not None and over_rows(axis) is False else "mixed"
+        return applied(given.kinds) if axis is not None and over_rows(axis, axes=given.least) is False else "mixed"
     if is_product(given.name) and given.name not in _NEVER:
         return _product(given)
     return "mixed"
@@ -259,13 +266,19 @@ def _reshape(given: Given) -> str:
     first = shape.items[0] if isinstance(shape, (TupleDisplay, ListDisplay)) and shape.items else shape
     if _begins_with_rows(given, _parts(shape)):
         return "rows"
-    rest = {flat(kind) for kind in given.kinds[1:]} - {"same", "shape", "count"}
-    if rest:
+    sizes = shape.items[1:] if isinstance(shape, (TupleDisplay, ListDisplay)) else given.values[2:]
+    if any(flat(given.kind(size)) not in ("same", "shape") for size in sizes):
         return "mixed"
     if given.kind(first) == "count":
         return "rows"
-    sizes = shape.items[1:] if isinstance(shape, (TupleDisplay, ListDisplay)) else given.values[2:]
     return "rows" if _number(first) == -1 and all(map(_is_own_size, sizes)) else "mixed"
+
+
+def _is_own_size(size: Node) -> bool:
+    """Returns whether a size in a reshape joins no rows: 1, or one of the sizes of the array itself."""
+    if isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape":
+        return _number(size.key) != 0
+    return _number(size) == 1
 
 
 def _parts(shape: Node) -> list[Node]:
@@ -287,13 +300,6 @@ def _begins_with_rows(given: Given, parts: list[Node]) -> bool:
         and given.kind(parts[0].object) == "shape"
         and all(flat(given.kind(one)) in ("same", "shape") for one in parts[1:])
     )
-
-
-def _is_own_size(size: Node) -> bool:
-    """Returns whether a size in a reshape cannot mix rows: 1, or one of the sizes of the array itself."""
-    if isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape":
-        return _number(size.key) != 0
-    return _number(size) == 1
 
 
 def _flat_rows(given: Given) -> str:
@@ -393,6 +399,8 @@ def _convolution(given: Given) -> str:
 def _product(given: Given) -> str:
     """Returns the kind of a product: the first axis of its first operand, unless it is summed over, is its own."""
     kinds = [flat(kind) for kind in given.kinds]
+    if given.name == "matmul" and kinds == ["rows", "rows"] and all(given.axes(value) > 2 for value in given.values):
+        return "rows"
     axes = given.at(2, "axes") if given.name == "tensordot" else None
     own = axes.items[0] if isinstance(axes, (TupleDisplay, ListDisplay)) and axes.items else None
     is_summed = given.name == "tensordot" and (

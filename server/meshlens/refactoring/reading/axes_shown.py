@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from meshlens.facts.nodes import (
     AnnAssign,
@@ -43,28 +43,46 @@ def axes_shown(function: Node) -> dict[str, int]:
     """
     if not isinstance(function, FunctionDef):
         return {}
-    statements = function.function.body
-    bound = Counter(name for one in statements for node in walk(one) for name in bound_by(node))
+    bound = Counter(name for one in function.function.body for node in walk(one) for name in bound_by(node))
     bound.update(one.name for one in parameters_of(function))
+    return _most((name, count) for name, count, _ in _certainly_shown(function) if bound[name] == 1)
+
+
+def axes_given(function: Node) -> dict[str, int]:
+    """Returns the least number of axes of what a function is given, by the names of its parameters."""
+    if not isinstance(function, FunctionDef):
+        return {}
+    names = {one.name for one in parameters_of(function)}
+    shown = _certainly_shown(function)
+    return _most((name, count) for name, count, again in shown if name in names - again)
+
+
+def _most(shown: Iterable[tuple[str, int]]) -> dict[str, int]:
     found: dict[str, int] = {}
-    for statement in statements:
+    for name, count in shown:
+        found[name] = max(found.get(name, 0), count)
+    return found
+
+
+def _certainly_shown(function: FunctionDef) -> Iterator[tuple[str, int, frozenset[str]]]:
+    """Yields names of arrays, how many axes these have at least, and what the statements before have bound."""
+    before: frozenset[str] = frozenset()
+    for statement in function.function.body:
         if isinstance(statement, Return):
             parts: tuple[Node, ...] = (statement.value,) if statement.value is not None else ()
         elif isinstance(statement, _PLAIN):
             parts = (statement,)
-        elif isinstance(statement, (FunctionDef, SeparateDef)):
-            continue
-        elif any(isinstance(node, (Return, Raise)) for node in walk(statement)):
+        elif not isinstance(statement, (FunctionDef, SeparateDef)) and any(
+            isinstance(node, (Return, Raise)) for node in walk(statement)
+        ):
             # It may leave the function.
-            break
+            return
         else:
-            continue
-        for name, count in (shown for part in parts for node in _certain(part) for shown in _shown(node)):
-            if bound[name] == 1:
-                found[name] = max(found.get(name, 0), count)
+            parts = ()
+        yield from ((*shown, before) for part in parts for node in _certain(part) for shown in _shown(node))
         if isinstance(statement, Return):
-            break
-    return found
+            return
+        before |= {name for node in walk(statement) for name in bound_by(node)}
 
 
 def _certain(node: Node) -> Iterator[Node]:
