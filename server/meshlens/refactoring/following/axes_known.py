@@ -29,7 +29,7 @@ from meshlens.refactoring.following.row_by_row import is_elementwise
 
 
 class Axes(NamedTuple):
-    """What is known where an expression stands.
+    """The knowledge of arrays at the place of an expression.
 
     Attributes:
         of: returns how many axes a variable has at least; 0 if nothing is known.

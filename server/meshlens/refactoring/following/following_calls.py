@@ -75,7 +75,7 @@ _PLAIN = ("axis", "keepdims", "dtype")
 _OF_ARRAYS = frozenset("array asarray astype float32 squeeze".split())
 """The functions that change nothing about rows and take arrays only, not trees of them."""
 _STREAMS = frozenset({"make_rng", "next_rng_key"})
-"""What draws from the random streams of a model, which its caller hands over."""
+"""The functions that draw from the random streams of a model, which its caller hands over."""
 _ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map filter".split())
 """Python's functions that take an array apart into its rows."""
 _WITH_ROWS = frozenset({"rows", "turned"})
