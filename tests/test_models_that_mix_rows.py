@@ -57,6 +57,7 @@ jax.nn.softmax(X @ X.T) @ X
 jnp.matmul(jnp.matmul(X, X.T), X) / 16.0
 X; y = X.reshape(2, -1, 8); X = (y @ y.transpose(0, 2, 1) @ y).reshape(X.shape)
 X; y = X.reshape(X.shape[0], 2, 4)[:, 0]; X = X - y.mean(axis=-2).sum()
+X; q = X.reshape(X.shape[0], 2, 4); a = jnp.einsum("...qhd,...khd->...hqk", q, q); X = X + a.mean(axis=-1)[0][:, None]
 X; mean = X.mean; X = X - mean(axis=0)
 X; y = X[:, None]; X = X - (y - X).mean(axis=1)
 X; weights = jnp.arange(16.0); X = X * weights[: X.shape[0], None]
@@ -83,6 +84,7 @@ X; y = X.reshape(X.shape[0], 2, 4); X = y.transpose(0, 2, 1).reshape(X.shape[0],
 X; q = X.reshape(X.shape[0], 2, 4); a = jax.nn.softmax(q @ q.transpose(0, 2, 1)); X = (a @ q).reshape(X.shape[0], 8)
 X; y = X.reshape(X.shape[0], 2, 4).mean(axis=-2); X = X - jnp.concatenate([y, y], axis=-1)
 X; weights = jnp.arange(16.0); X = X * weights[: X.shape[1]]
+X; q = X.reshape(X.shape[0], 2, 2, 2); a = jnp.einsum("...qhd,...khd->...qk", q, q); X = X + a.sum((1, 2))[:, None]
 X; X = jnp.einsum("bd,bd->b", X, X)[:, None] + X
 """.strip().splitlines()
 

@@ -120,8 +120,7 @@ def _of_call(node: Call, dotted: Callable[[Node], str], of: Callable[[Node], int
     if name == "einsum":
         written = positional[0] if positional else None
         text = written.value if isinstance(written, Constant) and isinstance(written.value, str) else ""
-        after = text.replace(" ", "").partition("->")[2]
-        return len(after.replace("...", "."))
+        return sum(letter.isalpha() for letter in text.partition("->")[2])
     if name in ("concatenate", "stack") and given and isinstance(given[0], (ListDisplay, TupleDisplay)):
         return max((of(item) for item in given[0].items), default=0) + (name == "stack")
     if name in _REDUCED:

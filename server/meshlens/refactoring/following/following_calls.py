@@ -74,8 +74,6 @@ _OVER_ROWS = frozenset(
 _PLAIN = ("axis", "keepdims", "dtype")
 _OF_ARRAYS = frozenset("array asarray astype float32 squeeze".split())
 """The functions that change nothing about rows and take arrays only, not trees of them."""
-_STREAMS = frozenset({"make_rng", "next_rng_key"})
-"""The functions that draw from the random streams of a model, which its caller hands over."""
 _ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map filter".split())
 """Python's functions that take an array apart into its rows."""
 _WITH_ROWS = frozenset({"rows", "turned"})
@@ -134,8 +132,6 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     is_bare = isinstance(callee, Name) and not dotted and not home.binds(name) and not bound_at_top(home.view, name)
     if name in OVER_DEVICES:
         return "same"
-    if follow.in_model and name in _STREAMS and (is_method or dotted.startswith("haiku.")):
-        return "own"
     positional = [
         *((owner,) if owner is not None else ()),
         *(value for label, _, value in node.arguments if label is None),

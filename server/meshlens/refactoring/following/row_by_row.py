@@ -420,6 +420,12 @@ def _einsum(given: Given) -> str:
     if len(kinds) != len(operands) or not set(kinds) <= {"rows", "same"}:
         return "mixed"
     pairs = list(zip(operands, kinds, strict=True))
+    if any(
+        kind == "rows" and one.startswith("...") and given.axes(value) < len(one) - 2
+        for (one, kind), value in zip(pairs, given.values[1:], strict=False)
+    ):
+        # The ellipsis may stand for no axis at all.
+        return "mixed"
     leading = {one[:3] if one.startswith("...") else one[:1] for one, kind in pairs if kind == "rows"}
     if len(leading) != 1:
         return "mixed"
