@@ -181,11 +181,9 @@ LINEN_APART = {
     "split_rngs={'params': False}, in_axes=1, out_axes=1)(4)\nreturn cell(jnp.zeros((x.shape[0], 4)), x)[1]",
     "a scan of a class over time": "return Scanned()(jnp.zeros((x.shape[0], 4)), x)[1]",
     "softmax": "return nn.softmax(nn.Dense(4)(x))",
-    "a normalization": "return nn.LayerNorm(reduction_axes=(-2, -1))(nn.Dense(4)(x))",
+    "a normalization": "b, t, d = x.shape\nreturn nn.LayerNorm(reduction_axes=(-2, -1))(nn.Dense(4)(x))",
 }
 HAIKU_APART = {
-    "an unrolled cell": "cell = hk.LSTM(4)\n"
-    "return hk.dynamic_unroll(cell, x, cell.initial_state(x.shape[0]), time_major=False)[0]",
     "a normalization": "return hk.LayerNorm(-1, True, True)(hk.Linear(4)(x))",
     "a pool": "x = hk.Linear(4)(x)\nreturn x - hk.avg_pool(x, (1, 8, 1), (1, 8, 1), 'VALID')",
 }

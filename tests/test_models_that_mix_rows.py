@@ -83,7 +83,7 @@ X / jnp.sqrt(X.shape[1])
 X; y = X.reshape(X.shape[0], 2, 4); X = y.transpose(0, 2, 1).reshape(X.shape[0], 8)
 X; q = X.reshape(X.shape[0], 2, 4); a = jax.nn.softmax(q @ q.transpose(0, 2, 1)); X = (a @ q).reshape(X.shape[0], 8)
 X; y = X.reshape(X.shape[0], 2, 4).mean(axis=-2); X = X - jnp.concatenate([y, y], axis=-1)
-X; weights = jnp.arange(16.0); X = X * weights[: X.shape[1]]
+X; weights = jnp.arange(16.0) / 16.0; X = X * weights[: X.shape[1]]
 X; q = X.reshape(X.shape[0], 2, 2, 2); a = jnp.einsum("...qhd,...khd->...qk", q, q); X = X + a.sum((1, 2))[:, None]
 X; X = jnp.einsum("bd,bd->b", X, X)[:, None] + X
 """.strip().splitlines()
@@ -107,17 +107,17 @@ def loss{n}(params, x, y):
 """
 PLAIN = """
 
-def loss{n}(params, x, y):
+def loss{n}(params, x, labels):
     h = jnp.tanh(x @ params["w"])
     h = {body}
-    return jnp.mean(((h @ params["v"])[..., 0] - y) ** 2)
+    return jnp.mean(((h @ params["v"])[..., 0] - labels) ** 2)
 """
 STEP = """
 
 @jax.jit
 def step{n}(params, x, y):
     loss, grads = jax.value_and_grad(loss{n})(params, x, y)
-    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
+    return jax.tree.map(lambda p, g: p - 0.001 * g, params, grads), loss
 """
 HEAD = """import flax.linen as nn
 import jax

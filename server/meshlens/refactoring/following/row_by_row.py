@@ -267,7 +267,7 @@ def _reshape(given: Given) -> str:
     if _begins_with_rows(given, _parts(shape)):
         return "rows"
     sizes = shape.items[1:] if isinstance(shape, (TupleDisplay, ListDisplay)) else given.values[2:]
-    if any(flat(given.kind(size)) not in ("same", "shape") for size in sizes):
+    if any(flat(given.kind(size)) not in ("same", "shape") and not _is_own_size(size) for size in sizes):
         return "mixed"
     if given.kind(first) == "count":
         return "rows"
@@ -277,7 +277,8 @@ def _reshape(given: Given) -> str:
 def _is_own_size(size: Node) -> bool:
     """Returns whether a size in a reshape joins no rows: 1, or one of the sizes of the array itself."""
     if isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape":
-        return _number(size.key) != 0
+        place = _number(size.key)
+        return place is not None and (place > 0 or place == -1)
     return _number(size) == 1
 
 
