@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,8 +32,9 @@ CHANGED = "meshlens/devicesDidChange"
 
 @contextmanager
 def session(root: Path, options: dict[str, Any], **environment: str) -> Iterator[Server]:
-    """A server that asks Pythons, with a file open."""
-    server = Server(root, MESHLENS_DETECT_DEVICES="1", VIRTUAL_ENV="", CONDA_PREFIX="", **environment)
+    """A server that asks Pythons, with a file open; the environment that runs the tests is not on its PATH."""
+    without = {"VIRTUAL_ENV": "", "CONDA_PREFIX": "", "PATH": os.defpath}
+    server = Server(root, MESHLENS_DETECT_DEVICES="1", **{**without, **environment})
     try:
         server.initialize(root, PLAIN, initializationOptions={"devicesDidChange": True, **options})
         server.open((root / "main.py").as_uri(), SOURCE)
