@@ -1,7 +1,8 @@
 """Lesson 12: what a step moves between devices.
 
-A transformer block is sharded over "data" and "model".  It is right, and MeshLens finds nothing; but one line gathers
-the hidden activations of the whole model axis on each device, in every step.
+A transformer block is sharded over "data" and "model".  It is right, and MeshLens finds nothing; but its MLP asks for
+hidden activations that are whole on each device, so in every step XLA gathers the weights over the model axis, and each
+device computes all columns of the product.
 
 Click *Trace on 4x2* above `entry` below, or run `meshlens cost 12_a_hidden_all_gather.py::entry --devices 4x2`: the line
 with the all-gather stands first.  Write `P("data", None, "model")` in the constraint of `mlp`, trace again, and it is
@@ -28,9 +29,8 @@ def attention(params, x):
 
 
 def mlp(params, x):
-    hidden = jax.nn.gelu(x @ params["in"])
-    hidden = sharded(hidden, "data")
-    return hidden @ params["out"]
+    hidden = sharded(x @ params["in"], "data")
+    return jax.nn.gelu(hidden) @ params["out"]
 
 
 def loss(params, x):

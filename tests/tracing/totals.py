@@ -16,8 +16,9 @@ def totals_of_module(text):
             if kind not in MOVES:
                 continue
             arrays = one.arrays
-            if one.opcode.endswith("-start") and kind != "all-reduce":
-                # The operands stand before the results, and numbers that say how far it has come after them.
+            if one.opcode.endswith("-start") and len(arrays) > len(one.operands):
+                # The operands stand before the results, and numbers that say how far it has come after them;
+                # an all-reduce of JAX 0.10 has its results alone.
                 arrays = tuple(array for array in arrays if array.dtype != "u32" or array.shape)
                 arrays = arrays[len(arrays) // 2 :]
             size = times.get(computation.name, 0) * sum(array.bytes for array in arrays)

@@ -74,7 +74,7 @@ def moved_in(module: Module, devices: int) -> tuple[Moved, ...]:
             summed = _summed(module, computation, reduced)
             if around := loops.get(computation.name):
                 summed = _out_of_loop(computation, around, summed)
-            found += _scattered(computation, _narrowed(computation, summed))
+            found += _scattered(computation, _narrowed(computation, _needed(computation, summed)))
     return tuple(found)
 
 
@@ -286,6 +286,26 @@ def _accumulates(
     while result in instructions and instructions[result].opcode in _COPIES and users[result] == [user]:
         result, user = instructions[result].operands[0], result
     return result == added.name and users[result] == [user]
+
+
+def _needed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
+    """Returns the collectives without each all-gather of which a device uses only the part that it had before."""
+    users = users_in(computation)
+    return [one for one in moved if one.kind != "all-gather" or not _is_undone(computation, users, one.instruction)]
+
+
+def _is_undone(computation: Computation, users: dict[str, list[str]], gather: Instruction) -> bool:
+    """Returns whether the only use of an all-gather is a slice as large as its operand, along the gathered axis."""
+    operand = computation.instructions.get(gather.operands[0]) if len(gather.operands) == 1 else None
+    name = gather.name
+    while len(users[name]) == 1:
+        one = computation.instructions[users[name][0]]
+        if one.opcode == "dynamic-slice":
+            return operand is not None and one.operands[0] == name and one.array == operand.array
+        if one.opcode not in _COPIES:
+            return False
+        name = one.name
+    return False
 
 
 def _narrowed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
