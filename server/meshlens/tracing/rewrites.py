@@ -243,15 +243,25 @@ def _out_of_loop(computation: Computation, around: str, moved: Iterable[Moved]) 
     users = users_in(computation)
     out = []
     for one in moved:
-        added = _added(computation, users, one) if one.kind == "all-reduce" else None
-        out.append(replace(one, computation=around, arrays=added.arrays) if added is not None else one)
+        added = _added(computation, users, one) if one.kind == "all-reduce" else ()
+        arrays = tuple([array for addition in added for array in addition.arrays])
+        out.append(replace(one, computation=around, arrays=arrays) if added else one)
     return out
 
 
-def _added(computation: Computation, users: dict[str, list[str]], moved: Moved) -> Instruction | None:
-    """Returns the addition to an accumulator that is the only use of an all-reduce."""
-    instructions, root = computation.instructions, computation.root
+def _added(computation: Computation, users: dict[str, list[str]], moved: Moved) -> tuple[Instruction, ...]:
+    """Returns the additions to accumulators that are the only uses of an all-reduce, or of all its slices."""
     name = moved.result
+    while len(users[name]) == 1 and computation.instructions[users[name][0]].opcode in _SLICED:
+        name = users[name][0]
+    is_cut = all(computation.instructions[user].opcode == "slice" for user in users[name])
+    found = [_addition(computation, users, part) for part in (users[name] if is_cut else [name])]
+    return tuple([one for one in found if one is not None]) if None not in found else ()
+
+
+def _addition(computation: Computation, users: dict[str, list[str]], name: str) -> Instruction | None:
+    """Returns the addition to an accumulator that is the only use of a value."""
+    instructions, root = computation.instructions, computation.root
     while len(users[name]) == 1:
         one = instructions[users[name][0]]
         if one.opcode in _SLICED:
