@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from meshlens.facts.nodes import (
     AnnAssign,
@@ -119,6 +120,24 @@ def _aliases(outer: tuple[Node, ...], statement: Node, key: str) -> set[str]:
                 found.clear()
             found -= changed
     return found
+
+
+def is_bound_before(path: tuple[Node, ...], key: str) -> bool:
+    """Returns whether a statement before a place may give a variable another value than at its function's start.
+
+    Args:
+        path: the nodes from the block down to the place.
+        key: the variable, or the attribute of one.
+    """
+    for parent, inner in pairwise(path):
+        if isinstance(parent, (For, With)) and key in _bound(parent):
+            return True
+        for statement in suite_of(parent, inner):
+            if statement is inner:
+                break
+            if any(key == one or key.startswith(f"{one}.") for node in walk(statement) for one in _bound(node)):
+                return True
+    return False
 
 
 def _in_suite(statements: tuple[Node, ...], keys: set[str]) -> Node | None:

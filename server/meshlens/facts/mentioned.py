@@ -23,7 +23,10 @@ from meshlens.facts.nodes import (
     Parameter,
     Try,
     With,
+    last_name,
 )
+from meshlens.jaxapi.binders import BINDERS, MAPS_ON_DEVICES
+from meshlens.jaxapi.transparent import COMPILES
 
 _ASKS_WHAT_IS_THERE = frozenset({"hasattr", "getattr", "find_spec", "TYPE_CHECKING"})
 _VERSION_WORD = re.compile(r"(?i:(?<![a-z])versions?(?![a-z]))|(?<=[a-z])Version")
@@ -49,9 +52,27 @@ def is_mark(name: str) -> bool:
 
 def _is_local_function(value: Expression) -> bool:
     """Returns whether an assigned expression looks like a function: a lambda or a partial."""
-    if isinstance(value, Lambda):
+    return isinstance(value, Lambda) or (isinstance(value, Call) and last_name(value.callee) == "partial")
+
+
+def _is_compiled(value: Expression) -> bool:
+    """Returns whether an assigned expression looks like a compiled or mapped function."""
+    if not isinstance(value, Call):
+        return False
+    if last_name(value.callee) in _compilers():
         return True
-    return isinstance(value, Call) and isinstance(value.callee, (Name, Attribute)) and value.callee.name == "partial"
+    return isinstance(value.callee, Attribute) and value.callee.name == "compile" and _is_lowered(value.callee.object)
+
+
+def _is_lowered(value: Expression) -> bool:
+    return isinstance(value, Call) and last_name(value.callee) == "lower"
+
+
+@cache
+def _compilers() -> frozenset[str]:
+    """Returns the last parts of the names of functions that compile or map other functions."""
+    mapping = [dotted for dotted, row in BINDERS.items() if row.kind in MAPS_ON_DEVICES]
+    return frozenset(dotted.rsplit(".", 1)[-1] for dotted in (*COMPILES, *mapping))
 
 
 def _is_mesh(value: Expression) -> bool:
@@ -105,6 +126,8 @@ def _noted(node: Any, shape: Any) -> Iterator[str]:
     if isinstance(node, Assign):
         if _is_local_function(node.value):
             yield from (LOCAL_FUNCTION + target.name for target in node.targets if isinstance(target, Name))
+        if _is_compiled(node.value):
+            yield from (LOCAL_FUNCTION + target.name for target in node.targets if isinstance(target, Attribute))
         if any(isinstance(target, Attribute) and _is_mesh(target) for target in node.targets):
             yield HOLDS_MESH
     elif isinstance(node, Try):

@@ -36,13 +36,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from meshlens.axes.domain.values import Const, Site
-from meshlens.axes.jax.compiled_calls import DONATES
+from meshlens.axes.domain.values import Arg, Const, Site
+from meshlens.axes.jax.compiled_calls import DONATES, OF_JAX
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.model import Finding, Related, Severity
-from meshlens.checking.reading_after import key_of, read_after
+from meshlens.checking.reading_after import is_bound_before, key_of, read_after
 from meshlens.checking.registry import rule
 from meshlens.facts.nodes import (
+    AnnAssign,
     Assign,
     Attribute,
     BinaryOperation,
@@ -73,35 +74,65 @@ _DEEPEST = 4
 
 @rule("AX212", Severity.WARNING, reads="workspace")
 def used_after_donation(view: FileView) -> Iterator[Finding]:
-    """Follows donated variables from each call to the next place that reads them."""
-    calls = [call for call in view.records.calls if call.dotted == DONATES and view.is_here(call.call)]
-    if not calls:
+    """Follows donated variables from each call to the next place that reads them, in its function or in a caller."""
+    calls = [call for records in view.solution.by_file.values() for call in records.calls if call.dotted == DONATES]
+    if not any(view.is_here(site) for call in calls for site in _sites(call)):
         return
     sources = _Sources(view)
-    seen: set[Site] = set()
+    seen: set[tuple[Site, ...]] = set()
     for call in calls:
         context = call.context
-        if call.guarded or not context.sure or context.guarded or context.expected or call.call in seen:
+        sites = tuple(_sites(call))
+        if call.guarded or not context.sure or context.guarded or context.expected or sites in seen:
             continue
-        seen.add(call.call)
-        yield from _of_call(view, sources, call)
+        seen.add(sites)
+        for arg in call.args:
+            found = _read_after(view, sources, call, arg) if not isinstance(arg.value, Const) else None
+            if found is not None:
+                yield found
+                break
 
 
-def _of_call(view: FileView, sources: _Sources, call: ApiCall) -> Iterator[Finding]:
-    path = path_to(view, call.call)
-    function = next((node for node in path if isinstance(node, FunctionDef)), path[0] if path else None)
-    scope = _scope_of(call.call.path, call.call.block, function)
-    for arg in call.args:
-        node = path_to(view, arg.site)[-1:] if arg.site is not None and not isinstance(arg.value, Const) else ()
-        key = key_of(node[0]) if node else None
-        if key is None or not sources.is_of_jax(scope, node[0]):
-            continue
+def _sites(call: ApiCall) -> Iterator[Site]:
+    """Yields the donating call, and the calls of the functions around it, from the innermost to the outermost."""
+    yield call.call
+    for step in reversed(call.context.route):
+        if step.how != "call":
+            return
+        yield step.site
+
+
+def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> Finding | None:
+    """Returns the first place in this file that reads a donated variable afterwards, if nothing does so before it."""
+    if arg.site is None:
+        return None
+    sites = tuple(_sites(call))
+    taken: Node | None = None
+    for place, site in enumerate(sites):
+        path = path_to(view, site)
+        scope = _scope_of(path, sites[place:])
+        node = taken if taken is not None else (path_to(view, arg.site) or (None,))[-1]
+        key = key_of(node) if node is not None else None
+        if node is None or key is None or not (arg.label == OF_JAX or sources.is_of_jax(scope, node)):
+            return None
         found = read_after(path, key)
         if found is not None:
-            place = Related(view.path, view.span(call.call), "donated here")
+            if not view.is_here(site):
+                return None
+            where = Related(view.path_of(call.call), view.span(call.call), "donated here")
             text = f'"{key_of(found)}" was donated, so its arrays are deleted'
-            yield Finding(view.span(Site(call.call.path, call.call.block, found.site)), text, (), (place,))
-            return
+            return Finding(view.span(Site(site.path, site.block, found.site)), text, (), (where,))
+        taken = _handed(view, scope, path, key) if not call.context.conditional else None
+        if taken is None:
+            return None
+    return None
+
+
+def _handed(view: FileView, scope: _Scope, path: tuple[Node, ...], key: str) -> Node | None:
+    """Returns the caller's expression for a parameter, if the parameter still holds it at a call."""
+    if scope.function is None or is_bound_before(path, key):
+        return None
+    return _argument(view, scope, key)
 
 
 class _Scope(NamedTuple):
@@ -110,22 +141,54 @@ class _Scope(NamedTuple):
     Attributes:
         path, block: the block of its sites.
         values: the expressions that it assigns to each variable.
+        function: the function; None at a module's top level.
+        callers: the calls that led into it, from the innermost to the outermost.
     """
 
     path: str
     block: str
     values: dict[str, list[Node]]
+    function: FunctionDef | None = None
+    callers: tuple[Site, ...] = ()
 
 
-def _scope_of(path: str, block: str, function: Node | None) -> _Scope:
-    """Returns the scope of a function's body."""
+def _scope_of(path: tuple[Node, ...], sites: tuple[Site, ...]) -> _Scope:
+    """Returns the scope of the first of some sites; each is in the function that the next one calls."""
+    function = next((node for node in path if isinstance(node, FunctionDef)), None)
+    body = function if function is not None else path[0] if path else None
+    return _Scope(sites[0].path, sites[0].block, _values_in(body), function, sites[1:])
+
+
+def _values_in(function: Node | None) -> dict[str, list[Node]]:
+    """Returns the expressions that a function's body assigns to each variable."""
     values: dict[str, list[Node]] = {}
     for node in walk(function) if function is not None else ():
         if isinstance(node, Assign):
-            for target in node.targets:
-                for key, value in _assigned(target, node.value):
-                    values.setdefault(key, []).append(value)
-    return _Scope(path, block, values)
+            pairs = [pair for target in node.targets for pair in _assigned(target, node.value)]
+        elif isinstance(node, AnnAssign) and node.value is not None:
+            pairs = list(_assigned(node.target, node.value))
+        else:
+            continue
+        for key, value in pairs:
+            values.setdefault(key, []).append(value)
+    return values
+
+
+def _argument(view: FileView, scope: _Scope, name: str) -> Node | None:
+    """Returns the expression that the caller gives for a parameter; None if there is none."""
+    call = (path_to(view, scope.callers[0]) or (None,))[-1] if scope.callers else None
+    if scope.function is None or not isinstance(call, Call):
+        return None
+    parameters = scope.function.function.parameters
+    place = next((place for place, one in enumerate(parameters) if one.name == name), None)
+    if place is None or any(argument.label in ("*", "**") for argument in call.arguments):
+        return None
+    named = next((argument.value for argument in call.arguments if argument.label == name), None)
+    if named is not None:
+        return named
+    positional = [argument.value for argument in call.arguments if argument.label is None]
+    place -= isinstance(call.callee, Attribute) and parameters[0].name in ("self", "cls")
+    return positional[place] if 0 <= place < len(positional) and parameters[place].how in ("only", "any") else None
 
 
 def _assigned(target: Node, value: Node) -> Iterator[tuple[str, Node]]:
@@ -170,12 +233,12 @@ class _Sources:
             return above[scope.block, key]
         if len(above) > _DEEPEST:
             return False
-        if key is not None and key in scope.values:
+        values = list(self._values(scope, key)) if key is not None else []
+        if values:
             # What a variable gets from itself changes nothing, but it has to get something else, too.
-            values = scope.values[key]
             rest, first = ({**above, (scope.block, key): taken} for taken in (True, False))
-            return all(self.is_of_jax(scope, value, rest) for value in values) and any(
-                self.is_of_jax(scope, value, first) for value in values
+            return all(self.is_of_jax(where, value, rest) for where, value in values) and any(
+                self.is_of_jax(where, value, first) for where, value in values
             )
         if isinstance(node, Call):
             return self._is_call_of_jax(scope, node, above)
@@ -188,6 +251,21 @@ class _Sources:
         if isinstance(node, DictDisplay):
             return self._all(scope, [pair.value for pair in node.pairs], above)
         return isinstance(node, Subscript) and self.is_of_jax(scope, node.object, above)
+
+    def _values(self, scope: _Scope, key: str) -> Iterator[tuple[_Scope, Node]]:
+        """Yields the expressions that a variable may get its value from, each with its scope."""
+        own = scope.values.get(key, ())
+        yield from ((scope, value) for value in own)
+        given = _argument(self._view, scope, key)
+        if given is not None:
+            yield _scope_of(path_to(self._view, scope.callers[0]), scope.callers), given
+        owner, dot, _ = scope.block.rpartition(".")
+        if dot and not own and key.startswith("self."):
+            facts = self._view.solution.facts[scope.path]
+            for block in facts.blocks:
+                if block.rpartition(".")[0] == owner and block != scope.block:
+                    method = _Scope(scope.path, block, _values_in(tree(self._view, scope.path, block)))
+                    yield from ((method, value) for value in method.values.get(key, ()))
 
     def _all(self, scope: _Scope, nodes: Iterable[Node], above: _Above) -> bool:
         given = [node for node in nodes if not isinstance(node, Constant)]
@@ -225,6 +303,6 @@ class _Sources:
         found = tree(self._view, caller.path, name) if name not in caller.values else None
         if not isinstance(found, FunctionDef) or found.function.flags or found.function.decorators:
             return False
-        scope, inside = _scope_of(caller.path, name, found), {**above, (name, ""): False}
+        scope, inside = _Scope(caller.path, name, _values_in(found), found), {**above, (name, ""): False}
         returned = [node.value for node in walk(found) if isinstance(node, Return)]
         return bool(returned) and all(value is not None and self.is_of_jax(scope, value, inside) for value in returned)

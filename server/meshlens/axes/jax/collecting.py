@@ -54,6 +54,9 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if axis is not None and isinstance(axis.value, Seq) and not axis.value.items and not axis.value.open:
         return value
     names = names_of(axis.value) if axis is not None else ()
+    if not ctx.env.open and not {*names} <= {*ctx.env.names}:
+        # JAX stops here, so nothing after it can be judged.
+        return Data(travelling(labels) | {"opaque"}, None, None, is_array(value))
     if row.reduces == "mean":
         note_averages(run, value, names, call, _AVERAGED)
     if row.reduces == "sum":
@@ -207,6 +210,8 @@ def result(
         # A `psum` of a number counts devices and reduces nothing.
         kinds = ("over",) if isinstance(value, Const) else ("over", "reduced-at")
         after = after_reduction(labels) | {(kind, name, site) for name in names for kind in kinds}
+        # A gradient that was reduced over one axis and then over another is reduced over both.
+        after |= {one for one in labels if isinstance(one, tuple) and one[0] == "reduced-at" and one[1] not in names}
         if row.reduces == "sum":
             after |= {("psum", site)}
             is_of_mean = any(value_over.over(name).truth in (MEAN, RATIO) for name in names)

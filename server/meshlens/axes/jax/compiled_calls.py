@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Function, Seq, Site, Value, Wrapped
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Function, Instance, Seq, Site, Value, Wrapped
+from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
-from meshlens.axes.runs.tree_objects import as_tree
+from meshlens.axes.runs.tree_objects import as_tree, fields_of
 
 CALLED = "jax.jit()"
 """The name under which such a call is recorded, with its arguments as a tuple and the shardings."""
@@ -47,9 +49,37 @@ def note_donated(run: Run, given: Iterable[tuple[str | None, Value]], operand: V
                 donated.extend(positional[place : place + 1] if (place := _place(operand, chosen)) is not None else ())
             elif isinstance(chosen, int) and -len(positional) <= chosen < len(positional):
                 donated.append(positional[chosen])
+    donated = [replace(arg, label=OF_JAX if _is_of_jax(run, arg.value) else None) for arg in donated]
     if donated:
         guarded = run.api_guard > 0 or ctx.expected
         run.records.calls.append(ApiCall(DONATES, call.site, call.site, tuple(donated), UNKNOWN, ctx, False, guarded))
+
+
+OF_JAX = "of-jax"
+"""The label of a donated argument that certainly holds arrays of JAX."""
+_EVIDENCE = frozenset({"of-jax", "fresh", "key", "keys"})
+
+
+def _is_of_jax(run: Run, value: Value) -> bool:
+    """Returns whether all arrays in a value certainly come from JAX."""
+    if isinstance(value, Seq):
+        return bool(value.items) and not value.open and all(_is_of_jax(run, item) for item in value.items)
+    if isinstance(value, Dict):
+        return bool(value.items) and not value.open and all(_is_of_jax(run, item) for _, item in value.items)
+    if isinstance(value, Instance):
+        fields = fields_of(run, value) or {}
+        arrays = [one for one in fields.values() if isinstance(one, (Data, Seq, Dict))]
+        return bool(arrays) and all(_is_of_jax(run, one) for one in arrays)
+    return is_state(value) or (isinstance(value, Data) and not value.labels.isdisjoint(_EVIDENCE))
+
+
+def as_arrays(value: Value) -> Value:
+    """Returns a value whose arrays JAX has made or placed on devices."""
+    if isinstance(value, Seq):
+        return Seq(value.kind, tuple([as_arrays(item) for item in value.items]), value.open)
+    if isinstance(value, Dict):
+        return Dict(tuple([(key, as_arrays(item)) for key, item in value.items]), value.open, value.attributes)
+    return replace(value, labels=value.labels | {OF_JAX}) if isinstance(value, Data) else value
 
 
 def _place(function: Value, name: str) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from meshlens.axes.data.layer_shapes import shape_of_layer
 from meshlens.axes.data.noise import on_devices
 from meshlens.axes.data.operating import of_network
 from meshlens.axes.domain.joining import labels_of
@@ -30,7 +31,7 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
         consume(run, made, row, call)
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else NONE
         own = {"normed"} if row.name == "BatchNorm" and _is_of_one_device(made, row, call) else NONE
-        return Data(labels | own, over=of_network(UNKNOWN, args))
+        return Data(labels | own, shape_of_layer(made, args), over=of_network(UNKNOWN, args))
     if len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if len(args) == 1 and wraps_function(args[0].value) and args[0].whole == args[0].site:
@@ -41,7 +42,7 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
         return Wrapped("same", "meshlens.unknown", args[0].value, call.site)
     result = call_unknown(run, call)
     if isinstance(result, Data) and made.dotted.startswith(_LAYERS):
-        return replace(result, over=of_network(result, args))
+        return replace(result, shape=shape_of_layer(made, args), over=of_network(result, args))
     return result
 
 

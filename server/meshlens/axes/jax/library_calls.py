@@ -9,10 +9,25 @@ from functools import cache
 from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.gradients import drift, gradient_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
-from meshlens.axes.domain.constants import as_integer
+from meshlens.axes.domain.constants import as_integer, counted
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, of_number, of_verdict, travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Value, Wrapped
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Class,
+    Const,
+    Data,
+    Dict,
+    Ext,
+    Instance,
+    Made,
+    Seq,
+    Site,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.jax.compiled_calls import as_arrays
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.jax.transparent import wraps_function
@@ -101,8 +116,12 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
     labels = _labels(args)
     if name in libraries.MEANS:
         labels |= {"mean"}
-    if name in libraries.PLACES and args and isinstance(args[0].value, (Data, Dict, Seq)):
-        return args[0].value
+    if (
+        name in libraries.PLACES
+        and args
+        and (isinstance(args[0].value, (Data, Dict, Seq, Instance)) or is_state(args[0].value))
+    ):
+        return as_arrays(args[0].value)
     if name == "jax.device_get" and args:
         return args[0].value
     if name in libraries.SUMS and len(args) == 1:
@@ -246,6 +265,11 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
 
 def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
     labels = _labels(args)
+    if how == "folded" and args:
+        # The key may be the same everywhere although the number comes from copies.
+        labels -= {
+            one for one in _labels(args[1:]) - _labels(args[:1]) if isinstance(one, tuple) and one[0] == "copied"
+        }
     if not noise.on_devices(ctx) or all(isinstance(arg.value, Const) or "same" in labels_of(arg.value) for arg in args):
         labels |= {"same"}
     if how == "same":
@@ -298,6 +322,8 @@ def _repeated(how: str, args: tuple[Arg, ...]) -> int:
 
 def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[object]) -> Value:
     positional = [arg for arg in args if arg.label is None]
+    if len(positional) < len(args) and any(arg.label in ("*", "**") for arg in args):
+        return Data(labels)
     said = next((arg for arg in args if arg.label == row.parameter), None)
     if said is None and row.index < len(positional):
         said = positional[row.index]
@@ -308,7 +334,7 @@ def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[obje
     if row.how == "length":
         only = isinstance(value, Const) and isinstance(value.value, (int, float))
         if row.index == 0 and len(positional) != 1:
-            return Data(labels)
+            return Data(labels, _counted(positional))
         return Data(labels, (as_integer(value.value),) if only and isinstance(value, Const) else (None,))
     if row.how == "like":
         return Data(labels, arrays.shape_of(first))
@@ -327,6 +353,15 @@ def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[obje
     if row.how == "dimensions":
         return Data(labels, arrays.sizes(Seq("tuple", tuple(arg.value for arg in positional))))
     return Data(labels)
+
+
+def _counted(positional: list[Arg]) -> arrays.Sizes | None:
+    """Returns the shape of `arange(start, stop, step)`, one axis whose size may be known."""
+    numbers = [arg.value.value for arg in positional if isinstance(arg.value, Const)]
+    whole = [number for number in numbers if type(number) is int]
+    if len(positional) not in (2, 3) or len(whole) < len(positional) or whole[2:] == [0]:
+        return (None,) if positional else None
+    return (counted(range(*whole)),)
 
 
 def _stacked(first: Value) -> arrays.Sizes | None:

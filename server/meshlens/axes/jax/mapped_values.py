@@ -11,7 +11,7 @@ from meshlens.axes.data.arrays import is_array, sizes
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, whole_of
 from meshlens.axes.data.transfer import across
-from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.joining import join_all, labels_of, variation_of
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -114,8 +114,11 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
 
 def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, depth: int = 0) -> Value:
     label = ("argument", (binder.site, place))
+    value = _shaped_like(value, entry)
     if isinstance(value, Seq):
         parts = entry.items if isinstance(entry, Seq) and len(entry.items) == len(value.items) else None
+        if value.open and isinstance(entry, Seq) and entry.items and not entry.open:
+            parts = (join_all(entry.items),) * len(value.items)
         entries = parts or (entry,) * len(value.items)
         items = tuple(
             _enter(run, binder, place, item, own, depth) for item, own in zip(value.items, entries, strict=True)
@@ -139,6 +142,8 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
             return _enter(run, binder, place, held, own, depth + 1)
 
         return with_fields(run, value, mapped, binder.site)
+    if isinstance(value, Data) and isinstance(entry, Instance) and depth < DEEPEST and fields_of(run, entry):
+        return with_fields(run, entry, lambda _, own: _enter(run, binder, place, value, own, depth + 1), binder.site)
     if is_state(value):
         assert isinstance(value, Made)
         arrays = _enter(run, binder, place, Data(value.labels), entry, depth)
@@ -167,6 +172,19 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
             over = with_axes(over, axes_of(binder), Along(GIVEN, VARYING))
             extra = {*extra, copied} - {"data"}
         return Data(labels | extra, _without_axis(shape, entry, binder), None, is_array(value), over)
+    return value
+
+
+def _shaped_like(value: Value, entry: Value) -> Value:
+    """Returns an unknown tree with the structure that its entry in `in_specs` or `in_axes` must have."""
+    is_bare = isinstance(value, Seq) and value.open and not value.items
+    if not is_bare and (not isinstance(value, Data) or value.array or value.shape is not None):
+        return value
+    part = value if isinstance(value, Data) else UNKNOWN
+    if isinstance(entry, Dict) and entry.items and not entry.open:
+        return Dict(tuple([(key, part) for key, _ in entry.items]))
+    if isinstance(entry, Seq) and entry.items and not entry.open and entry.kind in ("tuple", "list"):
+        return Seq(entry.kind, (part,) * len(entry.items))
     return value
 
 
@@ -305,7 +323,7 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
     else:
         inner_over = ANYTHING
     labels = labels_of(returned)
-    kept: frozenset[object] = labels & {"mean"}
+    kept: frozenset[object] = labels & {"mean"} | {"of-jax"}
     if binder.kind == "vmap":
         kept |= {label for label in labels if isinstance(label, tuple) and label[0] in _OF_KEYS}
     if (

@@ -5,29 +5,69 @@ The structure remembers the module, so that its calls can be followed; the array
 
 from __future__ import annotations
 
+from meshlens.axes.data.noise import on_devices
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.values import Arg, Data, Instance, Made, Seq, Site, Value
+from meshlens.axes.domain.labels import NONE, travelling
+from meshlens.axes.domain.values import Const, Data, Ext, Instance, Made, Seq, Value
+from meshlens.axes.domain.variation import DIFFERS, VARYING, Along, Variation, of
+from meshlens.axes.python.outside import axes_of
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.heap import attributes_of, set_attribute
+from meshlens.axes.runs.invocation import Invocation
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.jaxapi.names import canonical
 
 _SPLITS = {"flax.nnx.split": "flax.nnx.GraphDef", "equinox.partition": "equinox.Module"}
 _MERGES = frozenset({"flax.nnx.merge", "equinox.combine"})
-SPLITS_AND_MERGES = _MERGES | frozenset(_SPLITS)
+_STATE = "flax.nnx.state"
+SPLITS_AND_MERGES = _MERGES | frozenset(_SPLITS) | {_STATE}
 _MODULE = "meshlens.module"
+_OF_ONE_DEVICE = "<statistics of one device>"
+"""The attribute of a module whose layers updated their running statistics with the rows of one device."""
 
 
-def call_split_or_merge(name: str, args: tuple[Arg, ...], site: Site) -> Value | None:
+def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
     """Returns the result of splitting or merging a module; None for any other call or if unknown."""
+    args = call.args
     if name in _MERGES:
         return next((module for arg in args if (module := _held(arg.value)) is not None), None)
+    if name == _STATE:
+        return _arrays(run, args[0].value, args[1].value if args[1:] else None, call.ctx) if args else None
     structure = _SPLITS.get(name)
     if structure is None or not args or any(arg.label is not None for arg in args) or not _holds_module(args[0].value):
         return None
     module = args[0].value
-    whole = Made(structure, site, ((_MODULE, module),))
-    arrays = Data(travelling(labels_of(module)))
+    whole = Made(structure, call.site, ((_MODULE, module),))
     if name == "equinox.partition":
-        return Seq("tuple", (arrays, whole))
-    return Seq("tuple", (whole, *[arrays] * max(1, len(args) - 1)))
+        return Seq("tuple", (Data(travelling(labels_of(module))), whole))
+    filters: list[Value | None] = [arg.value for arg in args[1:]]
+    filters = filters or [None]
+    return Seq("tuple", (whole, *[_arrays(run, module, chosen, call.ctx) for chosen in filters]))
+
+
+def note_called(run: Run, module: Instance, result: Value) -> None:
+    """Notes that a module was called in a map with layers that use the statistics of one device only."""
+    if "normed" in labels_of(result) and _OF_ONE_DEVICE not in attributes_of(run, module):
+        set_attribute(run, module, _OF_ONE_DEVICE, Const(True))
+
+
+def _arrays(run: Run, module: Value, chosen: Value | None, ctx: Context) -> Data:
+    """Returns the arrays of a module that a filter chooses."""
+    labels = travelling(labels_of(module))
+    is_own = isinstance(module, Instance) and _OF_ONE_DEVICE in attributes_of(run, module) and on_devices(ctx)
+    if not is_own or not _chooses_statistics(chosen):
+        return Data(labels)
+    binder = next(binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES)
+    over: Variation = of([(axis, Along(DIFFERS, VARYING)) for axis in axes_of(binder)])
+    return Data(labels | NONE | {"own-statistics", "varying"}, over=over)
+
+
+def _chooses_statistics(chosen: Value | None) -> bool:
+    """Returns whether a filter chooses the statistics of normalization layers, by type or with the rest."""
+    if chosen is None or (isinstance(chosen, Const) and chosen.value in (..., True)):
+        return True
+    return isinstance(chosen, Ext) and canonical(chosen.dotted) == "flax.nnx.BatchStat"
 
 
 def _holds_module(value: Value) -> bool:

@@ -29,7 +29,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax.carrying import carried, note_carried
-from meshlens.axes.jax.compiled_calls import note_donated, note_results, note_shardings
+from meshlens.axes.jax.compiled_calls import as_arrays, note_donated, note_results, note_shardings
 from meshlens.axes.jax.custom_rules import run_rules
 from meshlens.axes.jax.differentiation import call_gradient
 from meshlens.axes.jax.mapped_values import axis_of, is_shared
@@ -137,6 +137,8 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     if how == "jit":
         note_results(run, wrapped, value, site, ctx)
+        if not ctx.env.maps and not any(step.how == "jit" for step in ctx.route):
+            value = as_arrays(value)
     value = run_rules(run, wrapped, value, call)
     if wrapped.how == "make_jaxpr":
         return UNKNOWN

@@ -45,10 +45,14 @@ def mapped_tree(
     run: Run, run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, depth: int = 0
 ) -> Value:
     """Runs a function on each leaf of a tree with a known structure, otherwise once."""
-    if isinstance(tree, Seq) and not tree.open and len(tree.items) <= _MOST_ITEMS and depth < _DEEPEST_TREE:
-        return Seq(
-            tree.kind, tuple([mapped_tree(run, run_operand, operand, one, site, depth + 1) for one in tree.items])
-        )
+    if (
+        isinstance(tree, Seq)
+        and (tree.items or not tree.open)
+        and len(tree.items) <= _MOST_ITEMS
+        and depth < _DEEPEST_TREE
+    ):
+        items = tuple([mapped_tree(run, run_operand, operand, one, site, depth + 1) for one in tree.items])
+        return Seq(tree.kind, items, tree.open)
     if isinstance(tree, Dict) and not tree.open and len(tree.items) <= _MOST_ITEMS and depth < _DEEPEST_TREE:
         entries = [(key, mapped_tree(run, run_operand, operand, one, site, depth + 1)) for key, one in tree.items]
         return Dict(tuple(entries))

@@ -34,7 +34,7 @@ from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf
 from meshlens.axes.python.attributes import attribute
 from meshlens.axes.python.tables import make_table
-from meshlens.axes.python.unpacking import element
+from meshlens.axes.python.unpacking import element, items_of
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import altered, set_attribute
 from meshlens.axes.runs.invocation import Invocation
@@ -55,7 +55,7 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     if name in _OF_LIBRARIES:
         if name in logical_rules.TO_SPEC:
             return logical_rules.as_spec(args, site)
-        return call_split_or_merge(name, args, site) or make_table(name, args)
+        return call_split_or_merge(run, name, call) or make_table(name, args)
     if handler is None and name not in _OTHERS:
         return None
     if name == "getattr":
@@ -131,9 +131,10 @@ def _enumerate(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _zip(values: Values, args: tuple[Arg, ...]) -> Value:
-    if values and all(isinstance(value, Seq) and not value.open for value in values):
-        columns = [value.items for value in values if isinstance(value, Seq)]
-        return Seq("list", tuple(Seq("tuple", row) for row in zip(*columns, strict=False)))
+    columns = [items_of(value) for value in values]
+    known = [column for column in columns if column is not None]
+    if known and len(known) == len(columns):
+        return Seq("list", tuple(Seq("tuple", row) for row in zip(*known, strict=False)))
     return Seq("list", (Seq("tuple", tuple(element(value) for value in values)),), True)
 
 

@@ -29,6 +29,7 @@ from meshlens.axes.domain.variation import ALIKE, ANYTHING, INVARIANT, SAME, Alo
 from meshlens.axes.jax.externals import call_external
 from meshlens.axes.jax.libraries import call_made
 from meshlens.axes.jax.mapping import call_mapped
+from meshlens.axes.jax.taken_apart import note_called
 from meshlens.axes.jax.transparent import call_wrapped
 from meshlens.axes.python.methods import call_method
 from meshlens.axes.python.objects import construct
@@ -88,7 +89,9 @@ def _call(run: Run, callee: Value, call: Invocation) -> Value:
         method = class_attribute(callee.cls, "__call__")
         if method is None:
             return call_unknown(run, call.of(UNKNOWN, call.args))
-        return invoke(run, call.inside(Bound(callee, method), call.args, call.ctx, call.how))
+        result = invoke(run, call.inside(Bound(callee, method), call.args, call.ctx, call.how))
+        note_called(run, callee, result)
+        return result
     if isinstance(callee, Union):
         inner = call.ctx.picked() if callee.of_table else call.ctx.under_condition(False)
         results = [invoke(run, call.perhaps(option, inner)) for option in callee.options]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.domain.joining import join_all
 from meshlens.axes.domain.leaving import LEFT_LOOP, RAISED, RETURNED, joined
-from meshlens.axes.domain.values import UNKNOWN
+from meshlens.axes.domain.values import UNKNOWN, Data, Dict, Instance, Seq, Value
 from meshlens.axes.python import conditions
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.expressions import evaluate
@@ -42,16 +42,35 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
         if left == LEFT_LOOP:
             break
         if not exact and frame.vars != before:
-            frame.vars = joined(before, frame.vars)
+            frame.vars = _after_turns(before, frame.vars)
             if not run.may_go_on():
                 forget(run, (target, *body), frame, ctx)
                 break
             assign(run, target, value, frame, ctx)
             run.execute(body, frame, inner)
-            frame.vars = joined(before, frame.vars)
+            frame.vars = _after_turns(before, frame.vars)
     run.end_loop(share)
     frame.open_loops -= not exact
     return run.execute(orelse, frame, ctx) if orelse else None
+
+
+def _after_turns(before: dict[str, Value], now: dict[str, Value]) -> dict[str, Value]:
+    """Returns the variables after an unknown number of iterations; lists remember the arrays that each one adds."""
+    after = joined(before, now)
+    for name, value in now.items():
+        was = before.get(name)
+        if value is not was and isinstance(value, Seq) and isinstance(was, Seq) and value.kind == was.kind == "list":
+            added = value.items[len(was.items) :]
+            if added and value.items[: len(was.items)] == was.items and all(map(_is_of_arrays, added)):
+                after[name] = Seq("list", (*was.items, join_all(added)), True)
+    return after
+
+
+def _is_of_arrays(value: Value) -> bool:
+    """Returns whether a value is an array, an object or a table of these, and so certainly not the name of an axis."""
+    if isinstance(value, (Seq, Dict)):
+        return all(_is_of_arrays(item[1] if isinstance(item, tuple) else item) for item in value.items)
+    return isinstance(value, Instance) or (isinstance(value, Data) and (value.array or value.shape is not None))
 
 
 def run_while(run: Run, node: While, frame: Frame, ctx: Context) -> str | None:

@@ -42,6 +42,7 @@ from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
 
 _MAY_REPEAT = frozenset({"uniform"})
+_LOWERED = "jax.stages.Lowered"
 
 
 def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Value:
@@ -53,7 +54,8 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
     if isinstance(receiver, Class):
         return train_states.created(dotted, args, site) or call_unknown(run, call.of(receiver, call.args))
     if isinstance(receiver, Instance) and dotted == "typing.NamedTuple._replace":
-        return altered(run, receiver, args, site)
+        is_told = all(arg.label not in (None, "*", "**") for arg in args)
+        return altered(run, receiver, args, site) if is_told else call_unknown(run, call.of(receiver, args))
     if isinstance(receiver, Instance):
         return modules.call_module_method(run, receiver, dotted, call)
     if isinstance(receiver, Data):
@@ -79,6 +81,8 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
     over = of_method(receiver, name, args)
     if name == "reshape":
         wanted = args[0].value if len(args) == 1 else Seq("tuple", tuple(arg.value for arg in args))
+        if any(arg.label == "*" for arg in args):
+            wanted = UNKNOWN
         sizes = arrays.sizes(wanted)
         kept = receiver.labels & {"devices", "uniform", "in-order"}
         if any(arg.label == "order" for arg in args):
@@ -199,7 +203,7 @@ def _of_transformed(run: Run, receiver: Mapped | Wrapped, name: str, call: Invoc
     if name in ("lower", "trace", "eval_shape"):
         # A plain call would take donated arguments over.
         run.invoke(call.inside(receiver, args, call.ctx, "run"))
-        return UNKNOWN
+        return Made(_LOWERED, call.site, (("function", receiver),)) if name == "lower" else UNKNOWN
     if isinstance(receiver, Wrapped) and name in ("defvjp", "defjvp", "defjvps"):
         rules = run.heap.setdefault(("custom", receiver.site), {})
         if name == "defvjp" and len(args) >= 2:
@@ -218,6 +222,8 @@ def _note_named(run: Run, value: Value) -> None:
 
 def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     args = call.args
+    if receiver.dotted == _LOWERED:
+        return _compiled(receiver) if name == "compile" else UNKNOWN
     row = consumer(receiver.dotted)
     if row is not None and row.when == name:
         consume(run, receiver, row, call)
@@ -234,10 +240,19 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     if receiver.dotted in GENERATORS and name in GENERATOR_SIZES:
         size = by_parameter(("",) * GENERATOR_SIZES[name] + ("size",), args).get("size")
         return Data(NONE, arrays.sizes(size.value) if size is not None else None)
+    if receiver.dotted in GENERATORS and name in ("rand", "randn") and all(arg.label is None for arg in args):
+        return Data(NONE, arrays.sizes(Seq("tuple", tuple([arg.value for arg in args]))))
     result = call_unknown(run, call.of(receiver, call.args))
     if name == "update" and receiver.dotted.startswith("optax.") and isinstance(result, Data):
         return replace(result, over=of_all(arg.value for arg in args))
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
+
+
+def _compiled(lowered: Made) -> Value:
+    """Returns the executable of a lowered function, which is called like the function, but without static arguments."""
+    function = dict(lowered.arguments)["function"]
+    given = function.arguments if isinstance(function, Wrapped) else ()
+    return UNKNOWN if any((arg.label or "").startswith("static") for arg in given) else function
 
 
 def _step_of_state(run: Run, state: Made, call: Invocation) -> None:

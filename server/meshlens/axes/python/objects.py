@@ -63,7 +63,8 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
     if name == "__class__":
         return instance.cls
     value = class_attribute(instance.cls, name)
-    if value is None and name == "_replace" and instance.cls.dataclass:
+    if value is None and name in ("_replace", "replace") and instance.cls.dataclass:
+        # Named tuples have the first, structs of flax and chex the second.
         return Bound(instance, Ext("typing.NamedTuple._replace"))
     if value is None:
         return library_method(instance, name) or UNKNOWN

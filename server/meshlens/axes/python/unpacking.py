@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.data.operating import of_picked
-from meshlens.axes.domain.joining import join_all, options
+from meshlens.axes.domain.joining import join_all
 from meshlens.axes.domain.keys import as_value
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Seq, Union, Value
 from meshlens.axes.python.enums import members
 from meshlens.facts.nodes import Starred
+
+_MOST_ROWS = 16
+_MOST_KEYS = 8
+"""Maximum number of keys for which a loop runs one by one."""
 
 
 def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
@@ -20,8 +25,8 @@ def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
         parts = [unpack(option, targets) for option in value.options]
         return [join_all(column) for column in zip(*parts, strict=True)]
     star = next((place for place, target in enumerate(targets) if isinstance(target, Starred)), None)
-    if isinstance(value, Seq) and not value.open:
-        items = list(value.items)
+    items = items_of(value)
+    if items is not None:
         if star is None:
             return items if len(items) == count else [join_all(items) if items else UNKNOWN] * count
         behind = count - star - 1
@@ -30,6 +35,18 @@ def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
             return [*items[:star], Seq("list", tuple(middle)), *items[len(items) - behind :]]
     inside = (join_all(value.items) if value.items else UNKNOWN) if isinstance(value, Seq) else element(value)
     return [Seq("list", (inside,), True) if isinstance(target, Starred) else inside for target in targets]
+
+
+def items_of(value: Value) -> list[Value] | None:
+    """Returns all items of a sequence, or of an array with few rows; None if they are not known one by one."""
+    if isinstance(value, Seq):
+        return list(value.items) if not value.open else None
+    rows = value.shape[0] if isinstance(value, Data) and value.shape else None
+    if rows is None or rows > _MOST_ROWS:
+        return None
+    row = element(value)
+    # Each row is a value of its own: the same value twice would be a copy.
+    return [replace(row) for _ in range(rows)] if isinstance(row, Data) else None
 
 
 def element(value: Value) -> Value:
@@ -60,6 +77,7 @@ def elements(value: Value) -> tuple[list[Value], bool]:
         return list(every.items), True
     if isinstance(value, Const) and isinstance(value.value, str) and len(value.value) <= 8:
         return [Const(character) for character in value.value], True
-    if len(options(value)) > 1:
-        return [element(value)], False
+    keys = items_of(value) if isinstance(value, Data) and "keys" in value.labels else None
+    if keys is not None and len(keys) <= _MOST_KEYS:
+        return keys, True
     return [element(value)], False

@@ -139,7 +139,11 @@ def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
 
 def _is_told_apart(labels: frozenset[Any]) -> bool:
     """Returns whether an array is a key or each device's own mean or sum, which a short function may pick from."""
-    return "key" in labels or any(isinstance(label, tuple) and label[0] == "apart" for label in labels)
+    return "key" in labels or _is_apart(labels)
+
+
+def _is_apart(labels: frozenset[Any]) -> bool:
+    return any(isinstance(label, tuple) and label[0] == "apart" for label in labels)
 
 
 def _names_axes(run: Run, function: Function) -> bool:
@@ -312,6 +316,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         # The layout of arrays shows when a model is initialized.
         return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
+        return False
+    if any(type(arg.value) is Data and arg.value.labels and _is_apart(arg.value.labels) for arg in args):
+        # It may pick the part of one device.
         return False
     if function.frame.parent is not None and _closes_over_axes(run, function):
         return False

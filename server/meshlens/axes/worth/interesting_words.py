@@ -12,6 +12,10 @@ from meshlens.jaxapi.history import CHANGES, changed_keywords, changed_names
 from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, PARTITIONED, SPECS
 
+_PLACING = frozenset(
+    "device_put with_sharding_constraint donate_argnums donate_argnames in_shardings out_shardings".split()
+)
+"""The names that place arrays on devices or take their memory over."""
 _COMPILERS = frozenset("jit grad value_and_grad vmap filter_vmap P set_mesh use_mesh axis".split())
 
 
@@ -25,7 +29,7 @@ def binding_words() -> frozenset[str]:
     words = {_last(dotted) for dotted, row in BINDERS.items() if row.kind != "vmap"} | {
         _last(dotted) for dotted in MESHES
     }
-    return frozenset(words - {"start", "kernel", "scan"}) | {"axis_name", HOLDS_MESH}
+    return frozenset(words - {"start", "kernel", "scan"}) | _PLACING | {"axis_name", HOLDS_MESH}
 
 
 @cache

@@ -1,0 +1,60 @@
+"""Layers of flax, haiku and equinox, and what they do to the shape of an array."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+LAST = "last"
+LOOK_UP = "look up"
+CONVOLVE = "convolve"
+
+
+class Features(NamedTuple):
+    """The parameter of a layer that says how many features its result has.
+
+    Attributes:
+        parameter: its name.
+        place: its position.
+        how: what the layer does: `LAST` replaces the last axis, `LOOK_UP` adds one, `CONVOLVE` may change all.
+    """
+
+    parameter: str
+    place: int
+    how: str = LAST
+
+
+KEEP_SHAPE: frozenset[str] = frozenset(
+    [
+        f"flax.{module}.{name}"
+        for module in ("linen", "nnx")
+        for name in "LayerNorm RMSNorm GroupNorm BatchNorm InstanceNorm Dropout".split()
+    ]
+    + ["haiku.LayerNorm", "haiku.RMSNorm", "haiku.GroupNorm", "haiku.BatchNorm", "haiku.InstanceNorm"]
+    + ["equinox.nn.LayerNorm", "equinox.nn.RMSNorm", "equinox.nn.Dropout", "equinox.nn.Identity"]
+)
+"""Layers whose result has the shape of their argument."""
+
+KEEP_SHAPE_BY_DEFAULT: dict[str, str] = dict.fromkeys(
+    (
+        "flax.linen.MultiHeadDotProductAttention",
+        "flax.linen.MultiHeadAttention",
+        "flax.linen.SelfAttention",
+        "flax.nnx.MultiHeadAttention",
+    ),
+    "out_features",
+)
+"""Layers whose result has the shape of their first argument, unless this parameter is given."""
+
+FEATURES: dict[str, Features] = {
+    "flax.linen.Dense": Features("features", 0),
+    "flax.linen.Embed": Features("features", 1, LOOK_UP),
+    "flax.linen.Conv": Features("features", 0, CONVOLVE),
+    "flax.nnx.Linear": Features("out_features", 1),
+    "flax.nnx.Embed": Features("features", 1, LOOK_UP),
+    "flax.nnx.Conv": Features("out_features", 1, CONVOLVE),
+    "haiku.Linear": Features("output_size", 0),
+    "haiku.Embed": Features("embed_dim", 1, LOOK_UP),
+    "haiku.Conv2D": Features("output_channels", 0, CONVOLVE),
+    "equinox.nn.Linear": Features("out_features", 1),
+}
+"""Layers that give their result a number of features of its own."""
