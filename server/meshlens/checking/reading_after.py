@@ -110,16 +110,24 @@ def _aliases(outer: tuple[Node, ...], statement: Node, key: str) -> set[str]:
         for one in suite_of(parent, inner):
             if one is inner:
                 break
-            if isinstance(one, Assign) and key_of(one.value) == key and len(one.targets) == 1:
-                alias = key_of(one.targets[0])
-                if alias is not None:
-                    found.add(alias)
-                continue
             changed = {name for node in walk(one) for name in _bound(node)}
             if key in changed:
                 found.clear()
             found -= changed
+            if isinstance(one, Assign) and len(one.targets) == 1 and key not in changed:
+                found.update(_names_for(one.targets[0], one.value, key))
     return found
+
+
+def _names_for(target: Node, value: Node, key: str) -> Iterator[str]:
+    """Yields the names that an assignment gives to a variable: `a` in `a = key` and in `a, b = key, 1`."""
+    displays = (TupleDisplay, ListDisplay)
+    if isinstance(target, displays) and isinstance(value, displays) and len(target.items) == len(value.items):
+        for one, other in zip(target.items, value.items, strict=True):
+            yield from _names_for(one, other, key)
+    elif key_of(value) == key:
+        alias = key_of(target)
+        yield from (alias,) if alias is not None else ()
 
 
 def is_bound_before(path: tuple[Node, ...], key: str) -> bool:

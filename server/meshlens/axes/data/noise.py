@@ -39,6 +39,19 @@ def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -
                 run.records.random_uses.append(RandomUse(site, arg.site, labels_of(key), ctx, "apply"))
 
 
+def handed_to_dropout(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
+    """Notes a shared key with which a layer drops parts of each device's data."""
+    key = next((arg for arg in args if arg.label == "key"), None)
+    data = next((arg.value for arg in args if arg.label is None), None)
+    if key is None or key.site is None or data is None or not on_devices(ctx) or not is_shared(key.value, ctx):
+        return
+    labels = labels_of(key.value)
+    copied = [label[1] for label in labels if isinstance(label, tuple) and label[0] == "copied"]
+    if _certainly_differs(labels_of(data), ctx):
+        place = copied[0] if len(copied) == 1 else key.site
+        run.records.random_uses.append(RandomUse(site, place, labels, ctx, "apply"))
+
+
 def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -> frozenset[Any]:
     """Notes a sum, outside every map, of a value that all devices hold; returns the labels of the sum."""
     if "replicated-result" not in labels or ctx.env.maps:

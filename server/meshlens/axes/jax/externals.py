@@ -130,6 +130,13 @@ def _transparent(run: Run, callee: Callee, call: Invocation) -> Value:
     return apply_transparent(run, callee.row, callee.dotted, call)
 
 
+def _shard(run: Run, callee: Callee, call: Invocation) -> Value:
+    """Follows `filter_shard`, which constrains arrays in compiled code and places them on devices elsewhere."""
+    steps = {call.how, *(step.how for step in call.ctx.route)}
+    is_compiled = bool(call.ctx.env.maps) or not steps.isdisjoint(("jit", "grad", "run", "map"))
+    return call_external(run, "jax.lax.with_sharding_constraint" if is_compiled else "jax.device_put", call)
+
+
 def _identity(run: Run, callee: Callee, call: Invocation) -> Value:
     return call.args[0].value if call.args else UNKNOWN
 
@@ -192,6 +199,7 @@ _TABLES: tuple[tuple[Callable[[str], Any], Callable[[Run, Callee, Invocation], V
     (MESH_CONTEXTS.get, _mesh_context),
     (_named(PARTITION_SPEC), _spec),
     (_named("jax.sharding.NamedSharding"), _sharding),
+    (_named("equinox.filter_shard"), _shard),
     (_named("meshlens.identity"), _identity),
 )
 """The tables of callees, each with the function that follows calls of its rows; the first table with a name wins."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from meshlens.axes.data.layer_shapes import shape_of_layer
-from meshlens.axes.data.noise import on_devices
+from meshlens.axes.data.noise import handed_to_dropout, on_devices
 from meshlens.axes.data.operating import of_network
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, travelling
@@ -27,6 +27,8 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
     """Returns the result of calling an object that a library made."""
     args = call.args
     row = consumer(made.dotted)
+    if made.dotted == "equinox.nn.Dropout":
+        handed_to_dropout(run, args, call.site, call.ctx)
     if row is not None:
         consume(run, made, row, call)
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else NONE

@@ -10,7 +10,7 @@ from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.gradients import drift, gradient_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
 from meshlens.axes.domain.constants import as_integer, counted
-from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -58,6 +58,8 @@ _TABLES: tuple[Container[str], ...] = (
 )
 _TYPED_KEY = "jax.random.key"
 _RAW_KEY = "jax.random.PRNGKey"
+_RAVEL = "jax.flatten_util.ravel_pytree"
+_UNRAVEL = "meshlens.unravel"
 
 
 _MAY_REPEAT = frozenset({"uniform"})
@@ -112,6 +114,12 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         first = labels_of(args[0].value) if args else frozenset()
         fresh = frozenset({"fresh"}) & first if name in libraries.KEEPS_FRESH else frozenset({"fresh"})
         return Made(name, site, _labelled(args), fresh)
+    if name == _RAVEL and args:
+        tree = args[0].value
+        flat = Data(travelling(labels_of(tree)), (None,), None, True, variation_of(tree))
+        return Seq("tuple", (flat, Ext(_UNRAVEL)))
+    if name == _UNRAVEL and args:
+        return Data(travelling(labels_of(args[0].value)), over=variation_of(args[0].value))
     shaped = libraries.SHAPED.get(name)
     labels = _labels(args)
     if name in libraries.MEANS:
@@ -162,6 +170,7 @@ def _how(name: str) -> str:
     short = name.rsplit(".", 1)[-1]
     if (
         any(name in table for table in _TABLES)
+        or name in (_RAVEL, _UNRAVEL)
         or name in ("jax.experimental.mesh_utils.create_device_mesh", "jax.device_get")
         or short in ("zeros_like", "ones_like", "empty_like")
     ):
@@ -279,13 +288,18 @@ def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
     if how == "keys":
         count = by_parameter(("key", "num"), args).get("num")
         sizes = (2,) if count is None else arrays.sizes(count.value) or (None,)
-        is_typed = bool(args) and isinstance(args[0].value, Data) and args[0].value.made_by == _TYPED_KEY
+        is_typed = bool(args) and _is_typed(args[0].value)
         # The last axis of a raw key holds its words.
         return Data(labels | {"keys"}, sizes if is_typed else (*sizes, None))
     first = args[0].value if how == "folded" and args else None
     if isinstance(first, Data) and "keys" not in first.labels:
         return Data(labels | {"key"}, first.shape, first.made_by)
     return Data(labels | {"key"})
+
+
+def _is_typed(key: Value) -> bool:
+    """Returns whether a value is one typed key, an array without axes; a raw key is a row of words."""
+    return isinstance(key, Data) and (key.made_by == _TYPED_KEY or (key.shape == () and "key" in key.labels))
 
 
 def _copies(how: str, args: tuple[Arg, ...]) -> int:

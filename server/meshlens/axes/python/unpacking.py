@@ -41,6 +41,8 @@ def items_of(value: Value) -> list[Value] | None:
     """Returns all items of a sequence, or of an array with few rows; None if they are not known one by one."""
     if isinstance(value, Seq):
         return list(value.items) if not value.open else None
+    if isinstance(value, Const) and isinstance(value.value, str) and len(value.value) <= _MOST_ROWS:
+        return [Const(character) for character in value.value]
     rows = value.shape[0] if isinstance(value, Data) and value.shape else None
     if rows is None or rows > _MOST_ROWS:
         return None

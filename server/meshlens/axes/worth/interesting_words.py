@@ -13,7 +13,7 @@ from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, PARTITIONED, SPECS
 
 _PLACING = frozenset(
-    "device_put with_sharding_constraint donate_argnums donate_argnames in_shardings out_shardings".split()
+    "device_put filter_shard with_sharding_constraint donate_argnums donate_argnames in_shardings out_shardings".split()
 )
 """The names that place arrays on devices or take their memory over."""
 _COMPILERS = frozenset("jit grad value_and_grad vmap filter_vmap P set_mesh use_mesh axis".split())
