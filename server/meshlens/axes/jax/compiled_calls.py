@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Function, Instance, Seq, Site, Value, Wrapped
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
-from meshlens.axes.runs.tree_objects import as_tree, fields_of
+from meshlens.axes.runs.tree_objects import DEEPEST, as_tree, fields_of
 
 CALLED = "jax.jit()"
 """The name under which such a call is recorded, with its arguments as a tuple and the shardings."""
@@ -23,7 +24,9 @@ DONATES = "jax.jit() donates"
 """The name under which a call is recorded that donates arguments: these arguments."""
 
 
-def note_donated(run: Run, given: Iterable[tuple[str | None, Value]], operand: Value, call: Invocation) -> None:
+def note_donated(
+    run: Run, given: Iterable[tuple[str | None, Value]], operand: Value, call: Invocation, returned: Value
+) -> None:
     """Records the arguments of a call that a jitted or mapped function takes over.
 
     Args:
@@ -31,6 +34,7 @@ def note_donated(run: Run, given: Iterable[tuple[str | None, Value]], operand: V
         given: the arguments of `jit` or `pmap`, by name.
         operand: the function.
         call: the call.
+        returned: the function's result.
     """
     said = [(name, value) for name, value in given if name is not None and name.startswith("donate")]
     args, ctx = call.args, call.ctx
@@ -49,7 +53,7 @@ def note_donated(run: Run, given: Iterable[tuple[str | None, Value]], operand: V
                 donated.extend(positional[place : place + 1] if (place := _place(operand, chosen)) is not None else ())
             elif isinstance(chosen, int) and -len(positional) <= chosen < len(positional):
                 donated.append(positional[chosen])
-    donated = [replace(arg, label=OF_JAX if _is_of_jax(run, arg.value) else None) for arg in donated]
+    donated = [replace(arg, label=OF_JAX if _is_taken(run, arg.value, returned) else None) for arg in donated]
     if donated:
         guarded = run.api_guard > 0 or ctx.expected
         run.records.calls.append(ApiCall(DONATES, call.site, call.site, tuple(donated), UNKNOWN, ctx, False, guarded))
@@ -58,6 +62,35 @@ def note_donated(run: Run, given: Iterable[tuple[str | None, Value]], operand: V
 OF_JAX = "of-jax"
 """The label of a donated argument that certainly holds arrays of JAX."""
 _EVIDENCE = frozenset({"of-jax", "fresh", "key", "keys"})
+
+
+def _is_taken(run: Run, value: Value, returned: Value) -> bool:
+    """Returns whether arrays certainly come from JAX, and results certainly use their memory.
+
+    JAX leaves a donated array alone if no result has its shape.
+    """
+    if not _is_of_jax(run, value):
+        return False
+    # A training step returns what it was given, updated.
+    if "of-gradient" in labels_of(returned):
+        return True
+    results = list(_arrays_in(run, returned))
+    return any(one in results for one in _arrays_in(run, value))
+
+
+def _arrays_in(run: Run, value: Value, depth: int = 0) -> Iterator[object]:
+    """Yields the trees in a value whose structure is known, and the shapes of its arrays, for comparison."""
+    if isinstance(value, (Seq, Dict)) and depth < DEEPEST:
+        if isinstance(value, Dict) and not value.open:
+            yield frozenset([key for key, _ in value.items])
+        for item in value.items:
+            yield from _arrays_in(run, item[1] if isinstance(item, tuple) else item, depth + 1)
+    elif isinstance(value, Instance) and value.cls.dataclass:
+        yield value.cls
+    elif is_state(value):
+        yield "state"
+    elif isinstance(value, Data) and value.shape and None not in value.shape:
+        yield value.shape
 
 
 def _is_of_jax(run: Run, value: Value) -> bool:

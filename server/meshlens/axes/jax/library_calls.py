@@ -363,7 +363,8 @@ def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[obje
             kept -= {"in-order"}
         return Data(labels | kept, arrays.reshaped(arrays.shape_of(first), wanted))
     if row.how == "stack":
-        return Data(labels, _stacked(first))
+        axis = by_parameter(("arrays", "axis"), args).get("axis")
+        return Data(labels, _stacked(first) if axis is None or axis.value == Const(0) else None)
     if row.how == "dimensions":
         return Data(labels, arrays.sizes(Seq("tuple", tuple(arg.value for arg in positional))))
     return Data(labels)

@@ -183,12 +183,13 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
         return Mapped(replace(mapped.binder, operand=made)) if isinstance(made, Instance) else UNKNOWN
     binder = with_mesh_in_force(mapped.binder, run.ambient[-1] if run.ambient else None)
     run.called.add(binder.site)
-    if binder.kind == "pmap":
-        note_donated(run, [(name, arg.value) for name, arg in binder.arguments], binder.operand, call)
     inner_args = tuple(
         Arg(arg.label, entering(run, binder, place, arg), arg.whole, arg.site) for place, arg in enumerate(args)
     )
     returned = run_operand(run, binder, inner_args, site, ctx)
+    if binder.kind == "pmap":
+        given = [(name, arg.value) for name, arg in binder.arguments]
+        note_donated(run, given, binder.operand, call, returned)
     exact = all(arg.label not in ("*", "**") for arg in args)
     seen = tuple([_as_tree(run, arg) for arg in args])
     run.records.mapped_calls.append(MappedCall(binder, site, seen, exact, ctx, as_data(run, returned)))

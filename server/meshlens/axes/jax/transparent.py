@@ -131,10 +131,10 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
     if how == "jit":
         note_shardings(run, wrapped, args, site, ctx)
+    value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     # Those of libraries put new arrays into the objects that they are given.
     if how == "jit" and wrapped.dotted.startswith("jax."):
-        note_donated(run, [(arg.label, arg.value) for arg in wrapped.arguments], wrapped.operand, call)
-    value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
+        note_donated(run, [(arg.label, arg.value) for arg in wrapped.arguments], wrapped.operand, call, value)
     if how == "jit":
         note_results(run, wrapped, value, site, ctx)
         if not ctx.env.maps and not any(step.how == "jit" for step in ctx.route):

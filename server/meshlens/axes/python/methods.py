@@ -251,8 +251,9 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
 def _compiled(lowered: Made) -> Value:
     """Returns the executable of a lowered function, which is called like the function, but without static arguments."""
     function = dict(lowered.arguments)["function"]
-    given = function.arguments if isinstance(function, Wrapped) else ()
-    return UNKNOWN if any((arg.label or "").startswith("static") for arg in given) else function
+    labels = [arg.label or "" for arg in function.arguments] if isinstance(function, Wrapped) else []
+    labels += [name for name, _ in function.binder.arguments] if isinstance(function, Mapped) else []
+    return UNKNOWN if any(label.startswith("static") for label in labels) else function
 
 
 def _step_of_state(run: Run, state: Made, call: Invocation) -> None:
