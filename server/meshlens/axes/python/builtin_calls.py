@@ -33,6 +33,7 @@ from meshlens.axes.jax import logical_rules
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf
 from meshlens.axes.python.attributes import attribute
+from meshlens.axes.python.iterating import iterated
 from meshlens.axes.python.tables import make_table
 from meshlens.axes.python.unpacking import element, items_of
 from meshlens.axes.runs.context import Context
@@ -43,6 +44,7 @@ from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.jaxapi.known_names import REPLACES, TABLES
 
 _MOST_ITEMS = 16
+_ITERATE = frozenset({"enumerate", "zip", "iter"})
 _OF_ITEMS = frozenset("len enumerate zip tuple list set frozenset iter next reversed".split())
 _OTHERS = REPLACES | {"getattr", "setattr", "enum.auto", "hasattr"}
 _OF_LIBRARIES = TABLES | SPLITS_AND_MERGES | logical_rules.TO_SPEC
@@ -71,6 +73,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     if handler is None or any(arg.label in ("*", "**") for arg in args):
         return None
     values = [arg.value for arg in args if arg.label is None]
+    if name in _ITERATE:
+        values = [iterated(run, value, site, call.frame, call.ctx) for value in values]
     return handler(tuple([as_tuple(run, value) for value in values] if name in _OF_ITEMS else values), args)
 
 

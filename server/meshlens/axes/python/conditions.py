@@ -133,7 +133,33 @@ def _same(left: Value, right: Value) -> bool | None:
         return False
     if isinstance(left, Ext) and isinstance(right, Ext) and left == right:
         return True
+    if isinstance(left, Spec) and isinstance(right, Spec):
+        return _are_same_specs(left, right)
     return None
+
+
+def _are_same_specs(left: Spec, right: Spec) -> bool | None:
+    """Returns whether two specs are equal; None if they differ only in form, which JAX releases judge differently."""
+    both = [_plain(spec) for spec in (left, right)]
+    if None in both:
+        return None
+    if left.entries == right.entries:
+        return True
+    return False if both[0] != both[1] else None
+
+
+def _plain(spec: Spec) -> list[tuple[object, ...]] | None:
+    """Returns the names of each entry, without empty entries at the end; None if one is unknown."""
+    found: list[tuple[object, ...]] = []
+    for entry in spec.entries:
+        parts = entry.items if isinstance(entry, Seq) and not entry.open else (entry,)
+        names = [part.value for part in parts if isinstance(part, Const)]
+        if len(names) < len(parts):
+            return None
+        found.append(tuple(name for name in names if name is not None))
+    while found and not found[-1]:
+        found.pop()
+    return found if not spec.open else None
 
 
 def _contains(item: Value, container: Value) -> bool | None:

@@ -8,11 +8,11 @@ from meshlens.axes.domain.values import UNKNOWN, Data, Dict, Instance, Seq, Valu
 from meshlens.axes.python import conditions
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.expressions import evaluate
+from meshlens.axes.python.iterating import iterated
 from meshlens.axes.python.unpacking import elements
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.frames import Frame, site_of
 from meshlens.axes.runs.run import Run
-from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.axes.worth.forgetting import forget
 from meshlens.facts.nodes import For, While
 
@@ -20,7 +20,8 @@ from meshlens.facts.nodes import For, While
 def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
     """Runs a `for` loop."""
     target, iterable, body, orelse = node.target, node.iterable, node.body, node.orelse
-    values, exact = elements(as_tuple(run, evaluate(run, iterable, frame, ctx)))
+    whole = evaluate(run, iterable, frame, ctx)
+    values, exact = elements(iterated(run, whole, site_of(frame, iterable), frame, ctx))
     inner = ctx if ctx.loop else ctx._replace(loop=True)
     if exact and not values:
         return run.execute(orelse, frame, ctx) if orelse else None
