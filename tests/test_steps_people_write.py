@@ -151,6 +151,31 @@ for _ in range(3):
     model, loss = step(model, curve, data)
     print(loss)
 """
+HELD_BY_ITS_NAME = """
+import jax
+import jax.numpy as jnp
+
+
+class Trainer:
+    def __init__(self):
+        self.params = jnp.ones(3)
+        self.create_functions()
+
+    def create_functions(self):
+        def step(params, batch):
+            loss, grads = jax.value_and_grad(lambda p: jnp.mean((batch @ p) ** 2))(params)
+            return params - 0.1 * grads, loss
+
+        self.step = jax.jit(step)
+
+    def train(self, loader):
+        for batch in loader:
+            self.params, loss = self.step(self.params, batch)
+            print(loss)
+
+
+Trainer().train([jnp.sin(jnp.arange(48.0)).reshape(16, 3)] * 3)
+"""
 
 
 def _by_keyword(decorator: str) -> str:
@@ -204,3 +229,11 @@ def test_an_object_whose_method_a_vmap_maps_is_the_same_on_all_devices(tmp_path,
 def test_an_argument_of_which_nothing_is_mapped_may_hold_rows(tmp_path):
     text = MAPPED_METHOD.replace("WEIGHTS", "curve + t").replace("CURVE", "jnp.ones(4)")
     assert refusal(tmp_path, text) == "which-batch"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_calls_of_an_attribute_with_the_name_of_its_function_are_sharded(tmp_path, target):
+    after = converted_step(tmp_path, HELD_BY_ITS_NAME, target)
+    assert ("self.step(self.params, shard(batch))" in after) == (target == "pmap")
+    runs_alike(tmp_path, HELD_BY_ITS_NAME, after)

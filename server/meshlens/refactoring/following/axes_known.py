@@ -5,18 +5,20 @@ An axis that is counted from the end is not that of the rows if there are more a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from meshlens.facts.nodes import (
     Assign,
     Attribute,
     BinaryOperation,
     Call,
+    Comprehension,
     Constant,
     Expression,
     ListDisplay,
     Name,
+    Pair,
     Slice,
     Starred,
     Subscript,
@@ -27,6 +29,9 @@ from meshlens.facts.nodes import (
 from meshlens.project.trees import Node
 from meshlens.refactoring.following.row_by_row import is_elementwise
 
+Least: TypeAlias = "int | tuple[Least, ...]"
+"""How many axes a value has at least, or each of several values; 0 if nothing is known."""
+
 
 class Axes(NamedTuple):
     """The knowledge of arrays at the place of an expression.
@@ -34,10 +39,12 @@ class Axes(NamedTuple):
     Attributes:
         of: returns how many axes a variable has at least; 0 if nothing is known.
         dotted: returns the dotted name that imports give an expression; "" if unknown.
+        called: returns how many axes the result of a call has at least, if the code behind it has been followed.
     """
 
     of: Callable[[str], int]
     dotted: Callable[[Node], str]
+    called: Callable[[Call], Least]
 
 
 _DEPTH = 12
@@ -47,20 +54,40 @@ _AS_THEY_ARE = frozenset(
     "zeros_like ones_like full_like".split()
 )
 _ONE_MORE = frozenset("expand_dims one_hot".split())
+_SAME_AXES = (
+    "Dense Linear Conv Conv1D Conv2D Conv3D ConvTranspose LayerNorm RMSNorm GroupNorm BatchNorm InstanceNorm Dropout "
+    "MultiHeadDotProductAttention SelfAttention MultiHeadAttention"
+).split()
 _LAYERS = {
-    **{
-        f"{library}.{name}": 0
-        for library in ("flax.linen", "haiku")
-        for name in "Dense Linear Conv Conv1D Conv2D Conv3D LayerNorm RMSNorm GroupNorm BatchNorm Dropout "
-        "MultiHeadDotProductAttention SelfAttention MultiHeadAttention".split()
-    },
-    "flax.linen.Embed": 1,
-    "haiku.Embed": 1,
+    **{f"{library}.{name}": 0 for library in ("flax.linen", "flax.nnx", "haiku") for name in _SAME_AXES},
+    **{f"{library}.Embed": 1 for library in ("flax.linen", "flax.nnx", "haiku")},
 }
-"""The layers whose result has as many axes as their first argument, or one more."""
+"""The layers whose result is an array with as many axes as their first argument, or one more."""
+_LIBRARIES = ("jax.", "numpy.", "flax.linen.", "flax.nnx.")
 _SIZED = frozenset({"reshape", "transpose"})
 _MADE = frozenset("zeros ones full empty".split())
 _REDUCED = frozenset("mean sum max min std var prod argmax argmin logsumexp any all".split())
+
+
+def axes_added(layer: str) -> int | None:
+    """Returns how many axes more than its argument the array has that a layer gives; None if it is not known."""
+    return _LAYERS.get(layer)
+
+
+def least_of(node: Node, axes: Axes) -> Least:
+    """Returns how many axes a value has at least, or each of the values that a tuple or a call gives."""
+    if isinstance(node, TupleDisplay):
+        return tuple(least_of(item, axes) for item in node.items)
+    known = axes.called(node) if isinstance(node, Call) else 0
+    return known if isinstance(known, tuple) else least_axes(node, axes)
+
+
+def fewest(found: Sequence[Least]) -> Least:
+    """Returns how many axes a value has at least that is one of several."""
+    first = found[0] if found else 0
+    if isinstance(first, tuple) and all(isinstance(one, tuple) and len(one) == len(first) for one in found):
+        return tuple(fewest(parts) for parts in zip(*(one for one in found if isinstance(one, tuple)), strict=True))
+    return min((one if isinstance(one, int) else 0 for one in found), default=0)
 
 
 def least_axes(node: Node, axes: Axes, depth: int = _DEPTH) -> int:
@@ -90,11 +117,18 @@ def least_axes(node: Node, axes: Axes, depth: int = _DEPTH) -> int:
         return _of_part(of(node.object), node.key)
     if isinstance(node, Attribute):
         return of(node.object) if node.name in ("T", "mT") else 0
-    return _of_call(node, axes.dotted, of) if isinstance(node, Call) else 0
+    if not isinstance(node, Call):
+        return 0
+    known = axes.called(node)
+    return max(known if isinstance(known, int) else 0, _of_call(node, axes.dotted, of))
 
 
 def _of_part(whole: int, index: Node) -> int:
-    for item in index.items if isinstance(index, TupleDisplay) else (index,):
+    items = index.items if isinstance(index, TupleDisplay) else (index,)
+    if len(items) > 1:
+        # Each of them, but for new axes and an ellipsis, takes an axis that must be there.
+        whole = max(whole, sum(not (isinstance(one, Constant) and one.value in (None, ...)) for one in items))
+    for item in items:
         if isinstance(item, Constant) and item.value is None:
             whole += 1
         elif not isinstance(item, Slice) and not (isinstance(item, Constant) and item.value is ...):
@@ -112,15 +146,15 @@ def _of_call(node: Call, dotted: Callable[[Node], str], of: Callable[[Node], int
         more = _LAYERS.get(dotted(callee.callee))
         # A layer that works on features needs them beside the rows.
         return max(of(positional[0]) + more, 2) if more is not None and positional else 0
-    if not is_method and not dotted(callee).startswith(("jax.", "numpy.")):
+    if not is_method and not dotted(callee).startswith(_LIBRARIES):
         return 0
     given: list[Node] = [*([callee.object] if is_method and isinstance(callee, Attribute) else []), *positional]
     if name in _SIZED or name in _MADE:
-        return _of_sizes(name, given, named, is_method)
+        return _of_sizes(name, given, node, is_method, of)
     if name == "einsum":
         written = positional[0] if positional else None
         text = written.value if isinstance(written, Constant) and isinstance(written.value, str) else ""
-        return sum(letter.isalpha() for letter in text.partition("->")[2])
+        return _of_einsum(text, [of(value) for value in positional[1:]])
     if name in ("concatenate", "stack") and given and isinstance(given[0], (ListDisplay, TupleDisplay)):
         return max((of(item) for item in given[0].items), default=0) + (name == "stack")
     if name in _REDUCED:
@@ -132,14 +166,49 @@ def _of_call(node: Call, dotted: Callable[[Node], str], of: Callable[[Node], int
     return 0
 
 
-def _of_sizes(name: str, given: list[Node], named: Mapping[str | None, Expression], is_method: bool) -> int:
+def _of_einsum(text: str, operands: list[int]) -> int:
+    before, _, after = text.partition("->")
+    pairs = zip(before.split(","), operands, strict=False)
+    more = max((least - _letters(one) for one, least in pairs if "..." in one), default=0)
+    return _letters(after) + (max(more, 0) if "..." in after else 0)
+
+
+def _letters(text: str) -> int:
+    return sum(letter.isalpha() for letter in text)
+
+
+def _of_sizes(name: str, given: list[Node], node: Call, is_method: bool, of: Callable[[Node], int]) -> int:
     """Returns the number of sizes, or of axes, that a call names."""
-    sizes = named.get("shape", named.get("axes"))
+    sizes = next((value for label, _, value in node.arguments if label in ("shape", "axes")), None)
     rest = given[1:] if name not in _MADE else given[:1]
-    if sizes is None and len(rest) == 1:
+    starred = [value for label, _, value in node.arguments if label == "*"]
+    if sizes is None and len(rest) == 1 and not starred:
         sizes = rest[0] if isinstance(rest[0], (TupleDisplay, ListDisplay)) else None
     items = sizes.items if isinstance(sizes, (TupleDisplay, ListDisplay)) else rest if is_method else ()
-    return sum(not isinstance(item, Starred) for item in items)
+    starred += [item.value for item in items if isinstance(item, Starred)]
+    return sum(not isinstance(item, Starred) for item in items) + sum(_of_shape(one, of) for one in starred)
+
+
+def _of_shape(node: Node, of: Callable[[Node], int]) -> int:
+    """Returns how many sizes a shape or a part of one has at least."""
+    if isinstance(node, Attribute) and node.name == "shape":
+        return of(node.object)
+    if not isinstance(node, Subscript) or not isinstance(node.key, Slice) or node.key.step is not None:
+        return 0
+    whole, lower, upper = _of_shape(node.object, of), _number(node.key.lower, 0), _number(node.key.upper, None)
+    if lower is None or lower < 0 or (node.key.upper is not None and upper is None):
+        return 0
+    until = whole if upper is None else whole + upper if upper < 0 else min(upper, whole)
+    return max(until - lower, 0)
+
+
+def _number(node: Node | None, default: int | None) -> int | None:
+    if node is None:
+        return default
+    if isinstance(node, UnaryOperation) and node.operator == "-":
+        inner = _number(node.operand, None)
+        return -inner if inner is not None else None
+    return node.value if isinstance(node, Constant) and type(node.value) is int else None
 
 
 def _of_reduced(whole: int, named: Mapping[str | None, Expression], given: list[Node]) -> int:
@@ -159,6 +228,15 @@ def axes_assigned(node: Assign, axes: Axes) -> dict[str, int]:
         elif isinstance(target, TupleDisplay):
             values = node.value.items if isinstance(node.value, TupleDisplay) else ()
             is_split = isinstance(node.value, Call) and last_name(node.value.callee) in ("split", "array_split")
+            if isinstance(node.value, Comprehension) and not isinstance(node.value.element, Pair):
+                each = least_axes(node.value.element, axes)
+                found |= {item.name: each for item in target.items if isinstance(item, Name)}
+                continue
+            known = axes.called(node.value) if isinstance(node.value, Call) else 0
+            if isinstance(known, tuple) and len(known) == len(target.items):
+                pairs = zip(target.items, known, strict=True)
+                found |= {item.name: least for item, least in pairs if isinstance(item, Name) and type(least) is int}
+                continue
             for place, item in enumerate(target.items):
                 if isinstance(item, Name) and (is_split or len(values) == len(target.items)):
                     found[item.name] = least_axes(node.value if is_split else values[place], axes)

@@ -40,7 +40,7 @@ from meshlens.facts.nodes import (
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.axes_known import Axes, least_axes
+from meshlens.refactoring.following.axes_known import Axes, Least, fewest, least_axes, least_of
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import (
     LINEAR,
@@ -136,7 +136,7 @@ class Follow:
         together: the names assigned once, to a model assembled from its parts.
         home: the outermost function around the step; None for the top level.
         own: the object of the method that is followed; None outside of methods.
-        in_model: whether a model runs it, so that what it is given to call are layers.
+        models: the functions of models that run it, the outermost first: what they are given to call are layers.
         unread: the names of called objects that may have rows meet.
         arrays: the names of arrays that are not trees of arrays.
         computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
@@ -145,7 +145,10 @@ class Follow:
         least: how many axes variables have at least, because of what they are bound to.
         features: how many entries the last axis of variables has: a number, or a sequence whose product it is.
         widened: for a variable, another one and how many axes more it has than that.
+        results: how many axes the results of calls have at least, by the places of the calls.
+        looped: for the variables of loops, what is looped over, and their place in a tuple of it.
         returned: the kinds that it returns.
+        returned_axes: how many axes what it returns has at least.
         has_ended: whether a `return` has certainly run before what is followed now.
     """
 
@@ -168,7 +171,7 @@ class Follow:
     together: frozenset[str] = frozenset()
     home: str | None = None
     own: Own | None = None
-    in_model: bool = False
+    models: tuple[int, ...] = ()
     unread: list[str] = field(default_factory=list)
     arrays: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
@@ -178,8 +181,16 @@ class Follow:
     features: dict[str, int | str] = field(default_factory=dict)
     least: dict[str, int] = field(default_factory=dict)
     widened: dict[str, tuple[str, int]] = field(default_factory=dict)
+    results: dict[int, Least] = field(default_factory=dict)
+    looped: dict[str, tuple[Node, int | None]] = field(default_factory=dict)
     returned: list[Kind] = field(default_factory=list)
+    returned_axes: list[Least] = field(default_factory=list)
     has_ended: bool = False
+
+    @property
+    def in_model(self) -> bool:
+        """Returns whether a model runs this."""
+        return bool(self.models)
 
     @property
     def is_inner(self) -> bool:
@@ -198,7 +209,11 @@ class Follow:
     @property
     def known_axes(self) -> Axes:
         """Returns what is known here of the axes of arrays."""
-        return Axes(lambda name: max(self.least.get(name, 0), self.axes.get(name, 0)), self.dotted)
+        return Axes(
+            lambda name: max(self.least.get(name, 0), self.axes.get(name, 0)),
+            self.dotted,
+            lambda call: self.results.get(call.site, 0),
+        )
 
     def whole(self, node: Node) -> Kind:
         """Returns the kind of a complete expression, reducing means and sums in it."""
@@ -261,6 +276,7 @@ class Follow:
             self.widened,
             self.features,
             self.least,
+            self.looped,
         ):
             known.pop(name, None)
         for other in [one for one, (root, _) in self.widened.items() if root == name]:
@@ -297,7 +313,7 @@ class Follow:
         """Returns the scope around a function of the file that is called from here."""
         made: Functions = {**made_outside(self.view, self.home)}
         found = Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
-        found.in_model, found.unread = self.in_model, self.unread
+        found.models, found.unread = self.models, self.unread
         return found
 
     def frozen(self) -> Follow:
@@ -311,10 +327,11 @@ class Follow:
             dict(self.made),
             dict(self.imports),
         )
-        inner.home, inner.own, inner.in_model = self.home, self.own, self.in_model
+        inner.home, inner.own, inner.models = self.home, self.own, self.models
         inner.unread = self.unread
         inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
         inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
+        inner.looped = dict(self.looped)
         return inner
 
 
@@ -353,6 +370,18 @@ def returns_function(follow: Follow, callee: Node) -> bool:
     )
 
 
+class Result(NamedTuple):
+    """What a function of the file returns.
+
+    Attributes:
+        kind: its kind.
+        axes: how many axes it has at least.
+    """
+
+    kind: Kind
+    axes: Least = 0
+
+
 def called(
     follow: Follow,
     function: AnyFunction,
@@ -360,7 +389,18 @@ def called(
     arguments: list[tuple[str | None, Kind]],
     handed: tuple[Argument, ...] = (),
 ) -> Kind:
-    """Returns the kind of the result of calling a function of the file.
+    """Returns the kind of the result of calling a function of the file; see `result_of`."""
+    return result_of(follow, function, around, arguments, handed).kind
+
+
+def result_of(
+    follow: Follow,
+    function: AnyFunction,
+    around: Follow | None,
+    arguments: list[tuple[str | None, Kind]],
+    handed: tuple[Argument, ...] = (),
+) -> Result:
+    """Returns what calling a function of the file gives.
 
     Args:
         follow: the calling scope.
@@ -370,23 +410,23 @@ def called(
         handed: the arguments, if known.
     """
     if follow.depth >= DEPTH or any(label in ("*", "**") for label, _ in arguments):
-        return "same" if applied(kind for _, kind in arguments) == "same" else "mixed"
+        return Result("same" if applied(kind for _, kind in arguments) == "same" else "mixed")
     parameters = parameters_of(function)
     scope = around.frozen() if around is not None else follow.outside()
     inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
-    inner.in_model, inner.unread = follow.in_model, follow.unread
+    inner.models, inner.unread = follow.models, follow.unread
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
         inner.own = None
     inner.arrays, inner.computed = used_as_arrays(function), in_arithmetic((function,))
-    inner.axes = axes_shown(function)
+    inner.axes = axes_shown(function, inner.dotted)
     positional = [kind for label, kind in arguments if label is None]
     by_name = {label: kind for label, kind in arguments if label is not None}
     nodes = [value for label, _, value in handed if label is None]
     nodes_by_name = {label: value for label, _, value in handed if label is not None}
     given_shapes: dict[str, Shape] = {}
     body = (function.body,) if isinstance(function, Lambda) else function.function.body
-    inner.least, given_axes = dict(scope.least), axes_given(function)
+    inner.least, given_axes = dict(scope.least), axes_given(function, inner.dotted)
     for name, _, how, default, _ in parameters:
         inner.forget(name)
         given = nodes_by_name.get(name)
@@ -409,6 +449,7 @@ def called(
         if made is not None:
             inner.made[name] = made
     inner.shapes = shapes_inside(body, given_shapes, scope.shapes)
+    inner.looped = {name: one for name, one in scope.looped.items() if name not in inner.bound}
     if around is not None and around.within is not None and around.within.holds(function):
         inner.reduce, inner.within = around.reduce, around.within
         read = {*names_used(function), *(one.name for one in parameters)}
@@ -416,12 +457,12 @@ def called(
             name: inner.look_up(name) for name in read if inner.binds(name)
         })  # fmt: skip
     if isinstance(function, Lambda):
-        return inner.kind(function.body)
+        return Result(inner.kind(function.body), least_of(function.body, inner.known_axes))
     follow.constructs.run(inner, function.function.body)
     result = inner.returned[0] if inner.returned else "same"
     for other in inner.returned[1:]:
         result = either(result, other)
-    return result
+    return Result(result, fewest(inner.returned_axes))
 
 
 def function_of(follow: Follow, callee: Node) -> Defined | None:
@@ -682,12 +723,21 @@ def _comprehension(follow: Follow, node: Comprehension) -> Kind:
         for name in names_used(target):
             inner.forget(name)
             inner.env[name] = "mixed" if is_array else "tree" if kind == "tree" else flat(kind)
+        inner.looped |= loop_variables(target, iterable)
     for one in walk(node):
         if isinstance(one, Walrus):
             follow.forget(one.name)
             follow.env[one.name] = "mixed"
     parts = node.element if isinstance(node.element, Pair) else (node.element,)
     return together(inner.kind(part) for part in parts)
+
+
+def loop_variables(target: Node, iterable: Node) -> dict[str, tuple[Node, int | None]]:
+    """Returns the variables of a loop, with what is looped over and their place in a tuple of it."""
+    if isinstance(target, Name):
+        return {target.name: (iterable, None)}
+    items = target.items if isinstance(target, TupleDisplay) else ()
+    return {item.name: (iterable, place) for place, item in enumerate(items) if isinstance(item, Name)}
 
 
 def _walrus(follow: Follow, node: Walrus) -> Kind:

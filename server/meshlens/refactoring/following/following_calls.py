@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from meshlens.facts.nodes import (
+    Argument,
     Attribute,
     BinaryOperation,
     Call,
@@ -16,6 +17,7 @@ from meshlens.facts.nodes import (
     ListDisplay,
     Name,
     Slice,
+    Starred,
     Subscript,
     TupleDisplay,
     UnaryOperation,
@@ -26,10 +28,10 @@ from meshlens.project.trees import Node
 from meshlens.refactoring.following.features import takes_features_apart
 from meshlens.refactoring.following.following import (
     Follow,
-    called,
     function_defined,
     function_of,
     method_called,
+    result_of,
     rows_meet,
 )
 from meshlens.refactoring.following.grad_calls import takes
@@ -51,7 +53,7 @@ from meshlens.refactoring.following.kinds import (
     reduced,
 )
 from meshlens.refactoring.following.layer_calls import rearranged
-from meshlens.refactoring.following.models import keeps_rows, loss_applied
+from meshlens.refactoring.following.models import loss_applied, model_called
 from meshlens.refactoring.following.random import changes_keys, random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
@@ -71,6 +73,7 @@ _OVER_ROWS = frozenset(
     "std var nanstd nanvar max min amax amin nanmax nanmin median nanmedian prod nanmean ptp".split()
 )
 """The functions that take an array and an axis, and combine what lies along the axis to one value."""
+_SHAPES = frozenset({"jax.numpy.shape", "numpy.shape"})
 _PLAIN = ("axis", "keepdims", "dtype")
 _OF_ARRAYS = frozenset("array asarray astype float32 squeeze".split())
 """The functions that change nothing about rows and take arrays only, not trees of them."""
@@ -97,7 +100,9 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     known = function_of(home, callee)
     if known is not None:
         given = [(label, follow.kind(value)) for label, _, value in node.arguments]
-        return called(follow, *known, given, node.arguments)
+        result = result_of(follow, *known, given, node.arguments)
+        follow.results[node.site] = result.axes
+        return result.kind
     defined = function_defined(home, callee)
     if defined is not None and isinstance(defined[0], FunctionDef):
         maker = maker_above(home, defined[0])
@@ -132,6 +137,11 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     is_bare = isinstance(callee, Name) and not dotted and not home.binds(name) and not bound_at_top(home.view, name)
     if name in OVER_DEVICES:
         return "same"
+    if dotted in _SHAPES and len(node.arguments) == 1:
+        return follow.kind(Attribute("attr", node.site, node.arguments[0].value, "shape"))
+    if name == "reshape":
+        # Sizes may be those of another shape, as in `x.reshape(n, *x.shape[2:])`.
+        node = node._replace(arguments=tuple(map(_spread, node.arguments)))
     positional = [
         *((owner,) if owner is not None else ()),
         *(value for label, _, value in node.arguments if label is None),
@@ -191,10 +201,13 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return row_by_row(given) if _is_plain(node) else "mixed"
     if dotted.startswith("einops."):
         return rearranged(dotted, node.arguments, kinds[0])
-    if not _keeps_rows_apart(follow, home, callee, node):
-        return "mixed"
     found = applied(kinds, coupled=is_product(name))
-    return "tree" if found == "rows" else found
+    return _of_object(follow, home, callee, node) if found == "rows" else found
+
+
+def _spread(argument: Argument) -> Argument:
+    starred = Starred("star", argument.site, argument.value)
+    return argument._replace(label=None, value=starred) if argument.label == "*" else argument
 
 
 def _gives_key(follow: Follow, callee: Node, dotted: str) -> bool:
@@ -259,18 +272,19 @@ def _keeps_nothing(follow: Follow) -> bool:
     return bool(layers.classes) and not layers.keeps
 
 
-def _keeps_rows_apart(follow: Follow, home: Follow, callee: Node, node: Call) -> bool:
-    """Returns whether a model or another object that gets rows, or one that holds them, keeps them apart."""
+def _of_object(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
+    """Returns the kind of what a model or another object gives that gets rows, or one that holds them."""
     name = last_name(callee)
     if isinstance(callee, Attribute) and flat(follow.kind(callee.object)) in _WITH_ROWS:
         is_coupling = couples(name, over_rows(_axis(node, True, 1))) and not is_product(name)
-        return not is_coupling and not may_couple(name)
+        return "mixed" if is_coupling or may_couple(name) else "tree"
     if isinstance(callee, Call) and may_couple(last_name(callee.callee)):
-        return False
-    if keeps_rows(follow, home, callee, node):
-        return True
-    follow.unread += [name] if name else []
-    return False
+        return "mixed"
+    result = model_called(follow, home, callee, node)
+    follow.results[node.site] = result.axes
+    if flat(result.kind) == "mixed":
+        follow.unread += [name] if name else []
+    return result.kind
 
 
 def _updated(owner: Node) -> tuple[Node, Node] | None:

@@ -44,7 +44,7 @@ from meshlens.facts.nodes import (
     With,
 )
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
-from meshlens.refactoring.following.axes_known import axes_assigned
+from meshlens.refactoring.following.axes_known import axes_assigned, least_of
 from meshlens.refactoring.following.features import features_of
 from meshlens.refactoring.following.following import (
     Defined,
@@ -54,6 +54,7 @@ from meshlens.refactoring.following.following import (
     axes_more,
     counts_rows,
     function_of,
+    loop_variables,
     made_by,
 )
 from meshlens.refactoring.following.following_calls import is_array
@@ -91,6 +92,7 @@ def _lose(follow: Follow, statement: Node) -> None:
         follow.env[name] = "mixed"
     if _returns(statement):
         follow.returned.append("mixed")
+        follow.returned_axes.append(0)
 
 
 def _returns(node: Node) -> bool:
@@ -346,6 +348,7 @@ def _gathered(follow: Follow, call: Call) -> bool:
 
 def _return(follow: Follow, statement: Return) -> None:
     follow.returned.append(follow.whole(statement.value) if statement.value is not None else "same")
+    follow.returned_axes.append(least_of(statement.value, follow.known_axes) if statement.value is not None else 0)
     follow.has_ended = True
 
 
@@ -373,9 +376,12 @@ def _for(follow: Follow, statement: For) -> None:
         _lose(follow, statement)
         return
     kind = flat(follow.kind(statement.iterable))
-    _loop(
-        follow, statement.body, lambda: _bind(follow, statement.target, "mixed" if kind in ("rows", "turned") else kind)
-    )
+
+    def begin() -> None:
+        _bind(follow, statement.target, "mixed" if kind in ("rows", "turned") else kind)
+        follow.looped |= loop_variables(statement.target, statement.iterable)
+
+    _loop(follow, statement.body, begin)
     follow_body(follow, statement.orelse)
 
 

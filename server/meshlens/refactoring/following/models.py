@@ -12,12 +12,15 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from meshlens.facts.nodes import (
+    NOTHING,
     AnnAssign,
     Argument,
     Assign,
     Attribute,
+    BinaryOperation,
     Call,
     ClassDef,
+    Comprehension,
     Constant,
     FunctionDef,
     Import,
@@ -25,6 +28,7 @@ from meshlens.facts.nodes import (
     Lambda,
     ListDisplay,
     Name,
+    Pair,
     Parameter,
     Subscript,
     TupleDisplay,
@@ -33,14 +37,34 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, nodes_of_block, tree, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.following import Follow, called, function_defined, method_of_class
-from meshlens.refactoring.following.kinds import LINEAR, Kind, flat
+from meshlens.refactoring.following.axes_known import axes_added, fewest
+from meshlens.refactoring.following.following import (
+    Follow,
+    Result,
+    called,
+    function_defined,
+    made_by,
+    method_of_class,
+    result_of,
+)
+from meshlens.refactoring.following.kinds import LINEAR, SAME, Kind, either, flat
 from meshlens.refactoring.following.layer_calls import is_scanned_along_rows, works_along_rows
 from meshlens.refactoring.following.random import holds_keys, is_key
+from meshlens.refactoring.following.row_by_row import is_elementwise
+from meshlens.refactoring.following.settled_tests import constant_of
+from meshlens.refactoring.following.sizes import shape_of
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.constructed import (
+    Made,
+    field_values,
+    is_declared,
+    parameter_values,
+    parameters_at,
+)
 from meshlens.refactoring.reading.functions import dotted_name, functions
 from meshlens.refactoring.reading.importing import reached_from
-from meshlens.refactoring.reading.own_methods import class_meant, method_defined
+from meshlens.refactoring.reading.made import made_outside
+from meshlens.refactoring.reading.own_methods import class_meant, classes_above, method_defined, owner_of
 from meshlens.refactoring.reading.siblings import imported_value, view_of
 
 
@@ -50,15 +74,16 @@ class Body(NamedTuple):
     Attributes:
         function: its node.
         around: the scope around it.
-        is_direct: whether it gets the arguments of the call.
+        before: how many arguments of the call come before those that it gets; None if these are unknown.
+        has_state: whether the call gives a state beside its result.
     """
 
     function: FunctionDef | Lambda
     around: Follow | None
-    is_direct: bool = True
+    before: int | None = 0
+    has_state: bool = False
 
 
-Given: TypeAlias = "tuple[tuple[str | None, Kind], ...]"
 Bodies: TypeAlias = tuple[Body, ...]
 
 NETWORKS = ("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "numpyro.distributions.")
@@ -70,12 +95,15 @@ _MAPS = frozenset({"flax.linen.vmap", "flax.nnx.vmap", "haiku.vmap"})
 _STAX = "jax.example_libraries.stax."
 _APPLY = frozenset({"apply", "apply_fn"})
 _SAME = re.compile(r"(?:is_|use_)?(?:train|training|deterministic|eval|inference|mode|cache|use_running_average)")
-_KNOWN = "assists: models that keep rows apart"
+_OPTIONS = frozenset({"rngs", "mutable", "method", "capture_intermediates"})
+"""The arguments of `apply` that the module itself does not get."""
+_KNOWN = "assists: what models give"
+_KEPT = "assists: models that keep rows apart"
 _DEEPEST = 4
 
 
-def keeps_rows(follow: Follow, home: Follow, callee: Node, node: Call) -> bool:
-    """Returns whether a called object keeps rows apart: what can be read of it does, and the rest is of a library.
+def model_called(follow: Follow, home: Follow, callee: Node, node: Call) -> Result:
+    """Returns what a called object gives: something with rows if all that can be read of it keeps these apart.
 
     Args:
         follow: the calling scope.
@@ -84,12 +112,89 @@ def keeps_rows(follow: Follow, home: Follow, callee: Node, node: Call) -> bool:
         node: the call.
     """
     method = next((value for label, _, value in node.arguments if label == "method"), None)
-    bodies = _bodies(home, callee, 0) if method is None else _of_method(home, method)
+    bodies = _bodies(home, callee, 0) if method is None else _of_method(home, method, callee)
     if bodies is None or works_along_rows(follow, home, callee, node, _makers(home, callee)):
-        return False
+        return Result("mixed")
+    found = [_result_of_body(follow, body, node) for body in bodies] or [_of_layers(follow, home, callee, node)]
+    kind = found[0].kind
+    for one in found[1:]:
+        kind = either(kind, one.kind)
+    return Result(kind, fewest([one.axes for one in found]))
+
+
+def _of_layers(follow: Follow, home: Follow, callee: Node, node: Call) -> Result:
+    """Returns what a call of a library gives: an array, if it is of a layer that is known to."""
+    more = [axes_added(name) for name in _layers(home, callee)]
+    if not more or not node.arguments or any(one is None for one in more):
+        return Result("tree")
+    least = follow.least_axes(node.arguments[0].value)
+    return Result("rows", max(least + min(one for one in more if one is not None), 2))
+
+
+def _layers(home: Follow, callee: Node) -> list[str]:
+    """Returns the dotted names of the classes of layers that a callee may be; "" for others."""
+    own = home.own
+    if own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver:
+        made = _set_on(home, callee)
+        return [dotted_name(one.view, one.value.callee) if isinstance(one.value, Call) else "" for one in made]
+    values = _values(home, callee) if isinstance(callee, Name) else [callee]
+    return [home.dotted(value.callee) if isinstance(value, Call) else "" for value in values]
+
+
+def _result_of_body(follow: Follow, body: Body, node: Call) -> Result:
     is_plain = all(label not in ("*", "**") for label, _, _ in node.arguments)
-    given = tuple((label, follow.kind(value)) for label, _, value in node.arguments) if is_plain else None
-    return all(_keeps(follow, body, given if body.is_direct else None) for body in bodies)
+    if body.before is None or not is_plain:
+        return Result("tree" if _keeps(follow, body) else "mixed")
+    positional = [one for one in node.arguments if one.label is None][body.before :]
+    options = _OPTIONS if body.before else frozenset()
+    named = [one for one in node.arguments if one.label is not None and one.label not in options]
+    result = _with_arguments(follow, body, (*positional, *named))
+    if result.kind == "mixed":
+        return Result("mixed")
+    changed = next((value for label, _, value in node.arguments if label == "mutable" and body.before), None)
+    if body.has_state or not (changed is None or (isinstance(changed, Constant) and not changed.value)):
+        return Result((result.kind, "tree"), (result.axes, 0))
+    # What nothing shows to depend on rows may still do so.
+    return result._replace(kind="tree") if flat(result.kind) in SAME else result
+
+
+def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) -> Result:
+    """Returns what a function of a model gives for the arguments of a call."""
+    function, scope = body.function, body.around if body.around is not None else follow.outside()
+    if is_scanned_along_rows(scope.view, function):
+        return Result("mixed")
+    inside = id(function.body if isinstance(function, Lambda) else function.function.body)
+    if follow.models.count(inside) > 1:
+        # A model may call itself.
+        return Result("tree")
+    given = [(label, follow.kind(value)) for label, _, value in handed]
+    values = [value for _, _, value in handed]
+    outer = follow.frozen()
+    outer.depth, outer.models = 0, (*follow.models, inside)
+    outer.axes, outer.results = follow.axes, follow.results
+
+    def find() -> Result:
+        try:
+            return result_of(outer, function, scope.frozen(), given, handed)
+        except Obstacle:
+            return Result("mixed")
+
+    sees_variables = len(scope.env) > (scope.own is not None)
+    if sees_variables or any(made_by(follow, value) is not None for value in values):
+        return find()
+    constants = (constant_of(follow.constants, value) for value in values)
+    key = (
+        inside,
+        tuple(given),
+        tuple(map(follow.least_axes, values)),
+        tuple(None if one is None else repr(one.value) for one in constants),
+        tuple(repr(shape_of(value, follow.shapes)) for value in values),
+    )
+    known: dict[object, tuple[object, Result]] = scope.view.solution.once(_KNOWN, lambda _: {})
+    if key not in known:
+        # It stays alive with its result, so that nothing else gets its identity.
+        known[key] = function, find()
+    return known[key][1]
 
 
 def loss_applied(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind | None:
@@ -115,7 +220,7 @@ def loss_applied(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind
     has_state = "haiku.transform_with_state" in makers
     before = 1 + has_state + ("haiku.without_apply_rng" not in makers)
     outer = follow.frozen()
-    outer.in_model = True
+    outer.models = (*follow.models, id(defined[0]))
     given = [(label, follow.kind(value)) for label, _, value in node.arguments[before:]]
     found = called(outer, *defined, given, node.arguments[before:])
     if not LINEAR & {flat(one) for one in (found if isinstance(found, tuple) else (found,))}:
@@ -143,34 +248,31 @@ def _makers(home: Follow, callee: Node) -> list[Node]:
         return _values(home, callee)
     own = home.own
     if own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver:
-        held = list(_held_by(own.view, own.owner, callee.name))
-        return held or [value for _, value in _set_anywhere(own.view, callee.name)]
+        return [one.value for one in _set_on(home, callee)]
     return [callee]
 
 
-def _keeps(follow: Follow, body: Body, given: Given | None) -> bool:
-    """Returns whether nothing that can be read of a function has rows meet."""
+def _keeps(follow: Follow, body: Body) -> bool:
+    """Returns whether nothing that can be read of a function has rows meet, whatever it gets."""
     function, scope = body.function, body.around if body.around is not None else follow.outside()
     inside = function.body if isinstance(function, Lambda) else function.function.body
-    known: dict[tuple[int, Given | None], tuple[object, bool]] = scope.view.solution.once(_KNOWN, lambda _: {})
-    if (id(inside), given) not in known:
+    known: dict[int, tuple[object, bool]] = scope.view.solution.once(_KEPT, lambda _: {})
+    if id(inside) not in known:
         # A model may call itself.
-        known[id(inside), given] = inside, True
-        is_kept = not is_scanned_along_rows(scope.view, function) and _gives_rows(scope, function, given)
-        known[id(inside), given] = inside, is_kept
-    return known[id(inside), given][1]
+        known[id(inside)] = inside, True
+        known[id(inside)] = inside, not is_scanned_along_rows(scope.view, function) and _gives_rows(scope, function)
+    return known[id(inside)][1]
 
 
-def _gives_rows(scope: Follow, function: FunctionDef | Lambda, passed: Given | None) -> bool:
+def _gives_rows(scope: Follow, function: FunctionDef | Lambda) -> bool:
     parameters = function.function.parameters if isinstance(function, FunctionDef) else function.parameters
     given: list[tuple[str | None, Kind]] = [
         (None if one.how in ("only", "any") else one.name, _given_to(one))
         for one in parameters
         if one.how not in ("*", "**")
     ]
-    given = list(passed) if passed is not None else given
     outer = scope.frozen()
-    outer.depth, outer.in_model = 0, True
+    outer.depth, outer.models = 0, (*scope.models, id(function))
     try:
         return flat(called(outer, function, outer, given)) not in ("mixed", *LINEAR)
     except Obstacle:
@@ -194,7 +296,7 @@ def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:
     if isinstance(callee, Lambda):
         return (Body(callee, home),)
     dotted, defined = home.dotted(callee), function_defined(home, callee)
-    if dotted.startswith(NETWORKS):
+    if dotted.startswith(NETWORKS) or (dotted.startswith("jax.") and is_elementwise(last_name(callee))):
         return ()
     if defined is not None:
         return (Body(*defined),)
@@ -206,6 +308,8 @@ def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:
         return _of_apply(home, callee, depth)
     if isinstance(callee, Name):
         return _of_name(home, callee.name, depth)
+    if isinstance(callee, Attribute) and (given := _given_at_creation(home, callee)):
+        return _of_given(home, given, depth)
     held = _of_layer(home, callee, depth) if isinstance(callee, Attribute) else None
     if held is not None:
         return held
@@ -216,17 +320,65 @@ def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:
     return None
 
 
+def _given_at_creation(home: Follow, callee: Attribute) -> list[Made]:
+    """Returns what the objects of a model's class are given for an attribute when they are made; nothing if unknown."""
+    own = home.own
+    if own is None or not isinstance(callee.object, Name) or callee.object.name != own.receiver:
+        return []
+    fields = field_values(own.view, own.owner, callee.name, _views(home.view))
+    if fields is not None:
+        return fields
+    found: list[Made] = []
+    for one in _set_on(home, callee):
+        if not isinstance(one.value, Name) or one.value.name not in parameters_at(one.view, one.block):
+            return []
+        found += parameter_values(own.view, own.owner, one.value.name, _views(home.view))
+    return found
+
+
+def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = False) -> Bodies | None:
+    """Returns the functions that an object runs which is given to a model, or which something given to it makes."""
+    found: list[Bodies | None] = []
+    for one in given:
+        scope, value = _scope_at(home, one), one.value
+        if isinstance(value, Constant) and value.value is None:
+            continue
+        if makes and not isinstance(value, Lambda):
+            value = Call("call", value.site, value, ())
+        bodies = _bodies(scope, value, depth + 1)
+        if bodies is None and not _is_function(scope, value):
+            # Whatever it is, it is one of the models, as layers are.
+            bodies = _every_model(home) if home.in_model else None
+        found.append(bodies)
+    return _all(found)
+
+
+def _is_function(scope: Follow, value: Node) -> bool:
+    """Returns whether an expression is a function, or makes one of another."""
+    if isinstance(value, Call) and scope.dotted(value.callee) == "functools.partial" and value.arguments:
+        return _is_function(scope, value.arguments[0].value)
+    return isinstance(value, Lambda) or bool(scope.dotted(value)) or function_defined(scope, value) is not None
+
+
+def _scope_at(home: Follow, made: Made) -> Follow:
+    """Returns the scope of the code of a value."""
+    scope = Follow(home.constructs, made.view, {}, depth=home.depth, made={**made_outside(made.view, None)})
+    scope.own, scope.models, scope.unread = owner_of(made.view, made.block), home.models, home.unread
+    return scope
+
+
 def _of_made(home: Follow, made: Call, depth: int) -> Bodies | None:
     """Returns the functions that run when the result of an expression is called."""
     maker = home.dotted(made.callee)
+    if isinstance(made.callee, Attribute) and (given := _given_at_creation(home, made.callee)):
+        return _of_given(home, given, depth, makes=True)
     if maker in _TRANSFORMS or maker == "functools.partial" or maker in ("jax.jit", "jax.checkpoint", "jax.remat"):
         operand = next((value for label, _, value in made.arguments if label in (None, "f", "fun")), None)
         return _bodies(home, operand, depth + 1) if operand is not None else None
     if maker.startswith(NETWORKS):
-        given = [_bodies(home, value, depth + 1) for value in _functions_given(home, made)]
         if maker.startswith(_OBJECTS) and maker.rpartition(".")[2][:1].islower():
             return _every_model(home)
-        return _all(given)
+        return _all([_bodies(home, value, depth + 1) for value in _functions_given(home, made)])
     if maker.startswith(_STAX):
         return () if not any(_is_stax_norm(home.view, node) for node in walk(made)) else None
     owner = class_meant(home.view, made.callee) if not home.binds(root_name(made.callee)) else None
@@ -263,16 +415,25 @@ def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
     """Returns the functions that run in `model.apply` or `state.apply_fn`."""
     if callee.name == "apply_fn":
         given = [(one, value) for one in _views(home.view) for value in _given_by_keyword(one, "apply_fn")]
+        # The function of another state is one of these.
+        given = [(one, value) for one, value in given if last_name(value) != "apply_fn"]
         found = [_bodies(_top_of(home, one), value, depth + 1) for one, value in given]
         if not found:
             return _every_model(home)
     else:
-        values = _values(home, callee.object)
-        found = [_behind_apply(home, value, depth) for value in values]
+        values = _held_anywhere(home, callee.object)
+        found = [_behind_apply(scope, value, depth) for scope, value in values]
         if not found or None in found:
-            is_open = not any(_is_layer(home, value) for value in values)
+            is_open = not any(_is_layer(scope, value) for scope, value in values)
             return _every_model(home) if is_open and _has_models(home.view) else None
     return _all(found)
+
+
+def _held_anywhere(home: Follow, node: Node) -> list[tuple[Follow, Node]]:
+    """Returns what a variable, or an attribute of any object, may hold, with the scopes of its names."""
+    if not isinstance(node, Attribute) or _is_field(home.view, node.name):
+        return [(home, value) for value in _values(home, node)]
+    return [(_scope_at(home, one), one.value) for one in _set_on(home, node)]
 
 
 def _is_layer(home: Follow, value: Node) -> bool:
@@ -282,20 +443,27 @@ def _is_layer(home: Follow, value: Node) -> bool:
 def _behind_apply(home: Follow, value: Node, depth: int) -> Bodies | None:
     if not isinstance(value, Call):
         return None
+    owner = class_meant(home.view, value.callee) if not home.binds(root_name(value.callee)) else None
+    if owner is not None and method_defined(*owner, "apply") is not None:
+        return _of_class(home, *owner, "apply")
     found = _of_made(home, value, depth + 1)
-    return None if found is None else tuple(one._replace(is_direct=False) for one in found)
+    if found is None:
+        return None
+    makers = [maker for maker, _ in _transforms_in(home, value)]
+    has_state = "haiku.transform_with_state" in makers
+    before = 1 if not makers else 1 + has_state + ("haiku.without_apply_rng" not in makers)
+    return tuple(one._replace(before=before, has_state=has_state) for one in found)
 
 
-def _of_method(home: Follow, method: Node) -> Bodies | None:
+def _of_method(home: Follow, method: Node, callee: Node) -> Bodies | None:
     """Returns the methods of models that `method=…` may name."""
     name = method.value if isinstance(method, Constant) else method.name if isinstance(method, Attribute) else None
     if isinstance(method, Constant) and name is None:
         name = "__call__"
+    before = 1 if isinstance(callee, Attribute) and callee.name in _APPLY else None
     found = (method_defined(view, owner, str(name)) for view, owner in _classes(home.view))
     places = zip(found, _classes(home.view), strict=True)
-    bodies = tuple(
-        Body(*method_of_class(home, one, *place), is_direct=False) for one, place in places if one is not None
-    )
+    bodies = tuple(Body(*method_of_class(home, one, *place), before) for one, place in places if one is not None)
     return bodies or None
 
 
@@ -331,27 +499,46 @@ def _of_layer(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
     own = home.own
     if own is None or not isinstance(callee.object, Name) or callee.object.name != own.receiver:
         return None
-    places = _set_anywhere(own.view, callee.name)
-    is_open = _is_field(own.view, callee.name) or _moves_rows(own.view) or _has_no_axis_of_rows(own.view)
-    if not places or is_open:
+    places = _set_on(home, callee)
+    is_field = is_declared(own.view, own.owner, callee.name)
+    if not places or is_field or _moves_rows(own.view) or _has_no_axis_of_rows(own.view):
         return None
-    return _all([_bodies(_top_of(home, view), value, depth + 1) for view, value in places])
+    return _all([_bodies(_scope_at(home, one), one.value, depth + 1) for one in places])
 
 
-def _set_anywhere(view: FileView, name: str) -> list[tuple[FileView, Node]]:
+def _set_on(home: Follow, node: Attribute) -> list[Made]:
+    """Returns the values that an attribute may hold: those of its class if the object is a method's own, else all."""
+    own = home.own
+    if own is None or not isinstance(node.object, Name) or node.object.name != own.receiver:
+        return _set_anywhere(home.view, node.name)
+    every = _set_anywhere(own.view, node.name)
+    classes = {(str(view.path), key) for view, key in classes_above(own.view, own.owner)}
+    owners = {id(one): _owner(one) for one in every}
+    found = [one for one in every if not owners[id(one)] or (str(one.view.path), owners[id(one)]) in classes]
+    return found if any(owners[id(one)] for one in found) else every
+
+
+def _owner(made: Made) -> str:
+    """Returns the class of the method that some code is in; "" for other code."""
+    above = made.view.facts.blocks.get(made.block.rpartition(".")[0])
+    return above.key if above is not None and isinstance(above.shape, ClassDef) else ""
+
+
+def _set_anywhere(view: FileView, name: str) -> list[Made]:
     """Returns the values that a file and its imports assign to attributes of a name, whatever the object."""
 
-    def find() -> dict[str, list[tuple[FileView, Node]]]:
-        found: dict[str, list[tuple[FileView, Node]]] = {}
+    def find() -> dict[str, list[Made]]:
+        found: dict[str, list[Made]] = {}
         for one in _views(view):
-            for node in _every(one):
-                if isinstance(node, (Assign, AnnAssign)) and node.value is not None:
-                    for part in (part for target in _targets(node) for part in walk(target)):
-                        if isinstance(part, Attribute):
-                            found.setdefault(part.name, []).append((one, node.value))
+            for key in one.facts.blocks:
+                for node in nodes_of_block(one, str(one.path), key):
+                    if isinstance(node, (Assign, AnnAssign)) and node.value is not None:
+                        for part in (part for target in _targets(node) for part in walk(target)):
+                            if isinstance(part, Attribute):
+                                found.setdefault(part.name, []).append(Made(one, key, node.value))
         return found
 
-    known: dict[str, list[tuple[FileView, Node]]]
+    known: dict[str, list[Made]]
     known = view.solution.once(f"assists: what attributes hold in {view.path}", lambda _: find())
     return known.get(name, [])
 
@@ -405,6 +592,8 @@ def _values(home: Follow, node: Node) -> list[Node]:
     """Returns the expressions that a variable's name is bound to in its file, or the call itself; empty if unknown."""
     if not isinstance(node, Name):
         return [node] if isinstance(node, Call) else []
+    if node.name in home.looped:
+        return _entries(home, node.name)
     key = f"assists: values of names in {home.view.path}"
     known: dict[str, list[Node]] = home.view.solution.once(key, lambda _: _bindings(home.view))
     found = known.get(node.name, [])
@@ -422,6 +611,32 @@ def _bindings(view: FileView) -> dict[str, list[Node]]:
                 if isinstance(one, Name):
                     found.setdefault(one.name, []).append(statement.value)
     return found
+
+
+def _entries(home: Follow, name: str) -> list[Node]:
+    """Returns what a variable of a loop may be; `NOTHING` for unknown values."""
+    iterable, place = home.looped[name]
+    runner = last_name(iterable.callee) if isinstance(iterable, Call) else ""
+    if place is not None:
+        parts = [value for _, _, value in iterable.arguments] if isinstance(iterable, Call) else []
+        parts = [NOTHING, *parts[:1]] if runner == "enumerate" else parts if runner == "zip" else []
+        iterable = parts[place] if place < len(parts) else NOTHING
+    if isinstance(iterable, (Name, Attribute)):
+        return [one for _, value in _held_anywhere(home, iterable) for one in _items(value)] or [NOTHING]
+    return _items(iterable)
+
+
+def _items(value: Node) -> list[Node]:
+    """Returns what the entries of a list may be; `NOTHING` for unknown ones."""
+    if isinstance(value, Call) and last_name(value.callee) in ("list", "tuple", "List", "reversed") and value.arguments:
+        value = value.arguments[0].value
+    if isinstance(value, (ListDisplay, TupleDisplay)):
+        return list(value.items)
+    if isinstance(value, Comprehension) and not isinstance(value.element, Pair):
+        return [value.element]
+    if isinstance(value, BinaryOperation) and value.operator == "+":
+        return [*_items(value.left), *_items(value.right)]
+    return [NOTHING]
 
 
 def _every(view: FileView) -> Iterator[Node]:
@@ -535,7 +750,7 @@ def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
         return None
     for view, owner in _classes(home.view):
         for method in filter(None, (method_defined(view, owner, name) for name in {"__call__", also})):
-            found.append(Body(*method_of_class(home, method, view, owner), is_direct=False))
+            found.append(Body(*method_of_class(home, method, view, owner), None))
     return tuple(found) if found or home.in_model else None
 
 

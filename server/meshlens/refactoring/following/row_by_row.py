@@ -269,13 +269,22 @@ def _reshape(given: Given) -> str:
     sizes = shape.items[1:] if isinstance(shape, (TupleDisplay, ListDisplay)) else given.values[2:]
     if any(flat(given.kind(size)) not in ("same", "shape") and not _is_own_size(size) for size in sizes):
         return "mixed"
-    if given.kind(first) == "count":
+    if given.kind(first) == "count" or (given.kind(first) == "shape" and first is shape and not sizes):
         return "rows"
     return "rows" if _number(first) == -1 and all(map(_is_own_size, sizes)) else "mixed"
 
 
 def _is_own_size(size: Node) -> bool:
-    """Returns whether a size in a reshape joins no rows: 1, or one of the sizes of the array itself."""
+    """Returns whether a size in a reshape joins no rows: 1, or one or more of the sizes of the array itself."""
+    size = size.value if isinstance(size, Starred) else size
+    if (
+        isinstance(size, Subscript)
+        and isinstance(size.key, Slice)
+        and isinstance(size.object, Attribute)
+        and size.object.name == "shape"
+    ):
+        lower = _number(size.key.lower)
+        return lower is not None and lower > 0
     if isinstance(size, Subscript) and isinstance(size.object, Attribute) and size.object.name == "shape":
         place = _number(size.key)
         return place is not None and (place > 0 or place == -1)
@@ -295,9 +304,12 @@ def _begins_with_rows(given: Given, parts: list[Node]) -> bool:
     if not parts or not isinstance(parts[0], Subscript):
         return False
     key = parts[0].key
-    is_start = isinstance(key, Slice) and key.lower is None and key.step is None and key.upper is not None
+    if not isinstance(key, Slice) or key.lower is not None or key.step is not None or key.upper is None:
+        return False
+    upper = _number(key.upper)
+    # Without the last axes, that of the rows is left only if there are more than these.
     return (
-        is_start
+        (upper is None or upper > 0 or given.least > -upper)
         and given.kind(parts[0].object) == "shape"
         and all(flat(given.kind(one)) in ("same", "shape") for one in parts[1:])
     )

@@ -7,7 +7,7 @@ from typing import Literal
 
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import ApiCall
-from meshlens.facts.nodes import Assign, Attribute, Call, Name, last_name
+from meshlens.facts.nodes import Assign, Attribute, Call, Name
 from meshlens.project.trees import Node
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
@@ -105,7 +105,7 @@ def _instead_of_jit(
     view: FileView, target: Target, uses: tuple[Use, ...], use: Use, call: ApiCall, wishes: Wishes
 ) -> Form:
     above = parent_of(view, call.call)
-    if isinstance(above, Assign) and [last_name(one) for one in above.targets] == [target.name]:
+    if isinstance(above, Assign) and [one.name for one in above.targets if isinstance(one, Name)] == [target.name]:
         # `step = jax.jit(step)`: later uses of the name use the compiled function.
         if home_of(view, call.call) is None:
             _must_be_used_here_only(view, target.name, wishes)

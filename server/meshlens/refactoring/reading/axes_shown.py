@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from meshlens.facts.nodes import (
     AnnAssign,
@@ -36,24 +37,37 @@ _PLAIN = (AnnAssign, Assert, Assign, ExpressionStatement)
 _MAY_NOT_RUN = (BoolOperation, Comprehension, FunctionDef, IfExpression, Lambda, SeparateDef)
 
 
-def axes_shown(function: Node) -> dict[str, int]:
+Dotted: TypeAlias = "Callable[[Node], str]"
+_OF_FEATURES = frozenset(
+    f"{library}.{name}"
+    for library in ("flax.linen", "flax.nnx", "haiku")
+    for name in "Dense Linear Conv Conv1D Conv2D Conv3D ConvTranspose LayerNorm RMSNorm GroupNorm BatchNorm".split()
+)
+"""The layers that work on the features of each row."""
+
+
+def axes_shown(function: Node, dotted: Dotted) -> dict[str, int]:
     """Returns the least number of axes of the arrays that a function binds once, by name.
 
     Only what certainly runs whenever the function does shows them.
+
+    Args:
+        function: the function.
+        dotted: returns the dotted name that imports give an expression; "" if unknown.
     """
     if not isinstance(function, FunctionDef):
         return {}
     bound = Counter(name for one in function.function.body for node in walk(one) for name in bound_by(node))
     bound.update(one.name for one in parameters_of(function))
-    return _most((name, count) for name, count, _ in _certainly_shown(function) if bound[name] == 1)
+    return _most((name, count) for name, count, _ in _certainly_shown(function, dotted) if bound[name] == 1)
 
 
-def axes_given(function: Node) -> dict[str, int]:
-    """Returns the least number of axes of what a function is given, by the names of its parameters."""
+def axes_given(function: Node, dotted: Dotted) -> dict[str, int]:
+    """Returns the least number of axes of what a function is given, by parameter; see `axes_shown`."""
     if not isinstance(function, FunctionDef):
         return {}
     names = {one.name for one in parameters_of(function)}
-    shown = _certainly_shown(function)
+    shown = _certainly_shown(function, dotted)
     return _most((name, count) for name, count, again in shown if name in names - again)
 
 
@@ -64,7 +78,7 @@ def _most(shown: Iterable[tuple[str, int]]) -> dict[str, int]:
     return found
 
 
-def _certainly_shown(function: FunctionDef) -> Iterator[tuple[str, int, frozenset[str]]]:
+def _certainly_shown(function: FunctionDef, dotted: Dotted) -> Iterator[tuple[str, int, frozenset[str]]]:
     """Yields names of arrays, how many axes these have at least, and what the statements before have bound."""
     before: frozenset[str] = frozenset()
     for statement in function.function.body:
@@ -79,7 +93,7 @@ def _certainly_shown(function: FunctionDef) -> Iterator[tuple[str, int, frozense
             return
         else:
             parts = ()
-        yield from ((*shown, before) for part in parts for node in _certain(part) for shown in _shown(node))
+        yield from ((*shown, before) for part in parts for node in _certain(part) for shown in _shown(node, dotted))
         if isinstance(statement, Return):
             return
         before |= {name for node in walk(statement) for name in bound_by(node)}
@@ -92,7 +106,7 @@ def _certain(node: Node) -> Iterator[Node]:
             yield from _certain(one)
 
 
-def _shown(node: Node) -> Iterator[tuple[str, int]]:
+def _shown(node: Node, dotted: Dotted) -> Iterator[tuple[str, int]]:
     """Yields the names of arrays that a node shows to have some number of axes."""
     if isinstance(node, Assign) and len(node.targets) == 1:
         target = node.targets[0]
@@ -100,6 +114,8 @@ def _shown(node: Node) -> Iterator[tuple[str, int]]:
             yield _of_shape(node.value), sum(not isinstance(one, Starred) for one in target.items)
         if isinstance(target, Name):
             yield target.name, _made_with(node.value)
+    if isinstance(node, Call) and isinstance(node.callee, Call) and dotted(node.callee.callee) in _OF_FEATURES:
+        yield from ((one.value.name, 2) for one in node.arguments[:1] if isinstance(one.value, Name))
     if isinstance(node, Subscript):
         if _of_shape(node.object) and (place := _integer(node.key)) is not None:
             yield _of_shape(node.object), place + 1 if place >= 0 else -place
@@ -113,6 +129,9 @@ def _of_shape(node: Node) -> str:
     """Returns the name of the array whose shape an expression is."""
     if isinstance(node, Attribute) and node.name == "shape" and isinstance(node.object, Name):
         return str(node.object.name)
+    if isinstance(node, Call) and last_name(node.callee) == "shape" and len(node.arguments) == 1:
+        array = node.arguments[0].value
+        return array.name if isinstance(array, Name) else ""
     return ""
 
 

@@ -71,7 +71,7 @@ def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[
         scope = _scope(view, site)
         if any(dotted_name(view, node.callee) in _ENTERS for node in _calls_in(scope)):
             raise Obstacle("already-sharded", f'the calls of "{target.name}" already run on a mesh')
-        if any(_is_placed(view, scope, value, 0) for value in values):
+        if any(_is_placed(view, scope, value) for value in values):
             message = f'line {line_of(view, site)} passes "{target.name}" data that is already placed on devices'
             raise Obstacle("already-sharded", message)
 
@@ -87,17 +87,16 @@ def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
     return (root, *top) if isinstance(root, FunctionDef) else top
 
 
-def _is_placed(view: FileView, scope: tuple[Node, ...], value: Node, depth: int) -> bool:
+def _is_placed(view: FileView, scope: tuple[Node, ...], value: Node) -> bool:
     """Returns whether an expression, or what its names are assigned to, places arrays with a sharding."""
-    for node in walk(value):
-        if isinstance(node, Call) and _places(view, scope, node):
+    waiting, seen = [value], {""}
+    for _ in range(_DEEPEST + 1):
+        nodes = [node for one in waiting for node in walk(one)]
+        if any(isinstance(node, Call) and _places(view, scope, node) for node in nodes):
             return True
-        if not isinstance(node, Name) or depth >= _DEEPEST:
-            continue
-        made = (one for root in scope for one in walk(root) if node.name in bound_by(one))
-        values = (_value(one) for one in made)
-        if any(one is not value and _is_placed(view, scope, one, depth + 1) for one in values):
-            return True
+        names = {node.name for node in nodes if isinstance(node, Name)} - seen
+        seen |= names
+        waiting = [_value(one) for root in scope for one in walk(root) if names.intersection(bound_by(one))]
     return False
 
 

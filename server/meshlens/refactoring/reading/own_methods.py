@@ -115,6 +115,18 @@ def method_defined(view: FileView, owner: str, name: str) -> OwnMethod | None:
     return OwnMethod(*found, not found[1].is_static)
 
 
+def classes_above(view: FileView, owner: str, depth: int = 0) -> Iterator[tuple[FileView, str]]:
+    """Yields a class of the workspace and those that it is derived from."""
+    block = view.facts.blocks.get(owner)
+    if block is None or not isinstance(block.shape, ClassDef) or depth > _DEEPEST:
+        return
+    yield view, owner
+    for base in block.shape.bases:
+        found = _class_of(view, base.value) if base.label is None else None
+        if found is not None:
+            yield from classes_above(*found, depth + 1)
+
+
 def class_meant(view: FileView, node: Node) -> tuple[FileView, str] | None:
     """Returns the class of the workspace that a name or an attribute of a module refers to, and its file."""
     if isinstance(node, Name):

@@ -1,0 +1,115 @@
+"""What the objects of a class are made with: the values of its fields and of the parameters of its `__init__`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from meshlens.facts.nodes import AnnAssign, Assign, Call, ClassDef, Expression, FunctionDef, Name, Parameter
+from meshlens.project.trees import nodes_of_block, tree
+from meshlens.project.view import FileView
+from meshlens.refactoring.reading.functions import dotted_name
+from meshlens.refactoring.reading.own_methods import class_meant, classes_above, method_defined
+
+_PARTIAL = "functools.partial"
+
+
+class Made(NamedTuple):
+    """A value in some code.
+
+    Attributes:
+        view: the file.
+        block: the block of the code.
+        value: its expression.
+    """
+
+    view: FileView
+    block: str
+    value: Expression
+
+
+def field_values(view: FileView, owner: str, name: str, views: Iterable[FileView]) -> list[Made] | None:
+    """Returns what a field of the objects of a class may be; None if no class declares it.
+
+    Args:
+        view: the file of the class.
+        owner: the key of the class.
+        name: the field.
+        views: the files that may make such objects.
+    """
+    fields = [(one, key, node) for one, key in reversed([*classes_above(view, owner)]) for node in _fields(one, key)]
+    names = [node.target.name for _, _, node in fields if isinstance(node.target, Name)]
+    if name not in names:
+        return None
+    defaults = [
+        Made(one, key, node.value)
+        for one, key, node in fields
+        if isinstance(node.target, Name) and node.target.name == name and node.value is not None
+    ]
+    return [*defaults[-1:], *_given(view, owner, name, names.index(name), views)]
+
+
+def parameter_values(view: FileView, owner: str, name: str, views: Iterable[FileView]) -> list[Made]:
+    """Returns what a parameter of the `__init__` of a class may be; nothing if that is unknown.
+
+    Args:
+        view: the file of the class.
+        owner: the key of the class.
+        name: the parameter.
+        views: the files that may make such objects.
+    """
+    method = method_defined(view, owner, "__init__")
+    parameters: tuple[Parameter, ...] = method.target.node.function.parameters[1:] if method is not None else ()
+    names = [one.name for one in parameters]
+    if method is None or name not in names:
+        return []
+    default = parameters[names.index(name)].default
+    found = [Made(method.view, method.target.site.block, default)] if default is not None else []
+    return [*found, *_given(view, owner, name, names.index(name), views)]
+
+
+def parameters_at(view: FileView, block: str) -> frozenset[str]:
+    """Returns the parameters of the function that a block holds."""
+    root = tree(view, str(view.path), block)
+    return frozenset(one.name for one in root.function.parameters) if isinstance(root, FunctionDef) else frozenset()
+
+
+def _fields(view: FileView, key: str) -> Iterator[AnnAssign]:
+    shape = view.facts.blocks[key].shape
+    yield from (node for node in shape.body if isinstance(node, AnnAssign)) if isinstance(shape, ClassDef) else ()
+
+
+def is_declared(view: FileView, owner: str, name: str) -> bool:
+    """Returns whether a class, or one that it is derived from, declares a field of a name or sets it in its body."""
+    shapes = (one.facts.blocks[key].shape for one, key in classes_above(view, owner))
+    return any(
+        isinstance(target, Name) and target.name == name
+        for shape in shapes
+        if isinstance(shape, ClassDef)
+        for node in shape.body
+        if isinstance(node, (AnnAssign, Assign))
+        for target in (node.targets if isinstance(node, Assign) else (node.target,))
+    )
+
+
+def _given(view: FileView, owner: str, name: str, place: int, views: Iterable[FileView]) -> Iterator[Made]:
+    """Yields what the calls of a class, and those of which nobody knows what they call, pass by a name or a place."""
+    for one in views:
+        for key in one.facts.blocks:
+            for node in nodes_of_block(one, str(one.path), key):
+                if isinstance(node, Call):
+                    yield from (Made(one, key, value) for value in _passed(one, node, (view, owner), name, place))
+
+
+def _passed(view: FileView, node: Call, owner: tuple[FileView, str], name: str, place: int) -> Iterator[Expression]:
+    callee, given = node.callee, node.arguments
+    if dotted_name(view, callee) == _PARTIAL and given:
+        callee, given = given[0].value, given[1:]
+    meant = class_meant(view, callee)
+    is_own = meant is not None and (meant[0].path, meant[1]) == (owner[0].path, owner[1])
+    if not is_own and (meant is not None or dotted_name(view, callee)):
+        return
+    yield from (value for label, _, value in given if label == name)
+    positional = [value for label, _, value in given if label is None]
+    if is_own and place < len(positional):
+        yield positional[place]
