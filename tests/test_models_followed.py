@@ -109,7 +109,11 @@ def step{n}(params, x):
 LOSS = "return jnp.mean(net{n}.apply(params, x) ** 2)"
 DATA = {"i": "images", "w": "words", "r": "rows"}
 
+TOKEN = 'self.token = self.param("token", nn.initializers.normal(1.0), (1, 1, 8))'
 KEEPS = """
+w | TOKEN | return jnp.concatenate([self.token.repeat(x.shape[0], axis=0), x], axis=1)
+w | TOKEN | t = jnp.tile(self.token, [x.shape[0], 1, 1]); return jnp.concatenate([t, x], axis=1)
+w | TOKEN | b, n, c = x.shape; return jnp.concatenate([jnp.broadcast_to(self.token, (b, 1, c)), x], axis=1)
 w | self.embed = nn.Dense(8); self.blind = Blind() | b, t, c = x.shape; return self.blind(self.embed(x))
 w | self.all = (nn.Dense(8), nn.gelu) | for n, f in enumerate(self.all): x = f(x) + n;; return x
 w | self.layers = [nn.Dense(8), nn.gelu] | for layer in self.layers: x = layer(x);; return x
@@ -126,6 +130,9 @@ w | self.out = nn.Dense(8) | n = jnp.shape(x)[1]; return self.out(x) * jnp.arang
 """.strip().splitlines()
 
 MIXES = """
+w | TWICE | return jnp.concatenate([self.token.repeat(x.shape[0], axis=0)[::2], x], axis=1)
+w | TWICE | t = jnp.tile(self.token, [x.shape[0], 1, 1]); return jnp.concatenate([t[::2], x], axis=1)
+w | TOKEN | return jnp.concatenate([self.token.repeat(x.shape[0], axis=1), x.swapaxes(0, 1)], axis=1)
 r | self.embed = nn.Dense(8); self.blind = Blind() | return self.blind(self.embed(x))
 w | self.center = Center() | return self.center(x)
 w | self.layers = [nn.Dense(8), Center()] | for layer in self.layers: x = layer(x);; return x
@@ -149,6 +156,7 @@ def _program(lines: list[str]) -> str:
     """A file with a step for each model, and a call of each."""
     text, calls = HEAD, ""
     for n, line in enumerate(lines):
+        line = line.replace("TOKEN", TOKEN).replace("TWICE", TOKEN.replace("(1, 1, 8)", "(2, 1, 8)"))
         data, setup, body = (part.strip() for part in line.split("|"))
         text += MODEL.format(n=n, setup=_lines(setup), body=_lines(body), loss=LOSS.format(n=n))
         calls += f"x{n} = {DATA[data]}\nparams{n} = net{n}.init(jax.random.key({n}), x{n})\n"

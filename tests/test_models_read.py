@@ -187,8 +187,16 @@ def test_a_model_that_draws_or_reshapes_in_another_way_is_refused(tmp_path, said
     assert refusal(tmp_path, _draws(**said)) in ("no-mean", "random-numbers")
 
 
-def test_what_a_model_computes_as_a_mean_has_no_rows(tmp_path):
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_what_a_model_computes_as_a_mean_is_averaged(tmp_path, target):
     text = OWN_LOSS.replace("LOSS", "jnp.mean((out - y) ** 2)").replace("RESULT", "loss")
+    text = text.replace("STEP", 'return Net().apply(params, batch["x"], batch["y"])')
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+def test_what_a_model_computes_with_the_mean_of_its_rows_is_refused(tmp_path):
+    text = OWN_LOSS.replace("LOSS", "jnp.exp(jnp.mean((out - y) ** 2))").replace("RESULT", "loss")
     step = 'return Net().apply(params, batch["x"], batch["y"])'
     assert refusal(tmp_path, text.replace("STEP", step)) == "unreduced-output"
 

@@ -176,6 +176,88 @@ class Trainer:
 
 Trainer().train([jnp.sin(jnp.arange(48.0)).reshape(16, 3)] * 3)
 """
+SPLAT = """
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, PARAMETERS):
+    return jnp.mean((x @ params - y) ** 2)
+
+
+@jax.jit
+def step(params, batch):
+    loss, grads = jax.value_and_grad(loss_fn)(params, *batch)
+    return params - 0.1 * grads, loss
+
+
+params = jnp.ones(3)
+batch = (jnp.sin(jnp.arange(48.0)).reshape(16, 3), jnp.cos(jnp.arange(16.0)))
+for _ in range(3):
+    params, loss = step(params, batch)
+    print(loss)
+"""
+FACTORY = """
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+def build_network(size):
+    def net(x):
+        x = hk.Linear(size)(x)
+        return hk.Linear(1)(BODY)
+
+    return hk.without_apply_rng(hk.transform(net))
+
+
+class Agent:
+    def __init__(self):
+        self.network = build_network(8)
+
+
+agent = Agent()
+
+
+@jax.jit
+def step(params, x, y):
+    def loss_fn(params):
+        return jnp.mean((agent.network.apply(params, x)[..., 0] - y) ** 2)
+
+    loss, grads = jax.value_and_grad(loss_fn)(params)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
+
+
+x, y = jnp.sin(jnp.arange(48.0)).reshape(16, 3), jnp.cos(jnp.arange(16.0))
+params = agent.network.init(jax.random.key(0), x)
+for _ in range(3):
+    params, loss = step(params, x, y)
+    print(loss)
+"""
+SHARE = """
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def step(params, x, y, share):
+    def loss_fn(params):
+        return jnp.mean(share * (x @ params - y) ** 2)
+
+    loss, grads = jax.value_and_grad(loss_fn)(params)
+    return params - 0.1 * grads, loss
+
+
+params = jnp.ones(3)
+x, y = jnp.sin(jnp.arange(48.0)).reshape(16, 3), jnp.cos(jnp.arange(16.0))
+for n in range(3):
+    if n < 1:
+        share = 1.0
+    else:
+        share = VALUE
+    params, loss = step(params, x, y, share)
+    print(loss)
+"""
 
 
 def _by_keyword(decorator: str) -> str:
@@ -237,3 +319,32 @@ def test_calls_of_an_attribute_with_the_name_of_its_function_are_sharded(tmp_pat
     after = converted_step(tmp_path, HELD_BY_ITS_NAME, target)
     assert ("self.step(self.params, shard(batch))" in after) == (target == "pmap")
     runs_alike(tmp_path, HELD_BY_ITS_NAME, after)
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        SPLAT.replace("PARAMETERS", "x, y"),
+        FACTORY.replace("BODY", "jax.nn.relu(x)"),
+        SHARE.replace("VALUE", "max(1 - n / 10, 0)"),
+    ],
+    ids=["splat", "factory", "share"],
+)
+def test_parts_of_a_batch_models_from_functions_and_numbers_are_told(tmp_path, target, text):
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (SPLAT.replace("PARAMETERS", "*rest").replace("x @ params - y", "rest[0] @ params - rest[1]"), "no-mean"),
+        (SPLAT.replace("PARAMETERS", "x, y=0.0"), "no-mean"),
+        (FACTORY.replace("BODY", "x - x.mean(axis=0)"), "no-mean"),
+        (SHARE.replace("VALUE", "jnp.linspace(0, 1, 16)"), "which-batch"),
+        (SHARE.replace("VALUE", "jnp.maximum(x[:, 0], 0)"), "which-batch"),
+    ],
+)
+def test_what_looks_like_them_is_refused(tmp_path, text, reason):
+    assert refusal(tmp_path, text) == reason

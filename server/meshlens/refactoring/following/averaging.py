@@ -104,7 +104,9 @@ def reductions(
     Raises:
         Obstacle: it takes gradients of a value that is not certainly a mean over the rows.
     """
-    parameters = [one.name for one in target.node.function.parameters if one.name in shared and is_key(one.name)]
+    used = _used_as_keys(view, target)
+    names = [one.name for one in target.node.function.parameters if one.name in shared]
+    parameters = [name for name in names if is_key(name) or name in used]
     binding = [node for statement in target.body for node in walk(statement) if isinstance(node, Assign)]
     made = names_bound(node for node in binding if _makes_keys(view, node))
     bound = made | {name for name in names_bound(binding) if is_key(name)}
@@ -126,6 +128,13 @@ def reductions(
     if unknown is not None:
         return unknown
     raise first or Obstacle("random-numbers", f'"{target.name}" returns a random key, which differs between devices')
+
+
+def _used_as_keys(view: FileView, target: Target) -> frozenset[str]:
+    """Returns the variables that a function passes to JAX's random functions as their keys."""
+    calls = [node for one in target.body for node in walk(one) if isinstance(node, Call) and node.arguments]
+    given = [call.arguments[0].value for call in calls if dotted_name(view, call.callee).startswith("jax.random.")]
+    return frozenset(one.name for one in given if isinstance(one, Name))
 
 
 def _makes_keys(view: FileView, statement: Assign) -> bool:

@@ -39,7 +39,7 @@ class Axes(NamedTuple):
     Attributes:
         of: returns how many axes a variable has at least; 0 if nothing is known.
         dotted: returns the dotted name that imports give an expression; "" if unknown.
-        called: returns how many axes the result of a call has at least, if the code behind it has been followed.
+        called: returns how many axes the result of a call has at least, if the called code has been followed.
     """
 
     of: Callable[[str], int]
@@ -70,7 +70,7 @@ _REDUCED = frozenset("mean sum max min std var prod argmax argmin logsumexp any 
 
 
 def axes_added(layer: str) -> int | None:
-    """Returns how many axes more than its argument the array has that a layer gives; None if it is not known."""
+    """Returns how many axes more than its argument the array has that a layer gives; None if unknown."""
     return _LAYERS.get(layer)
 
 

@@ -26,6 +26,7 @@ from meshlens.facts.nodes import (
     ListDisplay,
     Name,
     Pair,
+    Parameter,
     Return,
     SeparateDef,
     Slice,
@@ -371,7 +372,7 @@ def returns_function(follow: Follow, callee: Node) -> bool:
 
 
 class Result(NamedTuple):
-    """What a function of the file returns.
+    """The result of a function of the file.
 
     Attributes:
         kind: its kind.
@@ -409,9 +410,10 @@ def result_of(
         arguments: the kinds of the arguments, with their keywords.
         handed: the arguments, if known.
     """
+    parameters = parameters_of(function)
+    arguments = _spread(arguments, parameters)
     if follow.depth >= DEPTH or any(label in ("*", "**") for label, _ in arguments):
         return Result("same" if applied(kind for _, kind in arguments) == "same" else "mixed")
-    parameters = parameters_of(function)
     scope = around.frozen() if around is not None else follow.outside()
     inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
@@ -463,6 +465,23 @@ def result_of(
     for other in inner.returned[1:]:
         result = either(result, other)
     return Result(result, fewest(inner.returned_axes))
+
+
+def _spread(
+    arguments: list[tuple[str | None, Kind]], parameters: tuple[Parameter, ...]
+) -> list[tuple[str | None, Kind]]:
+    """Returns arguments with those of a splat such as `*batch`, which fills the parameters that are left."""
+    labels = [label for label, _ in arguments]
+    if labels.count("*") != 1 or "**" in labels:
+        return arguments
+    place = labels.index("*")
+    kind = arguments[place][1]
+    left = [one for one in parameters[place:] if one.how in ("only", "any") and one.name not in labels]
+    is_open = None in labels[place:] or any(one.default is not None or one.how == "*" for one in parameters[place:])
+    if is_open or not (kind in ("tree", "same") or (isinstance(kind, tuple) and len(kind) == len(left))):
+        return arguments
+    parts = kind if isinstance(kind, tuple) else (kind,) * len(left)
+    return [*arguments[:place], *((None, part) for part in parts), *arguments[place + 1 :]]
 
 
 def function_of(follow: Follow, callee: Node) -> Defined | None:

@@ -53,7 +53,7 @@ from meshlens.refactoring.following.kinds import (
     reduced,
 )
 from meshlens.refactoring.following.layer_calls import rearranged
-from meshlens.refactoring.following.models import loss_applied, model_called
+from meshlens.refactoring.following.models import has_one_entry, loss_applied, model_called
 from meshlens.refactoring.following.random import changes_keys, random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
@@ -171,6 +171,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
     if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
         return row_by_row(given)
+    if (is_known or is_method) and _spreads_one_entry(follow, name, values, kinds, node):
+        return "rows"
     if not is_method and LINEAR & set(map(flat, kinds)) and is_record(home.view, callee) and not home.binds(name):
         return kept(kinds)
     kinds = [follow.settled(value, kind) for value, kind in zip(values, kinds, strict=True)]
@@ -208,6 +210,19 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
 def _spread(argument: Argument) -> Argument:
     starred = Starred("star", argument.site, argument.value)
     return argument._replace(label=None, value=starred) if argument.label == "*" else argument
+
+
+def _spreads_one_entry(follow: Follow, name: str, values: list[Expression], kinds: list[Kind], node: Call) -> bool:
+    """Returns whether a call gives each row a copy of an array that is the same everywhere."""
+    if name not in ("tile", "repeat", "broadcast_to") or len(values) != 2 or flat(kinds[0]) != "same":
+        return False
+    counts = values[1].items if isinstance(values[1], (TupleDisplay, ListDisplay)) else (values[1],)
+    found = [flat(follow.kind(one)) for one in counts]
+    if found[:1] != ["count"] or set(found[1:]) - {"same"}:
+        return False
+    if name == "repeat" and (len(counts) > 1 or over_rows(_axis(node, True, 2), False) is not True):
+        return False
+    return name == "broadcast_to" or has_one_entry(follow, values[0])
 
 
 def _gives_key(follow: Follow, callee: Node, dotted: str) -> bool:

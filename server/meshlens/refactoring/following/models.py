@@ -30,12 +30,13 @@ from meshlens.facts.nodes import (
     Name,
     Pair,
     Parameter,
+    Return,
     Subscript,
     TupleDisplay,
     last_name,
     root_name,
 )
-from meshlens.project.trees import Node, nodes_of_block, tree, walk
+from meshlens.project.trees import Node, definitions, nodes_of_block, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.axes_known import axes_added, fewest
 from meshlens.refactoring.following.following import (
@@ -97,6 +98,8 @@ _APPLY = frozenset({"apply", "apply_fn"})
 _SAME = re.compile(r"(?:is_|use_)?(?:train|training|deterministic|eval|inference|mode|cache|use_running_average)")
 _OPTIONS = frozenset({"rngs", "mutable", "method", "capture_intermediates"})
 """The arguments of `apply` that the module itself does not get."""
+_SPREADS = frozenset("tile repeat broadcast_to".split())
+_MAKERS = frozenset("param zeros ones normal uniform truncated_normal".split())
 _KNOWN = "assists: what models give"
 _KEPT = "assists: models that keep rows apart"
 _DEEPEST = 4
@@ -195,6 +198,26 @@ def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) ->
         # It stays alive with its result, so that nothing else gets its identity.
         known[key] = function, find()
     return known[key][1]
+
+
+def has_one_entry(home: Follow, node: Node) -> bool:
+    """Returns whether an array that a model holds, such as a token for each class, has one entry on its first axis."""
+    if isinstance(node, Attribute) and node.name == "value":
+        node = node.object
+    values = [value for _, value in _held_anywhere(home, node)] if isinstance(node, (Name, Attribute)) else []
+    made = [one for one in values if not (isinstance(one, Call) and last_name(one.callee) in _SPREADS)]
+    return bool(made) and all(map(_begins_with_one, made))
+
+
+def _begins_with_one(made: Node) -> bool:
+    if not isinstance(made, Call):
+        return False
+    if last_name(made.callee) == "Param" and made.arguments:
+        return _begins_with_one(made.arguments[0].value)
+    is_maker = last_name(made.callee) in _MAKERS
+    shapes = [one.value for one in made.arguments if isinstance(one.value, (TupleDisplay, ListDisplay))]
+    first = shapes[0].items[0] if is_maker and len(shapes) == 1 and shapes[0].items else None
+    return isinstance(first, Constant) and first.value == 1
 
 
 def loss_applied(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind | None:
@@ -384,6 +407,9 @@ def _of_made(home: Follow, made: Call, depth: int) -> Bodies | None:
     owner = class_meant(home.view, made.callee) if not home.binds(root_name(made.callee)) else None
     if owner is not None:
         return _of_class(home, *owner, "__call__")
+    made_by_it = [(scope, value) for scope, value in _behind_factory(home, made) if value is not made]
+    if made_by_it and (found := _all([_bodies(scope, value, depth + 1) for scope, value in made_by_it])) is not None:
+        return found
     return _every_model(home) if home.in_model else None
 
 
@@ -421,7 +447,7 @@ def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
         if not found:
             return _every_model(home)
     else:
-        values = _held_anywhere(home, callee.object)
+        values = [one for held in _held_anywhere(home, callee.object) for one in _behind_factory(*held)]
         found = [_behind_apply(scope, value, depth) for scope, value in values]
         if not found or None in found:
             is_open = not any(_is_layer(scope, value) for scope, value in values)
@@ -438,6 +464,21 @@ def _held_anywhere(home: Follow, node: Node) -> list[tuple[Follow, Node]]:
 
 def _is_layer(home: Follow, value: Node) -> bool:
     return isinstance(value, Call) and home.dotted(value.callee).startswith(NETWORKS)
+
+
+def _behind_factory(home: Follow, value: Node, depth: int = 0) -> list[tuple[Follow, Node]]:
+    """Returns what a function of the project returns that a call runs to make a model, or the value itself."""
+    defined = function_defined(home, value.callee) if isinstance(value, Call) and depth < _DEEPEST else None
+    function, around = defined if defined is not None else (None, None)
+    if not isinstance(function, FunctionDef):
+        return [(home, value)]
+    scope = around.frozen() if around is not None else home.outside()
+    for one in definitions(function.function.body):
+        if isinstance(one, FunctionDef):
+            scope.local[one.function.name] = (one, scope)
+    nodes = [node for one in function.function.body for node in walk(one) if not isinstance(one, FunctionDef)]
+    returned = [node.value for node in nodes if isinstance(node, Return) and node.value is not None]
+    return [one for node in returned for one in _behind_factory(scope, node, depth + 1)] or [(home, value)]
 
 
 def _behind_apply(home: Follow, value: Node, depth: int) -> Bodies | None:

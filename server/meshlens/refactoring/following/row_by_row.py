@@ -34,7 +34,7 @@ from meshlens.project.view import FileView
 from meshlens.refactoring.following.kinds import Kind, applied, flat, is_product, over_rows
 from meshlens.refactoring.reading.functions import Target, dotted_name, reached
 
-_LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "math.", "builtins.")
+_LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "rlax.", "math.", "builtins.")
 _MODULES = frozenset({"jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special", "optax"})
 _BY_ELEMENT = frozenset({"rowwise", "linear", "added", "multiplied", "divided", "bounded", "chosen", "judged"})
 _OTHERWISE = frozenset("frexp gamma modf one_hot smooth_labels where".split())

@@ -29,7 +29,7 @@ from meshlens.refactoring.following.drawn import is_counted, is_drawn, is_yielde
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
 from meshlens.refactoring.following.running import VMAPS
-from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence
+from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence, never_rows
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
 from meshlens.refactoring.reading.made import BATCH
@@ -271,6 +271,8 @@ def axis_of_parameter(
         return 0
     if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
         return 0
+    if never_rows(view, place, uses):
+        return None
     raise Obstacle("which-batch", f'whether "{name}" is shared or split over the devices is unknown')
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from meshlens.facts.nodes import (
+    NOTHING,
     Assign,
     Attribute,
     BinaryOperation,
@@ -18,6 +19,7 @@ from meshlens.facts.nodes import (
     DictDisplay,
     For,
     FunctionDef,
+    Lambda,
     ListDisplay,
     Name,
     SeparateDef,
@@ -63,11 +65,23 @@ def evidence(view: FileView, target: Target, name: str, place: int, uses: tuple[
     """
     if any(_is_of_the_model(view, root, own) for root, own in _where(view, target.node, name)):
         return "shared"
-    given = [use for use in uses if use.call is not None and place < len(use.call.arguments)]
-    if given and all(_has_no_rows(view, use, use.call.arguments[place].value) for use in given if use.call is not None):
+    if never_rows(view, place, uses):
         return "shared"
+    given = [use for use in uses if use.call is not None and place < len(use.call.arguments)]
     found = {_beside(view, use, place) for use in given}
     return found.pop() if len(found) == 1 else ""
+
+
+def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
+    """Returns whether every call certainly passes a number, a function or another thing without rows.
+
+    Args:
+        view: the file.
+        place: the position of the argument.
+        uses: the calls, with their arguments by position.
+    """
+    given = [(use, use.call.arguments) for use in uses if use.call is not None and place < len(use.call.arguments)]
+    return bool(given) and all(_has_no_rows(view, use, arguments[place].value) for use, arguments in given)
 
 
 def _where(view: FileView, root: FunctionDef, name: str, depth: int = 0) -> Iterator[tuple[FunctionDef, str]]:
@@ -160,7 +174,7 @@ def _has_features(node: Node) -> bool:
 
 
 def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
-    """Returns whether an argument is certainly a number, or an array indexed along its first axis."""
+    """Returns whether an argument is certainly a number, a function, or an array reduced along its first axis."""
     if depth > _DEPTH:
         return False
     if isinstance(node, Constant):
@@ -171,7 +185,9 @@ def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
         return all(_has_no_rows(view, use, one, depth + 1) for one in (node.left, node.right))
     if isinstance(node, Name):
         made = list(_bound(view, use, node.name))
-        return len(made) == 1 and _has_no_rows(view, use, made[0], depth + 1)
+        return bool(made) and all(_has_no_rows(view, use, one, depth + 1) for one in made)
+    if isinstance(node, (FunctionDef, Lambda, SeparateDef)):
+        return True
     if isinstance(node, For):
         items = node.iterable.items if isinstance(node.iterable, (TupleDisplay, ListDisplay)) else ()
         is_alone = isinstance(node.target, Name) and bool(items)
@@ -181,6 +197,9 @@ def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
     name = last_name(node.callee)
     positional = [value for label, _, value in node.arguments if label is None]
     if name in _MAKES_NUMBERS and isinstance(node.callee, Name):
+        return True
+    if name in ("max", "min") and isinstance(node.callee, Name) and len(positional) > 1:
+        # Python's own compare their arguments, which must be numbers.
         return True
     if name in _CONVERTS and positional:
         return _has_no_rows(view, use, positional[0], depth + 1)
@@ -202,6 +221,9 @@ def _bound(view: FileView, use: Use, name: str) -> Iterator[Node]:
     root = tree(view, use.site.path, use.site.block)
     scopes: list[Node] = [root] if root is not None else []
     scopes += view.facts.statements if not _binds(root, name) else []
+    for one in root.function.parameters if isinstance(root, FunctionDef) else ():
+        if one.name == name:
+            yield one.default if one.default is not None else NOTHING
     for scope in scopes:
         for node in walk(scope):
             if name in bound_by(node):

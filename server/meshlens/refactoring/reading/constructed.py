@@ -1,4 +1,4 @@
-"""What the objects of a class are made with: the values of its fields and of the parameters of its `__init__`."""
+"""The values of the fields of a class, and of the parameters of its `__init__`, that the project's code gives."""
 
 from __future__ import annotations
 
