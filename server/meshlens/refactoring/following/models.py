@@ -66,7 +66,7 @@ from meshlens.refactoring.reading.functions import dotted_name, functions
 from meshlens.refactoring.reading.importing import reached_from
 from meshlens.refactoring.reading.made import made_outside
 from meshlens.refactoring.reading.own_methods import class_meant, classes_above, method_defined, owner_of
-from meshlens.refactoring.reading.siblings import imported_value, view_of
+from meshlens.refactoring.reading.siblings import calls_elsewhere, imported_value, view_of
 
 
 class Body(NamedTuple):
@@ -458,7 +458,8 @@ def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
 def _held_anywhere(home: Follow, node: Node) -> list[tuple[Follow, Node]]:
     """Returns what a variable, or an attribute of any object, may hold, with the scopes of its names."""
     if not isinstance(node, Attribute) or _is_field(home.view, node.name):
-        return [(home, value) for value in _values(home, node)]
+        found = [(home, value) for value in _values(home, node)]
+        return found or (_handed_elsewhere(home, node.name) if isinstance(node, Name) else [])
     return [(_scope_at(home, one), one.value) for one in _set_on(home, node)]
 
 
@@ -509,8 +510,8 @@ def _of_method(home: Follow, method: Node, callee: Node) -> Bodies | None:
 
 
 def _of_name(home: Follow, name: str, depth: int) -> Bodies | None:
-    values = _values(home, Name("name", 0, name))
-    given = [_bodies(home, value, depth + 1) for value in values if not _is_name(value, name)]
+    values = [(home, value) for value in _values(home, Name("name", 0, name))] or _handed_elsewhere(home, name)
+    given = [_bodies(scope, value, depth + 1) for scope, value in values if not _is_name(value, name)]
     if given and (found := _all(given)) is not None:
         return found
     return _every_model(home) if _is_of_model(home, Name("name", 0, name)) else None
@@ -700,6 +701,24 @@ def _handed(home: Follow, name: str) -> list[Node]:
             if name not in named and place >= len(positional):
                 return []
             found.append(named[name] if name in named else positional[place])
+    return found
+
+
+def _handed_elsewhere(home: Follow, name: str) -> list[tuple[Follow, Node]]:
+    """Returns what the calls in other files pass for a parameter of a function that no code of its own file calls."""
+    found: list[tuple[Follow, Node]] = []
+    for target in functions(home.view):
+        names = [one.name for one in target.node.function.parameters]
+        if target.is_method or name not in names or not home.env.keys() >= set(names):
+            continue
+        for view, key, call in calls_elsewhere(home.view, target.name):
+            named = {label: value for label, _, value in call.arguments}
+            positional = [value for label, _, value in call.arguments if label is None]
+            place = names.index(name)
+            if {"*", "**"} & named.keys() or (name not in named and place >= len(positional)):
+                return []
+            value = named[name] if name in named else positional[place]
+            found.append((_scope_at(home, Made(view, key, value)), value))
     return found
 
 

@@ -22,6 +22,7 @@ from meshlens.refactoring.reading.mentions import (
     mentions_of,
 )
 from meshlens.refactoring.reading.scopes import class_around, home_of, parent_of
+from meshlens.refactoring.reading.siblings import calls_elsewhere
 from meshlens.refactoring.reading.uses import is_compiled_first
 
 UNSEEN = frozenset(
@@ -69,6 +70,7 @@ def form_around(view: FileView, target: Target) -> Form | None:
         how = "call"
     for one in mentions:
         _must_not_be_traced(view, target, one)
+    _must_not_be_traced_elsewhere(view, target)
     calls = [call for one in mentions if one.call and (call := _read(view, target, one, one.call)) is not None]
     most = max((len(call.values) for call in calls), default=0)
     seen = tuple(call for call in calls if len(call.values) == most)
@@ -123,6 +125,20 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
     if is_traced(view, mention.site):
         message = f'line {line} calls "{target.name}" in traced code; convert the function that Python calls'
         raise Obstacle("traced-use", message)
+
+
+def _must_not_be_traced_elsewhere(view: FileView, target: Target) -> None:
+    """Checks that JAX does not trace a call of a function in another file.
+
+    Raises:
+        Obstacle: it does.
+    """
+    for other, key, node in calls_elsewhere(view, target.name) if not target.is_method else ():
+        site = Site(str(other.path), key, node.site)
+        if is_traced(other, site):
+            where = f"{other.path.name}, line {line_of(other, site)},"
+            message = f'{where} calls "{target.name}" in traced code; convert the function that Python calls'
+            raise Obstacle("traced-use", message)
 
 
 def is_traced(view: FileView, site: Site, depth: int = 0) -> bool:

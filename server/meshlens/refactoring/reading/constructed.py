@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from meshlens.facts.nodes import AnnAssign, Assign, Call, ClassDef, Expression, FunctionDef, Name, Parameter
+from meshlens.facts.nodes import AnnAssign, Argument, Assign, Call, ClassDef, Expression, FunctionDef, Name, Parameter
 from meshlens.project.trees import nodes_of_block, tree
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import dotted_name
@@ -95,21 +95,42 @@ def is_declared(view: FileView, owner: str, name: str) -> bool:
 def _given(view: FileView, owner: str, name: str, place: int, views: Iterable[FileView]) -> Iterator[Made]:
     """Yields what the calls of a class, and those of which nobody knows what they call, pass by a name or a place."""
     for one in views:
-        for key in one.facts.blocks:
-            for node in nodes_of_block(one, str(one.path), key):
-                if isinstance(node, Call):
-                    yield from (Made(one, key, value) for value in _passed(one, node, (view, owner), name, place))
+        for key, given, meant in _creations(one):
+            is_own = meant == (str(view.path), owner)
+            if is_own or not meant:
+                yield from (Made(one, key, value) for label, _, value in given if label == name)
+            positional = [value for label, _, value in given if label is None] if is_own else []
+            yield from (Made(one, key, value) for value in positional[place : place + 1])
 
 
-def _passed(view: FileView, node: Call, owner: tuple[FileView, str], name: str, place: int) -> Iterator[Expression]:
-    callee, given = node.callee, node.arguments
-    if dotted_name(view, callee) == _PARTIAL and given:
-        callee, given = given[0].value, given[1:]
-    meant = class_meant(view, callee)
-    is_own = meant is not None and (meant[0].path, meant[1]) == (owner[0].path, owner[1])
-    if not is_own and (meant is not None or dotted_name(view, callee)):
-        return
-    yield from (value for label, _, value in given if label == name)
-    positional = [value for label, _, value in given if label is None]
-    if is_own and place < len(positional):
-        yield positional[place]
+class _Creation(NamedTuple):
+    """A call of a class of the project, or of something unknown.
+
+    Attributes:
+        block: its block.
+        arguments: its arguments.
+        meant: the file and the key of the class; None if unknown.
+    """
+
+    block: str
+    arguments: tuple[Argument, ...]
+    meant: tuple[str, str] | None
+
+
+def _creations(view: FileView) -> tuple[_Creation, ...]:
+    key = f"assists: objects made in {view.path}"
+    found: tuple[_Creation, ...] = view.solution.once(key, lambda _: tuple(_find_creations(view)))
+    return found
+
+
+def _find_creations(view: FileView) -> Iterator[_Creation]:
+    for key in view.facts.blocks:
+        for node in nodes_of_block(view, str(view.path), key):
+            if not isinstance(node, Call) or not node.arguments:
+                continue
+            callee, given = node.callee, node.arguments
+            if dotted_name(view, callee) == _PARTIAL:
+                callee, given = given[0].value, given[1:]
+            meant = class_meant(view, callee)
+            if meant is not None or not dotted_name(view, callee):
+                yield _Creation(key, given, (str(meant[0].path), meant[1]) if meant is not None else None)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from meshlens.facts.nodes import Attribute, ImportFrom, Name
-from meshlens.project.trees import Node
+from meshlens.facts.nodes import Attribute, Call, ImportFrom, Name, last_name
+from meshlens.project.trees import Node, nodes_of_block
 from meshlens.project.view import FileView
 from meshlens.project.writing.drafts import NO_DRAFT
 from meshlens.refactoring.reading.functions import Target, functions_called
@@ -44,6 +45,21 @@ def imported_function(view: FileView, callee: Node) -> tuple[FileView, Target] |
 def imported_value(view: FileView, name: str) -> tuple[str, str] | None:
     """Returns the workspace file that an imported name comes from, and its name there."""
     return _named(view, name)
+
+
+def calls_elsewhere(view: FileView, name: str) -> Iterator[tuple[FileView, str, Call]]:
+    """Yields the calls of a function in the other files of the workspace, with their views and blocks."""
+    for path in view.solution.facts:
+        if path == str(view.path) or name.encode() not in view.texts.get(path, b""):
+            continue
+        other = view_of(view, path)
+        for key in other.facts.blocks:
+            for node in nodes_of_block(other, path, key):
+                if not isinstance(node, Call) or last_name(node.callee) != name:
+                    continue
+                found = imported_function(other, node.callee)
+                if found is not None and found[0].path == view.path:
+                    yield other, key, node
 
 
 def _named(view: FileView, name: str) -> tuple[str, str] | None:
