@@ -471,15 +471,31 @@ def _behind_factory(home: Follow, value: Node, depth: int = 0) -> list[tuple[Fol
     """Returns what a function of the project returns that a call runs to make a model, or the value itself."""
     defined = function_defined(home, value.callee) if isinstance(value, Call) and depth < _DEEPEST else None
     function, around = defined if defined is not None else (None, None)
-    if not isinstance(function, FunctionDef):
+    if not isinstance(function, FunctionDef) or not isinstance(value, Call):
         return [(home, value)]
     scope = around.frozen() if around is not None else home.outside()
+    _bind_parameters(home, scope, function, value)
     for one in definitions(function.function.body):
         if isinstance(one, FunctionDef):
             scope.local[one.function.name] = (one, scope)
     nodes = [node for one in function.function.body for node in walk(one) if not isinstance(one, FunctionDef)]
     returned = [node.value for node in nodes if isinstance(node, Return) and node.value is not None]
-    return [one for node in returned for one in _behind_factory(scope, node, depth + 1)] or [(home, value)]
+    if not returned or any(_is_function(scope, one) for one in returned):
+        return [(home, value)]
+    return [one for node in returned for one in _behind_factory(scope, node, depth + 1)]
+
+
+def _bind_parameters(home: Follow, scope: Follow, function: FunctionDef, call: Call) -> None:
+    """Gives the parameters of a function in a scope the kinds of a call's arguments, and the functions among them."""
+    positional = [value for label, _, value in call.arguments if label is None]
+    named = {label: value for label, _, value in call.arguments}
+    for place, one in enumerate(function.function.parameters):
+        given = named.get(one.name, positional[place] if place < len(positional) else one.default)
+        scope.forget(one.name)
+        scope.env[one.name] = home.kind(given) if given is not None else "same"
+        made = made_by(home, given) if given is not None else None
+        if made is not None:
+            scope.made[one.name] = made
 
 
 def _behind_apply(home: Follow, value: Node, depth: int) -> Bodies | None:

@@ -73,7 +73,7 @@ def evidence(view: FileView, target: Target, name: str, place: int, uses: tuple[
 
 
 def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
-    """Returns whether every call certainly passes a number, a function or another thing without rows.
+    """Returns whether every call certainly passes a number or a function.
 
     Args:
         view: the file.
@@ -81,7 +81,7 @@ def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
         uses: the calls, with their arguments by position.
     """
     given = [(use, use.call.arguments) for use in uses if use.call is not None and place < len(use.call.arguments)]
-    return bool(given) and all(_has_no_rows(view, use, arguments[place].value) for use, arguments in given)
+    return bool(given) and all(_is_one(view, use, arguments[place].value) for use, arguments in given)
 
 
 def _where(view: FileView, root: FunctionDef, name: str, depth: int = 0) -> Iterator[tuple[FunctionDef, str]]:
@@ -173,8 +173,24 @@ def _has_features(node: Node) -> bool:
     return isinstance(node, Call) and any(_has_features(value) for _, _, value in node.arguments)
 
 
+def _is_one(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
+    """Returns whether an argument is certainly a number or a function."""
+    if depth > _DEPTH:
+        return False
+    if isinstance(node, Name):
+        made = list(_bound(view, use, node.name))
+        return bool(made) and all(_is_one(view, use, one, depth + 1) for one in made)
+    if isinstance(node, (FunctionDef, Lambda, SeparateDef)):
+        return True
+    is_number = isinstance(node, Constant) and type(node.value) in (int, float, bool)
+    given = [value for label, _, value in node.arguments if label is None] if isinstance(node, Call) else []
+    name = node.callee.name if isinstance(node, Call) and isinstance(node.callee, Name) else ""
+    # Python's `max` and `min` compare their arguments, which must be numbers.
+    return is_number or name in _MAKES_NUMBERS or (name in ("max", "min") and len(given) > 1)
+
+
 def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
-    """Returns whether an argument is certainly a number, a function, or an array reduced along its first axis."""
+    """Returns whether an argument is certainly a number, or an array indexed along its first axis."""
     if depth > _DEPTH:
         return False
     if isinstance(node, Constant):
@@ -185,9 +201,7 @@ def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
         return all(_has_no_rows(view, use, one, depth + 1) for one in (node.left, node.right))
     if isinstance(node, Name):
         made = list(_bound(view, use, node.name))
-        return bool(made) and all(_has_no_rows(view, use, one, depth + 1) for one in made)
-    if isinstance(node, (FunctionDef, Lambda, SeparateDef)):
-        return True
+        return len(made) == 1 and _has_no_rows(view, use, made[0], depth + 1)
     if isinstance(node, For):
         items = node.iterable.items if isinstance(node.iterable, (TupleDisplay, ListDisplay)) else ()
         is_alone = isinstance(node.target, Name) and bool(items)
@@ -197,9 +211,6 @@ def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
     name = last_name(node.callee)
     positional = [value for label, _, value in node.arguments if label is None]
     if name in _MAKES_NUMBERS and isinstance(node.callee, Name):
-        return True
-    if name in ("max", "min") and isinstance(node.callee, Name) and len(positional) > 1:
-        # Python's own compare their arguments, which must be numbers.
         return True
     if name in _CONVERTS and positional:
         return _has_no_rows(view, use, positional[0], depth + 1)
