@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from command_line import meshlens, write
 from steps_converted import converted_step, refusal, runs_alike
 
 BY_KEYWORD = """
@@ -258,6 +259,44 @@ for n in range(3):
     params, loss = step(params, x, y, share)
     print(loss)
 """
+NORMALIZED = """
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x, train=True):
+        x = nn.Dense(8)(x)
+        x = nn.BatchNorm(use_running_average=not train)(x)
+        OWN
+        return nn.Dense(1)(x)[..., 0]
+
+
+net = Net()
+
+
+def loss_fn(params, stats, x, y):
+    out, updates = net.apply({"params": params, "batch_stats": stats}, x, mutable=MUTABLE)
+    return jnp.mean((out - y) ** 2), updates
+
+
+@jax.jit
+def step(params, stats, x, y):
+    (loss, updates), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, stats, x, y)
+    params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+    return params, updates["batch_stats"], loss
+
+
+x = jnp.sin(jnp.arange(64.0)).reshape(16, 4)
+y = jnp.cos(jnp.arange(16.0))
+variables = net.init(jax.random.key(0), x)
+params, stats = variables["params"], variables["batch_stats"]
+for _ in range(3):
+    params, stats, loss = step(params, stats, x, y)
+    print(loss, jax.tree.leaves(stats)[0].sum())
+"""
 
 
 def _by_keyword(decorator: str) -> str:
@@ -348,3 +387,28 @@ def test_parts_of_a_batch_models_from_functions_and_numbers_are_told(tmp_path, t
 )
 def test_what_looks_like_them_is_refused(tmp_path, text, reason):
     assert refusal(tmp_path, text) == reason
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_batch_statistics_that_all_devices_average_are_the_same(tmp_path, target):
+    text = NORMALIZED.replace("OWN\n", "x = nn.tanh(x)\n").replace("MUTABLE", '["batch_stats"]')
+    after = converted_step(tmp_path, text, target)
+    assert 'nn.BatchNorm(use_running_average=not train, axis_name="batch")' in after
+    runs_alike(tmp_path, text, after)
+
+
+@pytest.mark.parametrize(
+    ("own", "mutable"),
+    [
+        ('self.variable("batch_stats", "first", lambda: x[0]).value = x[0]', '["batch_stats"]'),
+        ("self.sow('seen', 'x', x)", '["batch_stats", "seen"]'),
+        ("x = nn.tanh(x)", "True"),
+        ("x = nn.BatchNorm(use_running_average=not train, axis_name=None)(x)", '["batch_stats"]'),
+    ],
+)
+def test_other_states_of_models_are_refused(tmp_path, own, mutable):
+    write(tmp_path, {"main.py": NORMALIZED.replace("OWN", own).replace("MUTABLE", mutable)})
+    for target in ("pmap", "shard_map"):
+        ran = meshlens("convert", "main.py::step", "--to", target, cwd=tmp_path)
+        assert "refused (" in ran.err, ran.err

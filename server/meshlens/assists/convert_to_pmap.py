@@ -93,7 +93,7 @@ from meshlens.project.trees import Node, walk
 from meshlens.project.view import FileView
 from meshlens.project.writing.new_imports import import_edits
 from meshlens.refactoring.maps.form import Form, form_of
-from meshlens.refactoring.maps.form_around import UNSEEN, form_around
+from meshlens.refactoring.maps.form_around import UNSEEN, form_around, must_not_be_differentiated_elsewhere
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.maps.step import Step, averaged, read_step
 from meshlens.refactoring.model import Answer, Proposal, Wishes
@@ -146,6 +146,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
         form = form_around(view, target) if obstacle.code in UNSEEN else None
         if form is None:
             raise
+    must_not_be_differentiated_elsewhere(view, target)
     return _with(view, target, wishes, form)
 
 

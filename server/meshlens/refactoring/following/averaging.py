@@ -74,22 +74,29 @@ class Reductions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Keys:
-    """How a step is to use its keys.
+class _Modes:
+    """How a step is to use its keys and layers.
 
     Attributes:
         parameters: the parameters that are keys.
         folds: the names of keys that each device folds its index into.
         kept: the names of keys that stay the same, while each device folds its index into what calls get of them.
+        joins_norms: whether its layers are made to average batch statistics over all devices.
     """
 
     parameters: tuple[str, ...]
     folds: frozenset[str]
     kept: frozenset[str]
+    joins_norms: bool
 
 
 def reductions(
-    view: FileView, target: Target, shared: frozenset[str], shapes: Mapping[str, Shape] | None = None
+    view: FileView,
+    target: Target,
+    shared: frozenset[str],
+    shapes: Mapping[str, Shape] | None = None,
+    *,
+    joins_norms: bool = False,
 ) -> Reductions:
     """Returns the values that a step has to reduce over devices.
 
@@ -100,6 +107,7 @@ def reductions(
         target: the step.
         shared: its parameters that are the same on every device; the others hold rows.
         shapes: the shapes of its parameters, where the calls say them.
+        joins_norms: whether its layers are made to average batch statistics over all devices.
 
     Raises:
         Obstacle: it takes gradients of a value that is not certainly a mean over the rows.
@@ -116,7 +124,8 @@ def reductions(
     for is_kept in (False, True):
         for alike in (alike for count in range(is_kept, len(keys) + 1) for alike in combinations(keys, count)):
             try:
-                modes = _Keys(tuple(parameters), frozenset(keys) - {*alike}, frozenset(alike if is_kept else ()))
+                folds = frozenset(keys) - {*alike}
+                modes = _Modes(tuple(parameters), folds, frozenset(alike if is_kept else ()), joins_norms)
                 found = _reductions(view, target, shared, modes, shapes or {})
             except Obstacle as obstacle:
                 first = first or obstacle
@@ -152,7 +161,7 @@ def _reductions(
     view: FileView,
     target: Target,
     shared: frozenset[str],
-    keys: _Keys,
+    keys: _Modes,
     shapes: Mapping[str, Shape],
 ) -> Reductions:
     inside: dict[int, tuple[Node, str]] = {}
@@ -167,7 +176,7 @@ def _reductions(
     streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
     bundles = bundles_of(target)
     follow.env |= dict.fromkeys((*bundles, *(name for name, _ in streams)), "own")
-    follow.folds, follow.kept = keys.folds, keys.kept
+    follow.folds, follow.kept, follow.joins_norms = keys.folds, keys.kept, keys.joins_norms
     follow.reduce = lambda node, how: inside.setdefault(node.site, (node, how))
     follow.within = within(target)
     follow.lines = follow.within.lines

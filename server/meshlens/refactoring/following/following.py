@@ -30,6 +30,7 @@ from meshlens.facts.nodes import (
     Return,
     SeparateDef,
     Slice,
+    Starred,
     Subscript,
     TupleDisplay,
     UnaryOperation,
@@ -139,6 +140,7 @@ class Follow:
         own: the object of the method that is followed; None outside of methods.
         models: the functions of models that run it, the outermost first: what they are given to call are layers.
         unread: the names of called objects that may have rows meet.
+        joins_norms: whether the layers that keep batch statistics are made to average these over all devices.
         arrays: the names of arrays that are not trees of arrays.
         computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
         shapes: the shapes of variables, where the code says them.
@@ -174,6 +176,7 @@ class Follow:
     own: Own | None = None
     models: tuple[int, ...] = ()
     unread: list[str] = field(default_factory=list)
+    joins_norms: bool = False
     arrays: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
     constants: dict[str, object] = field(default_factory=dict)
@@ -219,12 +222,20 @@ class Follow:
     def whole(self, node: Node) -> Kind:
         """Returns the kind of a complete expression, reducing means and sums in it."""
         if isinstance(node, (TupleDisplay, ListDisplay)):
-            return tuple(self.whole(item) for item in node.items)
+            return tuple(kind for item in node.items for kind in self._whole_items(item))
         if isinstance(node, DictDisplay) and self.reduce is not None:
             return self._entries(node)
         if self.is_inner:
             return self.kind(node)
         return self.put_together(node, self.kind(node))
+
+    def items(self, node: Node) -> tuple[Kind, ...]:
+        """Returns the kinds of what an item of a tuple stands for: of the parts of `*values`, if these are known."""
+        kind = self.kind(node.value) if isinstance(node, Starred) else self.kind(node)
+        return kind if isinstance(node, Starred) and isinstance(kind, tuple) else (kind,)
+
+    def _whole_items(self, node: Node) -> tuple[Kind, ...]:
+        return self.items(node) if isinstance(node, Starred) else (self.whole(node),)
 
     def _entries(self, node: DictDisplay) -> Kind:
         """Returns the kind of a dictionary, of which a function of the step reduces entries that differ in kind."""
@@ -314,7 +325,7 @@ class Follow:
         """Returns the scope around a function of the file that is called from here."""
         made: Functions = {**made_outside(self.view, self.home)}
         found = Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
-        found.models, found.unread = self.models, self.unread
+        found.models, found.unread, found.joins_norms = self.models, self.unread, self.joins_norms
         return found
 
     def frozen(self) -> Follow:
@@ -329,7 +340,7 @@ class Follow:
             dict(self.imports),
         )
         inner.home, inner.own, inner.models = self.home, self.own, self.models
-        inner.unread = self.unread
+        inner.unread, inner.joins_norms = self.unread, self.joins_norms
         inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
         inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
         inner.looped = dict(self.looped)
@@ -417,7 +428,7 @@ def result_of(
     scope = around.frozen() if around is not None else follow.outside()
     inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
-    inner.models, inner.unread = follow.models, follow.unread
+    inner.models, inner.unread, inner.joins_norms = follow.models, follow.unread, follow.joins_norms
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
         inner.own = None
     inner.arrays, inner.computed = used_as_arrays(function), in_arithmetic((function,))
@@ -800,8 +811,8 @@ _EXPRESSIONS: dict[type[Node], Callable[[Follow, Any], Kind]] = {
     Subscript: _item,
     BinaryOperation: _binary,
     UnaryOperation: lambda follow, node: follow.kind(node.operand),
-    TupleDisplay: lambda follow, node: tuple(follow.kind(item) for item in node.items),
-    ListDisplay: lambda follow, node: tuple(follow.kind(item) for item in node.items),
+    TupleDisplay: lambda follow, node: tuple(kind for item in node.items for kind in follow.items(item)),
+    ListDisplay: lambda follow, node: tuple(kind for item in node.items for kind in follow.items(item)),
     DictDisplay: lambda follow, node: kept(follow.kind(value) for _, value in node.pairs),
     IfExpression: _choice,
     Comparison: lambda follow, node: _each(follow, node.operands),

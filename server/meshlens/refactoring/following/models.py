@@ -23,6 +23,7 @@ from meshlens.facts.nodes import (
     Comprehension,
     Constant,
     FunctionDef,
+    IfExpression,
     Import,
     ImportFrom,
     Lambda,
@@ -52,7 +53,7 @@ from meshlens.refactoring.following.kinds import LINEAR, SAME, Kind, either, fla
 from meshlens.refactoring.following.layer_calls import is_scanned_along_rows, works_along_rows
 from meshlens.refactoring.following.random import holds_keys, is_key
 from meshlens.refactoring.following.row_by_row import is_elementwise
-from meshlens.refactoring.following.settled_tests import constant_of
+from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.following.sizes import shape_of
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.constructed import (
@@ -64,6 +65,7 @@ from meshlens.refactoring.reading.constructed import (
 )
 from meshlens.refactoring.reading.functions import dotted_name, functions
 from meshlens.refactoring.reading.importing import reached_from
+from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.made import made_outside
 from meshlens.refactoring.reading.own_methods import class_meant, classes_above, method_defined, owner_of
 from meshlens.refactoring.reading.siblings import calls_elsewhere, imported_value, view_of
@@ -155,10 +157,26 @@ def _result_of_body(follow: Follow, body: Body, node: Call) -> Result:
     if result.kind == "mixed":
         return Result("mixed")
     changed = next((value for label, _, value in node.arguments if label == "mutable" and body.before), None)
+    if isinstance(changed, IfExpression) and (certain := outcome(follow.constants, changed.test)) is not None:
+        changed = changed.then if certain else changed.otherwise
     if body.has_state or not (changed is None or (isinstance(changed, Constant) and not changed.value)):
-        return Result((result.kind, "tree"), (result.axes, 0))
+        if not follow.joins_norms and any(not one.said for one in layers_of(follow.view).norms):
+            return Result("mixed")
+        # Batch statistics over all devices are the same on each, and so is their mean.
+        state = "mean" if changed is not None and _is_of_joined_norms(follow, changed) else "tree"
+        return Result((result.kind, state), (result.axes, 0))
     # What nothing shows to depend on rows may still do so.
     return result._replace(kind="tree") if flat(result.kind) in SAME else result
+
+
+def _is_of_joined_norms(follow: Follow, changed: Node) -> bool:
+    """Returns whether all that a call of `apply` changes are the batch statistics that layers average over devices."""
+    items = changed.items if isinstance(changed, (ListDisplay, TupleDisplay)) else (changed,)
+    if not follow.joins_norms or [one.value for one in items if isinstance(one, Constant)] != ["batch_stats"]:
+        return False
+    nodes = (node for view in _views(follow.view) for node in _every(view))
+    has_own = any(isinstance(node, Attribute) and node.name in ("variable", "put_variable") for node in nodes)
+    return not has_own and not any(one.said for one in layers_of(follow.view).norms)
 
 
 def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) -> Result:

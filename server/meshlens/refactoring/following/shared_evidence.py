@@ -65,9 +65,9 @@ def evidence(view: FileView, target: Target, name: str, place: int, uses: tuple[
     """
     if any(_is_of_the_model(view, root, own) for root, own in _where(view, target.node, name)):
         return "shared"
-    if never_rows(view, place, uses):
-        return "shared"
     given = [use for use in uses if use.call is not None and place < len(use.call.arguments)]
+    if given and all(_has_no_rows(view, use, use.call.arguments[place].value) for use in given if use.call is not None):
+        return "shared"
     found = {_beside(view, use, place) for use in given}
     return found.pop() if len(found) == 1 else ""
 

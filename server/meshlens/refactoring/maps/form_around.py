@@ -70,7 +70,6 @@ def form_around(view: FileView, target: Target) -> Form | None:
         how = "call"
     for one in mentions:
         _must_not_be_traced(view, target, one)
-    _must_not_be_traced_elsewhere(view, target)
     calls = [call for one in mentions if one.call and (call := _read(view, target, one, one.call)) is not None]
     most = max((len(call.values) for call in calls), default=0)
     seen = tuple(call for call in calls if len(call.values) == most)
@@ -127,15 +126,16 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
         raise Obstacle("traced-use", message)
 
 
-def _must_not_be_traced_elsewhere(view: FileView, target: Target) -> None:
-    """Checks that JAX does not trace a call of a function in another file.
+def must_not_be_differentiated_elsewhere(view: FileView, target: Target) -> None:
+    """Checks that no function of another file that JAX gets as an argument, such as a loss, calls a function.
 
     Raises:
-        Obstacle: it does.
+        Obstacle: one does.
     """
     for other, key, node in calls_elsewhere(view, target.name) if not target.is_method else ():
         site = Site(str(other.path), key, node.site)
-        if is_traced(other, site):
+        around = [one for one in path_to(other, site)[:-1] if isinstance(one, FunctionDef)]
+        if around and not around[-1].function.decorators and is_traced(other, site):
             where = f"{other.path.name}, line {line_of(other, site)},"
             message = f'{where} calls "{target.name}" in traced code; convert the function that Python calls'
             raise Obstacle("traced-use", message)

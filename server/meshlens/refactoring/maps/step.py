@@ -176,7 +176,8 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     shapes = shapes_given(view, (one.name for one in target.parameters), uses)
     if not wishes.in_axes:
         _must_have_as_many_rows(target, axes, shapes)
-    found = reductions(view, target, frozenset({*shared, *target.filled, *_receiver(target)}), shapes)
+    same = frozenset({*shared, *target.filled, *_receiver(target)})
+    found = reductions(view, target, same, shapes, joins_norms=bool(care.norms))
     _must_come_together(view, target, found)
     for call in form.calls:
         _must_stay_state(view, call, axes, found)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.domain.values import Site
-from meshlens.facts.nodes import Attribute, Call, Constant, Name, last_name
-from meshlens.project.trees import Node, tree, walk
+from meshlens.facts.nodes import Attribute, Call, Constant, FunctionDef, Name, last_name
+from meshlens.project.trees import Node, children, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.grad_calls import TAKES
 from meshlens.refactoring.maps.pmap import Obstacle
@@ -69,7 +69,7 @@ def care_for(view: FileView, target: Target, library: Library) -> Care:
     if not linen:
         message = f'"{target.name}" updates batch statistics of layers that this project does not create'
         raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
-    _must_update_here_only(view, inside)
+    _must_update_here_only(view, reached(view, target))
     return Care(tuple(one for one in linen if not one.said))
 
 
@@ -141,17 +141,27 @@ def _is_updating(node: Node) -> bool:
     )
 
 
-def _must_update_here_only(view: FileView, inside: list[Node]) -> None:
+def _must_update_here_only(view: FileView, functions_of_step: Collection[FunctionDef]) -> None:
     """Checks that no code outside a step, where no axis is bound, updates batch statistics.
 
     Raises:
         Obstacle: some code does.
     """
-    known = {id(node) for node in inside}
-    for site, node in _every(view):
-        if _is_updating(node) and id(node) not in known:
-            message = f"line {line_of(view, site)} also updates batch statistics, but on one device"
-            raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+    for entry in entries(view):
+        root = tree(view, str(view.path), entry.key)
+        for node in _outside(root, functions_of_step) if root is not None else ():
+            if _is_updating(node):
+                line = line_of(view, Site(str(view.path), entry.key, node.site))
+                message = f"line {line} also updates batch statistics, but on one device"
+                raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+
+
+def _outside(node: Node, apart: Collection[FunctionDef]) -> Iterator[Node]:
+    """Yields the nodes of some code without those of some functions."""
+    if not isinstance(node, FunctionDef) or node not in apart:
+        yield node
+        for one in children(node):
+            yield from _outside(one, apart)
 
 
 def _called_on_one_device(view: FileView, layers: Layers) -> Mention | None:
@@ -164,13 +174,6 @@ def _called_on_one_device(view: FileView, layers: Layers) -> Mention | None:
             if first < 0 or view.span(mention.site).start < first:
                 return mention
     return None
-
-
-def _every(view: FileView) -> Iterator[tuple[Site, Node]]:
-    for entry in entries(view):
-        root = tree(view, str(view.path), entry.key)
-        for node in walk(root) if root is not None else ():
-            yield Site(str(view.path), entry.key, node.site), node
 
 
 def joined(norm: Norm, axis: str) -> FileEdit:
