@@ -96,13 +96,21 @@ def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site) -> Value:
         elif isinstance(value, Seq):
             names.extend(value.items)
             is_open |= value.open
-        elif isinstance(value, Const) and isinstance(value.value, str):
+        elif isinstance(value, Spec) and all(map(_is_name, value.entries)):
+            # A spec is a tuple, too.
+            names.extend(value.entries)
+            is_open |= value.open
+        elif _is_name(value):
             names.append(value)
         elif isinstance(value, Const) and value.value is None:
             continue
         else:
             is_open = True
     return Mesh(tuple(names), _sizes(row, found), site, is_open, row.kind)
+
+
+def _is_name(value: Value) -> bool:
+    return isinstance(value, Const) and isinstance(value.value, str)
 
 
 def _sizes(row: MeshMaker, found: dict[str, Arg]) -> tuple[int | None, ...] | None:
