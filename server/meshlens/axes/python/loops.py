@@ -43,19 +43,19 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
         if left == LEFT_LOOP:
             break
         if not exact and frame.vars != before:
-            frame.vars = _after_turns(before, frame.vars)
+            frame.vars = _after_iterations(before, frame.vars)
             if not run.may_go_on():
                 forget(run, (target, *body), frame, ctx)
                 break
             assign(run, target, value, frame, ctx)
             run.execute(body, frame, inner)
-            frame.vars = _after_turns(before, frame.vars)
+            frame.vars = _after_iterations(before, frame.vars)
     run.end_loop(share)
     frame.open_loops -= not exact
     return run.execute(orelse, frame, ctx) if orelse else None
 
 
-def _after_turns(before: dict[str, Value], now: dict[str, Value]) -> dict[str, Value]:
+def _after_iterations(before: dict[str, Value], now: dict[str, Value]) -> dict[str, Value]:
     """Returns the variables after an unknown number of iterations; lists remember the arrays that each one adds."""
     after = joined(before, now)
     for name, value in now.items():
