@@ -100,3 +100,15 @@ def test_five_thousand_partials_around_a_function_hide_nothing() -> None:
     text = f'{fault}{partials}jax.pmap(g, axis_name="batch")(1)\n'
     workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
     assert "AX101" in [one.code for one in check(workspace.view(PATH), Settings())]
+
+
+def test_a_call_with_a_large_value_is_as_much_work_as_the_value_is_large() -> None:
+    def calls(doublings: int) -> int:
+        head = "import jax\n\n\ndef total(x):\n    return jax.lax.psum(x, 'i')\n\n\np = ('i',)\n"
+        doubled = "p = (p, p)\n" * doublings
+        loops = "".join(f"{' ' * depth}for i{depth} in range(3):\n" for depth in range(7))
+        text = f"{head}{doubled}{loops}{' ' * 7}jax.jit(total, in_shardings=p)(p)\n"
+        workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
+        return len(workspace.solution.results[(str(PATH), "")].records.calls)
+
+    assert calls(10) < calls(2) / 10

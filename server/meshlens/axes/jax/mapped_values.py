@@ -53,14 +53,12 @@ from meshlens.axes.domain.variation import (
     with_axes,
     without_axes,
 )
-from meshlens.axes.domain.weight import weighed
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, entries_for, fields_of, with_fields
+from meshlens.axes.worth.spending import walked
 
-_ORDINARY_WEIGHT = 100
-_WEIGHT_OF_A_STATEMENT = 4
 _MOST_SPECS = 64
 
 
@@ -107,8 +105,7 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
         return Data(frozenset({"varying"}))
     entry = axis_of(binder, place, arg.label)
     # Each part of a value is split on its own, however often it occurs, and compared with its entry.
-    weight, _ = weighed((arg.value, *(value.value for _, value in binder.arguments)))
-    run.work += max(weight - _ORDINARY_WEIGHT, 0) // _WEIGHT_OF_A_STATEMENT
+    run.work += walked(arg.value, *[value.value for _, value in binder.arguments])
     return _enter(run, binder, place, arg.value, entry)
 
 

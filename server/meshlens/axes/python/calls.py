@@ -44,12 +44,13 @@ from meshlens.axes.runs.putting_off import put_off
 from meshlens.axes.runs.run import DEEPEST, Run
 from meshlens.axes.runs.same_names import names_given, note_repeated
 from meshlens.axes.worth.effort import forget_tables, is_dull, is_followed, memo_key, share, spent, tells
+from meshlens.axes.worth.spending import walked
 
 
 def invoke(run: Run, call: Invocation) -> Value:
     """Returns the result of calling a value."""
     run.calls += 1
-    run.work += 1
+    run.work += 1 + walked(call.callee, *[arg.value for arg in call.args])
     limit = run.limit
     if limit is not None and (run.calls > limit.calls or run.work > limit.work):
         run.refused += 1

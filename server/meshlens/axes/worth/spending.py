@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from meshlens.axes.domain.values import Function
+from meshlens.axes.domain.values import Function, Value
 from meshlens.axes.runs.invocation import Invocation
 
 MOST_CALLS = 20_000
@@ -19,6 +19,10 @@ MOST_BODIES_OUTSIDE = 300
 
 LEVELS_THAT_SHARE = 3
 """Number of nested functions in which a call leaves a quarter of the budget to what follows."""
+
+
+_ORDINARY_WEIGHT = 100
+_WEIGHT_OF_A_STATEMENT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,14 @@ class Later:
     function: Function
     call: Invocation
     written: int
+
+
+def walked(*values: Value) -> int:
+    """Returns the work of walking values part by part, as a call does with its arguments; nothing for ordinary ones."""
+    weight = 0
+    for value in values:
+        weight += getattr(value, "weight", 0)
+    return (weight - _ORDINARY_WEIGHT) // _WEIGHT_OF_A_STATEMENT if weight > _ORDINARY_WEIGHT else 0
 
 
 def at_the_top(left: Limit, spent: Limit) -> Limit:
