@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 
+from hostile_seeds import SEEDS
 from meshlens.axes.domain.specs import possible_specs, specs_in
 from meshlens.axes.domain.values import Const, Dict, Site, Spec, Union, Value
 from meshlens.axes.runs.run import MOST_CONTEXTS
@@ -112,3 +114,11 @@ def test_a_call_with_a_large_value_is_as_much_work_as_the_value_is_large() -> No
         return len(workspace.solution.results[(str(PATH), "")].records.calls)
 
     assert calls(10) < calls(2) / 10
+
+
+def test_alternatives_that_call_alternatives_are_cut_short() -> None:
+    begun = process_time()
+    text = SEEDS["alternatives that call alternatives"]
+    workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
+    assert workspace.solution.results
+    assert process_time() - begun < 2.0

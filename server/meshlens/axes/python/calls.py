@@ -71,7 +71,12 @@ def invoke(run: Run, call: Invocation) -> Value:
         run.is_brief = True
         return UNKNOWN
     run.depth += 1
+    if limit is None:
+        # Unions of partials of unions make a thousand calls of one, and enter no function if they are all alike.
+        run.begin_call_at_the_top()
     result = _call(run, callee, call)
+    if limit is None:
+        run.end_call(None)
     run.depth -= 1
     return result
 

@@ -205,6 +205,7 @@ class Run:
         spent: the amount spent when the current one began.
         limit: the amount that may be spent by the end of the current call or loop; None at the top of the root, where
             the work is proportional to the text.
+        is_at_the_top: whether a call at the top of the root has begun, and entered no function yet.
         refused: the number of calls skipped because the budget was used up.
         later: postponed calls; None for each that was made or dropped.
         begun: the length of the route to the postponed call that is running.
@@ -253,6 +254,7 @@ class Run:
         self.left = ALL
         self.spent = Limit(0, 0, 0)
         self.limit: Limit | None = None
+        self.is_at_the_top = False
         self.refused = 0
         self.later: dict[Any, Later | None] = {}
         self.begun = 0
@@ -357,9 +359,16 @@ class Run:
         outer = self.limit
         if outer is None:
             self.limit = self._begin_at_the_top()
+        elif self.is_at_the_top:
+            self.is_at_the_top = False
         elif len(self.stack) < LEVELS_THAT_SHARE and not self.begun:
             self.limit = most_of(outer, self._now())
         return outer
+
+    def begin_call_at_the_top(self) -> None:
+        """Limits the budget of a call at the top of the root, which the first function that it enters shares."""
+        self.limit = self._begin_at_the_top()
+        self.is_at_the_top = True
 
     def end_call(self, outer: Limit | None) -> None:
         """Ends the budget of a call, or of a loop at the top of the root.
@@ -375,6 +384,7 @@ class Run:
         )
         self.limit = outer
         if outer is None:
+            self.is_at_the_top = False
             self.left = without(self.left, self.spent, self._now())
 
     def _now(self) -> Limit:
