@@ -76,6 +76,25 @@ def test_open_files_do_not_keep_the_results_of_earlier_sets_of_files(tmp_path: P
     assert states <= {id(result) for result in solution.results.values()}
 
 
+def test_findings_of_open_files_do_not_keep_many_results_of_earlier_times(tmp_path: Path):
+    session, (common, user, *_) = _session(tmp_path.resolve(), 10)
+    common.write_text("def total(x):\n    return jax.lax.psum(x, 'typo')\n\nimport jax\n")
+    mapped = "step_{0} = jax.pmap(lambda x: total(x) + {0}, axis_name='data')\n"
+    head = "import jax\nfrom part0 import total\n\n"
+    user.write_text(head + "".join(mapped.format(number) for number in range(60)))
+    for path in (user, common):
+        did_open(session, {"textDocument": {"uri": path.as_uri(), "version": 1, "text": path.read_text()}})
+        diagnostics(session, session.documents[path.as_uri()])
+    for version in range(2, 5):
+        _type(session, common, version, f"    x += {version}\n")
+        diagnostics(session, session.documents[common.as_uri()])
+    solution = session.folder_of(common).workspace.solution
+    now = {id(result) for result in solution.results.values()}
+    assert len(now) > 60
+    for one in solution.checked.values():
+        assert sum(id(result) not in now for result in one.results.values()) <= 20
+
+
 def test_what_was_computed_from_another_set_of_files_is_forgotten(tmp_path: Path):
     session, paths = _session(tmp_path.resolve(), 90_000)
     source = object()

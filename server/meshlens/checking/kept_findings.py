@@ -15,6 +15,9 @@ from meshlens.project.solving.solution import Solution
 from meshlens.project.solving.sorting import Sorted
 from meshlens.project.view import FileView
 
+_MOST_CHANGED = 20
+"""Number of roots that may have run again while the findings of a file are kept, which hold the earlier results."""
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -49,9 +52,15 @@ class Checked:
         return all(file is solution.facts[name] for name, file in self.facts.items() if name != path)
 
     def may_help(self, path: Path, solution: Solution) -> bool:
-        """Returns whether the file's findings can be updated: neither its top level nor the set of files changed."""
+        """Returns whether the file's findings can be updated, and little is kept for that alone.
+
+        Neither the file's top level nor the set of files may have changed, and only few roots.
+        """
         own = (str(path), "")
-        return self.results.get(own) is solution.results.get(own) and self.facts.keys() == solution.facts.keys()
+        if self.results.get(own) is not solution.results.get(own) or self.facts.keys() != solution.facts.keys():
+            return False
+        now = solution.results
+        return sum(now.get(root) is not result for root, result in self.results.items()) <= _MOST_CHANGED
 
     def behind(self, before: Checked | None, solution: Solution) -> Checked:
         """Returns the findings with previous states to which the solution may return."""

@@ -35,7 +35,7 @@ _NEAR = 200_000
 _LARGEST = 1_000_000
 """Maximum bytes of a file; a larger one is generated, and an edit of it would take a second."""
 
-_MOST_UNNEEDED = 300_000
+_MOST_UNNEEDED = 100_000
 """Maximum bytes of files that stay loaded although no open file needs them any more."""
 
 _SLICE = 10
