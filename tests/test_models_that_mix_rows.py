@@ -144,7 +144,7 @@ def _program(template: str, bodies: list[str]) -> str:
 
 
 def _converted(folder: Path, text: str, count: int, target: str) -> tuple[str, list[str]]:
-    """What a file becomes, and the numbers of the steps that are refused."""
+    """Returns the new text of a file, and the numbers of the steps that are refused."""
     file = folder / "main.py"
     file.write_text(text)
     jobs = [Job(file, places_named(target, f"step{n}")) for n in range(count)]

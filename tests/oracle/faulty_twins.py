@@ -25,7 +25,7 @@ OBSERVED = TWINS / "observed.json"
 MISSED = TWINS / "missed.txt"
 FAULTS = "faults.txt"
 WRONG = "wrong"
-"""What `OBSERVED` says of a program that runs, but whose numbers are not those of one device."""
+"""The entry of `OBSERVED` for a program that runs, but with other numbers than on one device."""
 LOUD = {Severity.ERROR, Severity.WARNING}
 
 

@@ -1,4 +1,4 @@
-"""What the programs beside it share: a mesh of all devices, and abstract arrays on it."""
+"""A mesh of all devices, and abstract arrays on it, for the programs beside it."""
 
 import jax
 import jax.numpy as jnp
