@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numbers_of_programs
+from bench.inprocess import open_folder
 from command_line import meshlens, write
+from meshlens.refactoring.everywhere import Job, convert_everywhere
+from meshlens.refactoring.model import Wishes
+from meshlens.refactoring.targets import assist_for, places_named
 
 
 def converted_step(tmp_path: Path, text: str, target: str) -> str:
@@ -14,6 +18,16 @@ def converted_step(tmp_path: Path, text: str, target: str) -> str:
     ran = meshlens("convert", "main.py::step", "--to", target, "--devices", "8", "--write", cwd=tmp_path)
     assert ran.code == 0, ran.err
     return (tmp_path / "main.py").read_text()
+
+
+def converted_steps(folder: Path, text: str, count: int, target: str) -> tuple[str, list[int]]:
+    """Returns what a program with `step0`, `step1`, … becomes, and the numbers of the steps that are refused."""
+    file = folder / "main.py"
+    file.write_text(text)
+    jobs = [Job(file, places_named(target, f"step{n}")) for n in range(count)]
+    done = convert_everywhere(open_folder(folder), jobs, assist_for(target), Wishes())
+    refused = [n for n, outcomes in enumerate(done.outcomes) if all(one.refused is not None for one in outcomes)]
+    return done.workspace.files[str(file)].source.decode(), refused
 
 
 def refusal(tmp_path: Path, text: str) -> str:

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import numbers_of_programs
-from bench.inprocess import open_folder
-from meshlens.refactoring.everywhere import Job, convert_everywhere
-from meshlens.refactoring.model import Wishes
-from meshlens.refactoring.targets import assist_for, places_named
+from steps_converted import converted_steps, runs_alike
 
 TARGETS = ("pmap", "shard_map")
 HEAD = """from functools import partial
@@ -168,27 +164,17 @@ def _lines(statements: str) -> str:
     return "\n        ".join(part.strip(" ;") for part in statements.split("; "))
 
 
-def _converted(folder: Path, text: str, count: int, target: str) -> tuple[str, list[int]]:
-    """Returns the new text of a file, and the numbers of the steps that are refused."""
-    file = folder / "main.py"
-    file.write_text(text)
-    jobs = [Job(file, places_named(target, f"step{n}")) for n in range(count)]
-    done = convert_everywhere(open_folder(folder), jobs, assist_for(target), Wishes())
-    refused = [n for n, outcomes in enumerate(done.outcomes) if all(one.refused is not None for one in outcomes)]
-    return done.workspace.files[str(file)].source.decode(), refused
-
-
 @pytest.mark.parametrize("target", TARGETS)
 def test_layers_in_which_rows_meet_are_refused(tmp_path: Path, target: str) -> None:
     text = _program(MIXES)
-    after, refused = _converted(tmp_path, text, len(MIXES), target)
+    after, refused = converted_steps(tmp_path, text, len(MIXES), target)
     assert [line for n, line in enumerate(MIXES) if n not in refused] == []
     assert after == text
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_layers_that_keep_rows_apart_are_converted(tmp_path: Path, target: str) -> None:
-    _, refused = _converted(tmp_path, _program(KEEPS), len(KEEPS), target)
+    _, refused = converted_steps(tmp_path, _program(KEEPS), len(KEEPS), target)
     assert [KEEPS[n] for n in refused] == []
 
 
@@ -196,8 +182,5 @@ def test_layers_that_keep_rows_apart_are_converted(tmp_path: Path, target: str) 
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_is_converted_comes_to_the_same_numbers(tmp_path: Path, target: str) -> None:
     before = _program(KEEPS)
-    after, _ = _converted(tmp_path, before, len(KEEPS), target)
-    (tmp_path / "before.py").write_text(before)
-    (tmp_path / "after.py").write_text(after)
-    found = numbers_of_programs.differences(tmp_path / "before.py", tmp_path / "after.py")
-    assert found == [], found
+    after, _ = converted_steps(tmp_path, before, len(KEEPS), target)
+    runs_alike(tmp_path, before, after)

@@ -9,11 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import numbers_of_programs
-from bench.inprocess import open_folder
-from meshlens.refactoring.everywhere import Job, convert_everywhere
-from meshlens.refactoring.model import Wishes
-from meshlens.refactoring.targets import assist_for, places_named
+from steps_converted import converted_steps, runs_alike
 
 TARGETS = ("pmap", "shard_map")
 
@@ -143,21 +139,11 @@ def _program(template: str, bodies: list[str]) -> str:
     return text
 
 
-def _converted(folder: Path, text: str, count: int, target: str) -> tuple[str, list[str]]:
-    """Returns the new text of a file, and the numbers of the steps that are refused."""
-    file = folder / "main.py"
-    file.write_text(text)
-    jobs = [Job(file, places_named(target, f"step{n}")) for n in range(count)]
-    done = convert_everywhere(open_folder(folder), jobs, assist_for(target), Wishes())
-    refused = [n for n, outcomes in enumerate(done.outcomes) if all(one.refused is not None for one in outcomes)]
-    return done.workspace.files[str(file)].source.decode(), refused
-
-
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("template", [LINEN, PLAIN], ids=["linen", "plain"])
 def test_what_has_rows_meet_is_refused(tmp_path: Path, template: str, target: str) -> None:
     text = _program(template, MIXES)
-    after, refused = _converted(tmp_path, text, len(MIXES), target)
+    after, refused = converted_steps(tmp_path, text, len(MIXES), target)
     assert [body for n, body in enumerate(MIXES) if n not in refused] == []
     assert after == text
 
@@ -165,7 +151,7 @@ def test_what_has_rows_meet_is_refused(tmp_path: Path, template: str, target: st
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("template", [LINEN, PLAIN], ids=["linen", "plain"])
 def test_what_keeps_rows_apart_is_converted(tmp_path: Path, template: str, target: str) -> None:
-    _, refused = _converted(tmp_path, _program(template, KEEPS), len(KEEPS), target)
+    _, refused = converted_steps(tmp_path, _program(template, KEEPS), len(KEEPS), target)
     assert [KEEPS[n] for n in refused] == []
 
 
@@ -174,9 +160,6 @@ def test_what_keeps_rows_apart_is_converted(tmp_path: Path, template: str, targe
 @pytest.mark.parametrize("template", [LINEN, PLAIN], ids=["linen", "plain"])
 def test_what_is_converted_comes_to_the_same_numbers(tmp_path: Path, template: str, target: str) -> None:
     before = _program(template, KEEPS)
-    after, _ = _converted(tmp_path, before, len(KEEPS), target)
+    after, _ = converted_steps(tmp_path, before, len(KEEPS), target)
     assert after != before
-    (tmp_path / "before.py").write_text(before)
-    (tmp_path / "after.py").write_text(after)
-    found = numbers_of_programs.differences(tmp_path / "before.py", tmp_path / "after.py")
-    assert found == [], found
+    runs_alike(tmp_path, before, after)
