@@ -95,8 +95,10 @@ class Instruction:
     @property
     def called(self) -> tuple[str, ...]:
         """Returns the names of the computations that it runs."""
-        names = _CALLED.findall(self.text)
-        for listed in _BRANCHES.findall(self.text):
+        # They stand before the metadata, which is most of the text.
+        text = self.text.partition(" metadata={")[0]
+        names = _CALLED.findall(text)
+        for listed in _BRANCHES.findall(text):
             names += _operands(listed)
         return tuple(dict.fromkeys(names))
 
