@@ -6,9 +6,10 @@ The text comes from a process that runs the user's code, so it is not trusted: u
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 
 WIDTHS = {
@@ -23,16 +24,21 @@ _HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) (?:\(.*)?\{\s*$")
 _INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = ")
 _OPCODE = re.compile(r"([a-z][\w\-]*)\(")
 _ARRAY = re.compile(r"\b([a-z]+[0-9a-z]*)\[([0-9,<=]*)\]")
+_PLAIN_LINE = re.compile(r"\s+(ROOT )?%?([\w.\-]+) = ([a-z][^\s(]*) ([a-z][\w\-]*)\(([^()\"]*)\)")
+"""An instruction with one result and no bracket or string among its operands."""
 _BRACKET = re.compile(r'[(){}\[\]"]')
 _NAME = re.compile(r"%([\w.\-]+(?:#\d+)*)")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 _COMMENT = re.compile(r"/\*.*?\*/")
 _CALLED = re.compile(r"\b(?:calls|to_apply|condition|body|true_computation|false_computation)=%?([\w.\-]+)")
+_RUNS = re.compile(r"\b(?:calls|to_apply|condition|body|\w+_computations?)=")
 _BRANCHES = re.compile(r"\b(?:branch_computations|called_computations|calls)=\{([^}]*)\}")
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 _FRAME = re.compile(r"stack_frame_id=(\d+)")
 _SOURCE = re.compile(r'source_file="((?:[^"\\]|\\.)*)"(?: source_line=(\d+))?')
+_TO_COMMA = re.compile(r'[^,({\["]*')
 _FIELD = re.compile(r"(\w+)=(-?\d+)")
+_WITH_LITERAL = ("constant", "parameter", "iota")
 _MOST_LINES = 2_000_000
 
 
@@ -96,6 +102,9 @@ class Instruction:
     def called(self) -> tuple[str, ...]:
         """Returns the names of the computations that it runs."""
         # They stand before the metadata, which is most of the text.
+        end = self.text.find(" metadata={")
+        if not _RUNS.search(self.text, 0, len(self.text) if end < 0 else end):
+            return ()
         text = self.text.partition(" metadata={")[0]
         names = _CALLED.findall(text)
         for listed in _BRANCHES.findall(text):
@@ -115,14 +124,23 @@ class Instruction:
         return _balanced(self.text, start)
 
 
-@dataclass(slots=True)
+@dataclass
 class Computation:
-    """A computation: instructions by name, in order."""
+    """A computation: instructions by name, in order, which stay as they are once it is read."""
 
     name: str
     instructions: dict[str, Instruction] = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def users(self) -> dict[str, list[str]]:
+        """Returns the names of the instructions that use each result, none for one that nothing uses."""
+        users: dict[str, list[str]] = defaultdict(list)
+        for one in self.instructions.values():
+            for operand in dict.fromkeys(one.operands):
+                users[operand].append(one.name)
+        return users
+
+    @cached_property
     def root(self) -> Instruction | None:
         """Returns the instruction that produces its result."""
         last = None
@@ -141,7 +159,7 @@ class Frames:
     frames: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@dataclass
 class Module:
     """A module in XLA's text form.
 
@@ -154,6 +172,16 @@ class Module:
     computations: dict[str, Computation]
     entry: str
     frames: Frames
+
+    @cached_property
+    def calls(self) -> dict[str, list[tuple[Instruction, tuple[str, ...]]]]:
+        """Returns the instructions of each computation that run other computations, with the names of these."""
+        found: dict[str, list[tuple[Instruction, tuple[str, ...]]]] = defaultdict(list)
+        for computation in self.computations.values():
+            for one in computation.instructions.values():
+                if callees := tuple(name for name in one.called if name in self.computations):
+                    found[computation.name].append((one, callees))
+        return found
 
 
 def read_module(text: str) -> Module:
@@ -201,6 +229,23 @@ def _read_row(table: str, line: str, frames: Frames) -> None:
 
 
 def _instruction(line: str) -> Instruction | None:
+    plain = _PLAIN_LINE.match(line)
+    if plain is None:
+        return _any_instruction(line)
+    root, name, kind, opcode, inside = plain.groups()
+    literal = inside if opcode in _WITH_LITERAL else ""
+    return Instruction(
+        name,
+        opcode,
+        arrays_in(kind),
+        () if literal else _operands(inside),
+        line[plain.end() :],
+        literal,
+        root is not None,
+    )
+
+
+def _any_instruction(line: str) -> Instruction | None:
     head = _INSTRUCTION.match(line)
     if head is None:
         return None
@@ -215,7 +260,7 @@ def _instruction(line: str) -> Instruction | None:
     inside_start = opcode.end()
     inside_end = _closing(line, inside_start - 1)
     inside = line[inside_start:inside_end]
-    literal = inside if opcode[1] in ("constant", "parameter", "iota") else ""
+    literal = inside if opcode[1] in _WITH_LITERAL else ""
     return Instruction(
         name=head[2],
         opcode=opcode[1],
@@ -277,13 +322,11 @@ def _after_string(text: str, start: int) -> int:
 
 def _balanced(text: str, start: int) -> str:
     place = start
-    while place < len(text) and text[place] not in ",":
-        if text[place] in "{([":
-            place = _closing(text, place) + 1
-        elif text[place] == '"':
-            place = _after_string(text, place)
-        else:
-            place += 1
+    while found := _TO_COMMA.match(text, place):
+        place = found.end()
+        if place >= len(text) or text[place] == ",":
+            break
+        place = _after_string(text, place) if text[place] == '"' else _closing(text, place) + 1
     return text[start:place].strip()
 
 

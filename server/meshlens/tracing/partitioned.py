@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
 from meshlens.tracing.groups import Groups, axes_of
 from meshlens.tracing.hlo import WIDTHS, Computation, Instruction, Module, places_in
 from meshlens.tracing.model import Collective, Estimate, Place
-from meshlens.tracing.rewrites import Moved, moved_in, users_in
+from meshlens.tracing.rewrites import Moved, moved_in
 from meshlens.tracing.specs import spec_of
 
 Mesh = tuple[tuple[str, int], ...]
@@ -141,7 +141,7 @@ def _through(module: Module, locate: Callable[[Instruction], Place | None]) -> C
             return place
         if not users:
             for computation in module.computations.values():
-                users.update(users_in(computation))
+                users.update(computation.users)
         return nearest(instruction.name, lambda name: users.get(name, ()))
 
     return located
@@ -251,12 +251,7 @@ def times_in(module: Module, sizes: Mapping[str, Size]) -> Runs:
 
 def _calls(module: Module) -> dict[str, list[_Call]]:
     """Returns the instructions of each computation that run other computations."""
-    found: dict[str, list[_Call]] = defaultdict(list)
-    for computation in module.computations.values():
-        for one in computation.instructions.values():
-            if callees := tuple(name for name in one.called if name in module.computations):
-                found[computation.name].append(_Call(one, callees))
-    return found
+    return defaultdict(list, {name: [_Call(*one) for one in listed] for name, listed in module.calls.items()})
 
 
 def _sizes(module: Module, collectives: Iterable[Moved]) -> dict[str, Size]:
@@ -269,20 +264,22 @@ def _sizes(module: Module, collectives: Iterable[Moved]) -> dict[str, Size]:
 
 def _callers_first(entry: str, calls: Mapping[str, list[_Call]]) -> list[str]:
     """Returns computations in an order in which each follows all its callers."""
+
+    def callees_of(name: str) -> Iterator[str]:
+        return (callee for one in calls.get(name, ()) for callee in one.callees)
+
     done: list[str] = []
     seen: set[str] = {entry}
-    stack: list[tuple[str, int]] = [(entry, 0)]
+    stack = [(entry, callees_of(entry))]
     while stack:
-        name, index = stack.pop()
-        callees = [callee for one in calls.get(name, ()) for callee in one.callees]
-        if index < len(callees):
-            stack.append((name, index + 1))
-            callee = callees[index]
-            if callee not in seen:
-                seen.add(callee)
-                stack.append((callee, 0))
-        else:
+        name, callees = stack[-1]
+        callee = next((one for one in callees if one not in seen), None)
+        if callee is None:
             done.append(name)
+            stack.pop()
+        else:
+            seen.add(callee)
+            stack.append((callee, callees_of(callee)))
     return done[::-1]
 
 
@@ -424,7 +421,7 @@ def _made_for_a_line(
     computation: Computation, names: Iterable[str], locate: Callable[[Instruction], Place | None]
 ) -> int:
     """Returns how many of these are made for a line, such as the broadcast of a constant or the copy of an argument."""
-    users = users_in(computation)
+    users = computation.users
 
     def is_for_a_line(name: str, steps: int) -> bool:
         return any(

@@ -6,7 +6,6 @@ compiler pass does; docs/trace.md compares the results with those of the GPU com
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import prod
@@ -103,18 +102,9 @@ def _kind(instruction: Instruction) -> str:
     return opcode if opcode in MOVES else ""
 
 
-def users_in(computation: Computation) -> dict[str, list[str]]:
-    """Returns the names of the instructions that use each result."""
-    users: dict[str, list[str]] = defaultdict(list)
-    for one in computation.instructions.values():
-        for operand in dict.fromkeys(one.operands):
-            users[operand].append(one.name)
-    return users
-
-
 def _folded(module: Module, computation: Computation, devices: int) -> dict[str, Moved]:
     """Returns the collectives by name, merging an all-reduce of an all-reduce into one over the devices of both."""
-    users = users_in(computation)
+    users = computation.users
     moved = {
         one.name: Moved(_kind(one), one, one.arrays, computation.name, _groups(one, devices), one.name)
         for one in computation.instructions.values()
@@ -159,7 +149,7 @@ def _reduces(module: Module, instruction: Instruction) -> str:
 
 def _reduced(module: Module, computation: Computation, moved: dict[str, Moved]) -> dict[str, Moved]:
     """Moves the all-reduce of a sum after further sums, because XLA sums over all axes at once."""
-    users = users_in(computation)
+    users = computation.users
     instructions = computation.instructions
     out = {}
     for key, one in moved.items():
@@ -183,7 +173,7 @@ def _reduced(module: Module, computation: Computation, moved: dict[str, Moved]) 
 
 def _summed(module: Module, computation: Computation, moved: dict[str, Moved]) -> list[Moved]:
     """Replaces a sum of all-reduces over the same groups, or of their slices, by one all-reduce of the sum."""
-    users = users_in(computation)
+    users = computation.users
     instructions = computation.instructions
     # The all-reduce that replaces an addition, by the name of the addition.
     stands_for: dict[str, str] = {}
@@ -240,7 +230,7 @@ def _adds_to_nothing(module: Module, computation: Computation, reducing: Instruc
 
 def _out_of_loop(computation: Computation, around: str, moved: Iterable[Moved]) -> list[Moved]:
     """Moves an all-reduce that a loop only adds to an accumulator after the loop, on the accumulator."""
-    users = users_in(computation)
+    users = computation.users
     out = []
     for one in moved:
         added = _added(computation, users, one) if one.kind == "all-reduce" else ()
@@ -300,7 +290,7 @@ def _accumulates(
 
 def _needed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
     """Returns the collectives without each all-gather of which a device uses only the part that it had before."""
-    users = users_in(computation)
+    users = computation.users
     return [one for one in moved if one.kind != "all-gather" or not _is_undone(computation, users, one.instruction)]
 
 
@@ -320,7 +310,7 @@ def _is_undone(computation: Computation, users: dict[str, list[str]], gather: In
 
 def _narrowed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
     """Returns the collectives with the narrower type if a conversion surrounds them, as XLA moves fewer bytes."""
-    users = users_in(computation)
+    users = computation.users
     out = []
     for one in moved:
         if one.kind in _NARROWED and len(one.arrays) == 1 and len(one.instruction.operands) == 1:
@@ -408,7 +398,7 @@ def _both_real(one: Instruction, other: Instruction) -> bool:
 
 def _scattered(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
     """Replaces an all-reduce of which each device uses only its own slice by a reduce-scatter."""
-    users = users_in(computation)
+    users = computation.users
     out = []
     for one in moved:
         if one.kind == "all-reduce" and len(one.arrays) == 1 and one.computation == computation.name:

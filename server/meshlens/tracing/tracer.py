@@ -234,14 +234,17 @@ class _Watch:
             self.on_stage(stage)
 
     def _is_partitioned(self) -> bool:
-        """Returns whether the module after the partitioner is complete: it stopped growing and ends with a bracket."""
+        """Returns whether the module after the partitioner is complete: it ends with its entry, or stopped growing."""
         if self.request.level < PARTITIONED or not (self.room / "lowered.json").exists():
             return False
         dumped = newest_dump(self.room, "after_spmd-partitioning")
         if dumped is None:
             return False
         before, self._dump = self._dump, (dumped.name, size_of(dumped))
-        if before != self._dump or not self._dump[1]:
+        if not self._dump[1]:
             return False
         text = read_bytes(dumped, MOST_ANSWER)
-        return isinstance(text, bytes) and text.rstrip().endswith(b"}")
+        if not isinstance(text, bytes) or not text.rstrip().endswith(b"\n}"):
+            return False
+        last = text.rfind(b"\n}", 0, text.rfind(b"\n}"))
+        return before == self._dump or text.find(b"\nENTRY ", max(last, 0)) >= 0

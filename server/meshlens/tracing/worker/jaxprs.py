@@ -38,7 +38,7 @@ class Reading:
     """The results of a walk through a jaxpr.
 
     Attributes:
-        lines: the last value that the forward pass computes on each line, by place.
+        lines: the type of the last value that the forward pass computes on each line, by place.
         collectives: explicit collectives, or those that differentiation makes of them.
         rows: every user line that leads to an equation.
         equations: the number of equations, and of those on a user's line.
@@ -53,7 +53,7 @@ class Reading:
 
     def __init__(self, inside: Inside) -> None:
         self.inside = inside
-        self.lines: dict[tuple[str, int], dict[str, Any]] = {}
+        self.lines: dict[tuple[str, int], Any] = {}
         self.collectives: list[dict[str, Any]] = []
         self.rows: set[tuple[str, int]] = set()
         self.equations = [0, 0]
@@ -64,6 +64,14 @@ class Reading:
         self.meshes: dict[str, Any] = {}
         self.first: dict[int, tuple[str, int] | None] = {}
         self.callers: set[Any] = set()
+        self._transposed: dict[int, bool] = {}
+
+    def is_transposed(self, stack: Any) -> bool:
+        """Returns whether a name stack of the jaxpr, which shares it among equations, is of the backward pass."""
+        found = self._transposed.get(id(stack))
+        if found is None:
+            found = self._transposed[id(stack)] = "transpose(" in str(stack)
+        return found
 
 
 class _Around:
@@ -110,7 +118,7 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
             reading.rows.update(rows or [place])
         name = equation.primitive.name
         inner = list(_inner(equation))
-        backward = around.backward or "transpose(" in str(equation.source_info.name_stack)
+        backward = around.backward or reading.is_transposed(equation.source_info.name_stack)
         if place is not None and not inner and not backward:
             _keep_line(equation, place, reading)
         if name in KINDS:
@@ -223,7 +231,12 @@ def _keep_line(equation: Any, place: tuple[str, int], reading: Reading) -> None:
     if not hasattr(aval, "shape") or not hasattr(aval, "dtype"):
         return
     keep_sharding_meshes(equation, reading)
-    reading.lines[place] = {
+    reading.lines[place] = aval
+
+
+def written_type(aval: Any) -> dict[str, Any]:
+    """Returns the type of a value as an answer has it."""
+    return {
         "dtype": str(aval.dtype),
         "shape": [size if isinstance(size, int) else str(size) for size in aval.shape],
         "varying": _varying(aval),

@@ -227,7 +227,7 @@ def _hold(request: dict[str, Any]) -> list[str]:
     if request["level"] > 1:
         flags += [
             f"--xla_dump_to={_dump_folder(request)}",
-            "--xla_dump_hlo_pass_re=(spmd|shardy|sharding).*",
+            "--xla_dump_hlo_pass_re=spmd-partitioning",
             "--xla_dump_hlo_as_text",
         ]
     os.environ.update(JAX_PLATFORMS="cpu", XLA_FLAGS=" ".join(flags), JAX_SKIP_CUDA_CONSTRAINTS_CHECK="1")
@@ -280,7 +280,7 @@ def _redirect(folder: str) -> None:
 
 def _of(reading: jaxprs.Reading) -> dict[str, Any]:
     return {
-        "lines": [[*place, line] for place, line in reading.lines.items()],
+        "lines": [[*place, jaxprs.written_type(aval)] for place, aval in reading.lines.items()],
         "collectives": reading.collectives,
         "rows": sorted(reading.rows),
         "equations": reading.equations,

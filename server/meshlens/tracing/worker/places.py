@@ -24,12 +24,18 @@ _OF_LIBRARIES = re.compile(r"[\\/](?:site-packages|dist-packages|lib[\\/]python\
 
 
 class Inside:
-    """Distinguishes the user's files from those of libraries, and caches the results."""
+    """Distinguishes the user's files from those of libraries, and caches the results.
+
+    Attributes:
+        rows: the places of the tracebacks that were asked for.
+    """
 
     def __init__(self, root: str, file: str) -> None:
         self.root = os.path.join(os.path.realpath(root), "")
         self.file = os.path.realpath(file)
         self._known: dict[str, tuple[str, bool]] = {}
+        self._folders: dict[str, str] = {}
+        self.rows: dict[Any, list[tuple[str, int]]] = {}
 
     def path(self, name: str) -> str:
         """Returns the path of a user's file; an empty string for a library's."""
@@ -50,12 +56,22 @@ class Inside:
     def _find(self, name: str) -> tuple[str, bool]:
         if name.startswith("<"):
             return "", False
-        real = os.path.realpath(name)
+        real = self._real(name)
         if real == self.file:
             return real, True
         if real.startswith((*LIBRARIES, _OWN)) or _OF_LIBRARIES.search(real):
             return "", False
         return real, real.startswith(self.root)
+
+    def _real(self, name: str) -> str:
+        """Returns the path of a file without links, asking once for the folder of many."""
+        folder, base = os.path.split(name)
+        if not folder or os.path.islink(name):
+            return os.path.realpath(name)
+        real = self._folders.get(folder)
+        if real is None:
+            real = self._folders[folder] = os.path.realpath(folder)
+        return os.path.join(real, base)
 
 
 def rows_of(source_info: Any, inside: Inside) -> list[tuple[str, int]]:
@@ -63,6 +79,14 @@ def rows_of(source_info: Any, inside: Inside) -> list[tuple[str, int]]:
     traceback = getattr(source_info, "traceback", None)
     if traceback is None:
         return []
+    # Tracebacks with the same frames are equal, and the layers of a model have the same frames.
+    found = inside.rows.get(traceback)
+    if found is None:
+        found = inside.rows[traceback] = _rows_of(source_info, traceback, inside)
+    return found
+
+
+def _rows_of(source_info: Any, traceback: Any, inside: Inside) -> list[tuple[str, int]]:
     utilities = sys.modules["jax._src.source_info_util"]
     try:
         frames = list(utilities.user_frames(traceback))

@@ -13,6 +13,7 @@ answers on stdout, one JSON object per line:
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import os
@@ -21,6 +22,7 @@ from types import ModuleType
 
 OURS = "_meshlens_worker"
 _SET_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36
+_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 
 
 def main(how: str, room: str = "") -> None:
@@ -40,6 +42,10 @@ def main(how: str, room: str = "") -> None:
     if failure is not None:
         _say(answers, {"ready": False, "failure": failure})
         return
+    # A collection would go through all that JAX has made, and write to the pages that forks share.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *gc.get_threshold()[1:])
     _say(answers, {"ready": True, "jax": sys.modules["jax"].__version__})
     running: set[int] = set()
     while True:
