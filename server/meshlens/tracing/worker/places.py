@@ -27,7 +27,7 @@ class Inside:
     """Distinguishes the user's files from those of libraries, and caches the results.
 
     Attributes:
-        rows: the places of the tracebacks that were asked for.
+        rows: the places of the tracebacks seen so far.
     """
 
     def __init__(self, root: str, file: str) -> None:
