@@ -154,3 +154,40 @@ def test_replaced_states_are_collected_although_nobody_pauses():
     # In a process of its own, as a server: Python collects less often where it holds many objects already.
     ran = subprocess.run([sys.executable, "-c", REPLACED], capture_output=True, text=True, check=True)
     assert int(ran.stdout) <= 1_000_000
+
+
+FROZEN = """
+import gc
+from types import SimpleNamespace
+
+from meshlens.lsp.collector import Collector
+
+
+class Cyclic:
+    def __init__(self):
+        self.itself = self
+
+
+def call_later(seconds, call):
+    due.append(call)
+    return SimpleNamespace(cancel=due.clear)
+
+
+due = []
+collector = Collector(SimpleNamespace(call_later=call_later))
+state = [Cyclic() for _ in range(100_000)]
+collector.worked()
+due.pop()()
+due.pop()()
+assert gc.get_freeze_count() > 100_000
+state = [Cyclic() for _ in range(100_000)]
+collector.worked()
+due.pop()()
+gc.unfreeze()
+print(sum(type(one) is Cyclic for one in gc.get_objects()))
+"""
+
+
+def test_a_short_pause_collects_what_was_frozen_at_a_long_one():
+    ran = subprocess.run([sys.executable, "-c", FROZEN], capture_output=True, text=True, check=True)
+    assert int(ran.stdout) == 100_000

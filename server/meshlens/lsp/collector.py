@@ -21,6 +21,12 @@ _OFTEN = 1
 A project that is solved from scratch leaves 100,000 objects that have survived the first collection.
 """
 
+_PART_OF_FROZEN = 4
+"""Which part of the frozen objects must be new for an idle moment to visit the frozen ones, too.
+
+So much is new once a project was solved again, and what it replaced would otherwise stay until a longer pause.
+"""
+
 
 class Collector:
     """Collects garbage when the server has been idle for a moment, or after very many new objects."""
@@ -39,16 +45,25 @@ class Collector:
     def _idle(self) -> None:
         # Objects frozen at the last idle moment are not visited.
         gc.collect()
+        if _PART_OF_FROZEN * len(gc.get_objects()) > gc.get_freeze_count():
+            _collect_frozen()
         self._timer = self._loop.call_later(CALM_SECONDS, self._calm)
 
     def _calm(self) -> None:
         self._timer = None
-        # Most live objects survive for a while, so collections until the next idle moment need not visit them. They
-        # must be visited eventually, because solving a project again leaves cycles.
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
+        _collect_frozen()
         _give_back()
+
+
+def _collect_frozen() -> None:
+    """Collects all garbage, and freezes the other objects.
+
+    Most live objects survive for a while, so collections until the next idle moment need not visit them. They must be
+    visited eventually, because solving a project again leaves cycles.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def _give_back() -> None:
