@@ -24,7 +24,7 @@ PACKAGE = str(Path(meshlens.__file__).parents[1])
 READ = """
 import sys
 sys.path.insert(0, {package!r})
-from meshlens.project import pool, workers
+from meshlens.project.disk import pool, workers
 if __name__ == "__main__":
     pool.os.cpu_count = lambda: 2
     workers.STOPPED_SECONDS = 1.0
