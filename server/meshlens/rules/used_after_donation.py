@@ -59,6 +59,7 @@ from meshlens.facts.nodes import (
     Subscript,
     TupleDisplay,
 )
+from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import Node, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.renames import spelled
@@ -75,8 +76,8 @@ _DEEPEST = 4
 @rule("AX212", Severity.WARNING, reads="workspace")
 def used_after_donation(view: FileView) -> Iterator[Finding]:
     """Follows donated variables from each call to the next place that reads them, in its function or in a caller."""
-    calls = [call for records in view.solution.by_file.values() for call in records.calls if call.dotted == DONATES]
-    if not any(view.is_here(site) for call in calls for site in _sites(call)):
+    calls, paths = view.solution.once("donating calls", _donating)
+    if str(view.path) not in paths:
         return
     sources = _Sources(view)
     seen: set[tuple[Site, ...]] = set()
@@ -91,6 +92,23 @@ def used_after_donation(view: FileView) -> Iterator[Finding]:
             if found is not None:
                 yield found
                 break
+
+
+def _donating(solution: Solution) -> tuple[list[ApiCall], frozenset[str]]:
+    """Returns the calls that donate, and the files of those calls and of the calls around them."""
+    calls = [call for records in solution.by_file.values() for call in records.calls if call.dotted == DONATES]
+    return calls, frozenset([site.path for call in calls for site in _sites(call)])
+
+
+def _made_by_libraries(solution: Solution) -> dict[Site, str]:
+    """Returns the calls that return arrays of JAX, each with its function if it is one of a library."""
+    made: dict[Site, str] = {}
+    for records in solution.by_file.values():
+        for call in records.calls:
+            if call.dotted.startswith(_LIBRARIES):
+                made[call.call] = call.dotted
+        made.update({call.call: "" for call in records.mapped_calls})
+    return made
 
 
 def _sites(call: ApiCall) -> Iterator[Site]:
@@ -208,13 +226,8 @@ class _Sources:
 
     def __init__(self, view: FileView) -> None:
         self._view = view
-        self._made: dict[Site, str] = {}
+        self._made = view.solution.once("calls that return arrays of JAX", _made_by_libraries)
         self._spelled: dict[str, str] = {}
-        for records in view.solution.by_file.values():
-            for call in records.calls:
-                if call.dotted.startswith(_LIBRARIES):
-                    self._made[call.call] = call.dotted
-            self._made.update({call.call: "" for call in records.mapped_calls})
         for module in ("jax.numpy", "jax.random", "jax.nn", "jax.scipy", "jax.tree"):
             name = spelled(view, f"{module}.x")
             if name is not None:

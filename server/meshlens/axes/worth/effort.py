@@ -106,10 +106,11 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     is_news = (handed and not run.count((function.site, handed))) or (decides and len(run.body(function)) <= _THIN)
     # Most strings are not axis names. They count only near a binder or a use of an axis, and when an object is created,
     # which has no attributes yet.
-    chooses = any(map(_is_choice, values.values()))
-    is_plain = not decides or not (chooses or function.name in _MAKE_ATTRIBUTES or _names_axes(run, function))
-    most = MOST_PLAIN_RUNS if is_plain else most_runs(ran)
-    if run.count(ran) < max(most, _MOST_SHORT if _is_short(run, function, values) else 0) or is_news:
+    is_plain = not decides or not (
+        any(map(_is_choice, values.values())) or function.name in _MAKE_ATTRIBUTES or _names_axes(run, function)
+    )
+    most, count = MOST_PLAIN_RUNS if is_plain else most_runs(ran), run.count(ran)
+    if is_news or count < most or (count < _MOST_SHORT and _is_short(run, function, values)):
         own = left.get(ran, 0)
         left[ran] = own + 1 if type(own) is int else 1
         if handed:
