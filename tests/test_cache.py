@@ -25,6 +25,7 @@ ODD = (
     b"# meshlens: devices=8\nx = 1.5, None, ..., -0.0, 10**40, 1e400, 0x" + b"f" * 40 + b", '\\ud800'  # noqa: AX101\n"
     b"def f(:\n  # meshlens: ignore[AX101]\n  y = '\xc3\xa9'\n"
 )
+LONG_NAMES = b"class AnEstimatorWithALongName:\n  def a(self): pass\n  def a_method_that_gives(self): pass\n  def b(self): pass\n"
 EVERY_NODE = b"""\
 import a.b as c, d
 from .. import e as f
@@ -77,7 +78,7 @@ def _file(folder: Path, kind: str = "facts") -> Path:
     return path
 
 
-@pytest.mark.parametrize("source", [*SOURCES, ODD, EVERY_NODE, b""])
+@pytest.mark.parametrize("source", [*SOURCES, ODD, EVERY_NODE, LONG_NAMES, b""])
 def test_what_is_decoded_as_needed_is_the_same(source):
     facts = extract(source)
     later = restored(stored(facts), len(source), is_whole=False)
