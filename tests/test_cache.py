@@ -25,7 +25,7 @@ ODD = (
     b"# meshlens: devices=8\nx = 1.5, None, ..., -0.0, 10**40, 1e400, 0x" + b"f" * 40 + b", '\\ud800'  # noqa: AX101\n"
     b"def f(:\n  # meshlens: ignore[AX101]\n  y = '\xc3\xa9'\n"
 )
-LONG_NAMES = b"class AnEstimatorWithALongName:\n  def a(self): pass\n  def a_method_that_gives(self): pass\n  def b(self): pass\n"
+LONG_NAMES = b"class AnEstimatorWithALongName:\n  def a(self): 1\n  def a_method_that_gives(self): 1\n  def b(self): 1"
 EVERY_NODE = b"""\
 import a.b as c, d
 from .. import e as f

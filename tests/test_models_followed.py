@@ -58,6 +58,12 @@ class Both(nn.Module):
         return nn.Dense(8)(x), x - x.mean(axis=0)
 
 
+class Wide(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return x @ self.param("kernel", nn.initializers.normal(1.0), (x.shape[-1], 8))
+
+
 class Keys(nn.Module):
     @nn.compact
     def __call__(self, keys):
@@ -123,6 +129,9 @@ w | self.blocks = [Shown() for _ in range(2)] | for block in self.blocks: x = x 
 w | self.a = [Shown()]; self.n = [nn.LayerNorm()] | for a, n in zip(self.a, self.n): x += a(n(x));; return x
 r | self.held = Held(nn.gelu) | return self.held(x)
 w | self.out = nn.Dense(8) | n = jnp.shape(x)[1]; return self.out(x) * jnp.arange(n)[:, None]
+w | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[1:])
+w | self.out = nn.Dense(8) | b, t, c = x.shape; return self.out(x) / np.prod(jnp.shape(x)[-2:])
+r | self.wide = Wide() | return self.wide(x)
 """.strip().splitlines()
 
 MIXES = """
@@ -141,6 +150,9 @@ i | self.out = nn.Dense(8) | return self.out(x.reshape(2, -1, *x.shape[2:])).res
 i | self.out = nn.Dense(8) | return self.out(x.reshape(-1, x.shape[1] * 2, *x.shape[2:])).reshape(-1)
 i | self.out = nn.Dense(8) | return self.out(x.reshape(-1, *x.shape[:1])).reshape(-1)
 r | self.out = nn.Dense(8) | n = jnp.shape(x)[0]; return self.out(x) * jnp.arange(n)[:, None]
+w | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[:-1])
+r | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[-2:])
+r | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[0:])
 r | self.held = Held(lambda h: h - h.mean(axis=0)) | return self.held(x)
 r | self.held = Held(act=partial(jnp.cumsum, axis=0)) | return self.held(x)
 r | self.blocks = [Blind() for _ in range(2)] | for block in self.blocks: x = x + block(x);; return x

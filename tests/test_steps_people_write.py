@@ -336,8 +336,22 @@ def test_a_key_that_a_step_uses_and_renews_stays_the_same_on_all_devices(tmp_pat
     runs_alike(tmp_path, text, after)
 
 
-def test_a_key_that_a_helper_renews_after_it_drew_for_rows_is_refused(tmp_path):
-    assert refusal(tmp_path, RENEWED.replace("SIZE", "1.0").replace("BODY", RENEWED_BY_A_HELPER)) == "random-numbers"
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_key_that_a_helper_renews_is_split_before_the_index_is_folded_into_it(tmp_path, target):
+    text = (
+        RENEWED.replace("SIZE", "0.0").replace("BODY", RENEWED_BY_A_HELPER).replace("print(loss, key)", "print(loss)")
+    )
+    after = converted_step(tmp_path, text, target)
+    assert "next_key, key = jax.random.split(key)" in after
+    assert "return params - 0.1 * grads, next_key, loss" in after
+    runs_alike(tmp_path, text, after)
+
+
+@pytest.mark.parametrize("returned", ["key[None]", "(key,)", "loss_and_key(params, data, key)[1]"])
+def test_a_key_that_a_helper_renews_is_refused_if_something_else_is_returned(tmp_path, returned):
+    text = RENEWED.replace("grads, key", f"grads, {returned}").replace("BODY", RENEWED_BY_A_HELPER)
+    assert refusal(tmp_path, text.replace("SIZE", "1.0")) == "random-numbers"
 
 
 @pytest.mark.jax

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeAlias
 
-from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, Name, last_name
+from meshlens.facts.nodes import (
+    Assign,
+    Call,
+    Constant,
+    ExpressionStatement,
+    FunctionDef,
+    Lambda,
+    Name,
+    Return,
+    TupleDisplay,
+    last_name,
+)
 from meshlens.project.trees import Node, bound_by, names_bound, names_used, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Constructs, Follow
@@ -24,7 +35,7 @@ from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
 from meshlens.refactoring.reading.made import BATCH, used_as_arrays
 from meshlens.refactoring.reading.own_methods import owner_of
 from meshlens.refactoring.reading.scopes import home_of
-from meshlens.refactoring.writing.spelling import Spelling
+from meshlens.refactoring.writing.spelling import Spelling, fresh
 from meshlens.refactoring.writing.writing import lines_before, wrapping
 from meshlens.text import Edit, FileEdit, Span
 
@@ -50,6 +61,7 @@ class Reductions:
         streams: the parameters that are random streams of flax.nnx, each with a stream that is used.
         bundles: the parameters that are dictionaries of keys to fold in the same way.
         folded: statements that assign keys to fold in the same way, with their names.
+        renewed: the names in its `return`s of keys among `keys` that a function it calls renews.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
@@ -60,6 +72,7 @@ class Reductions:
     streams: tuple[tuple[str, str], ...] = ()
     bundles: tuple[str, ...] = ()
     folded: tuple[tuple[Node, tuple[str, ...]], ...] = ()
+    renewed: tuple[Name, ...] = ()
 
     @property
     def sums(self) -> bool:
@@ -121,6 +134,7 @@ def reductions(
     keys = [*parameters, *sorted(bound.difference(parameters))][:_MOST_KEYS]
     first: Obstacle | None = None
     unknown: Reductions | None = None
+    renewing: Reductions | None = None
     for is_kept in (False, True):
         for alike in (alike for count in range(is_kept, len(keys) + 1) for alike in combinations(keys, count)):
             try:
@@ -132,11 +146,41 @@ def reductions(
                 continue
             if not _holds(found.results, "own", "mixed"):
                 return found
+            renewing = renewing or _renewing(view, target, found)
             if unknown is None and not _holds(found.results, "own"):
                 unknown = found
-    if unknown is not None:
-        return unknown
+    if (possible := renewing or unknown) is not None:
+        return possible
     raise first or Obstacle("random-numbers", f'"{target.name}" returns a random key, which differs between devices')
+
+
+def _renewing(view: FileView, target: Target, found: Reductions) -> Reductions | None:
+    """Returns reductions after which the step returns keys that are the same on every device, or None.
+
+    A function that gets a device's key may return the next one.
+    If the step returns that under the name of its own argument, it can split the argument before folding into it.
+    """
+    if not isinstance(found.results, tuple) or _holds(found.results, "mixed"):
+        return None
+    inner = {id(one) for node in _walked(target.body) if isinstance(node, (FunctionDef, Lambda)) for one in walk(node)}
+    returns = [one for one in _walked(target.body) if isinstance(one, Return) and id(one) not in inner]
+    several = [one for one in _walked(target.body) if isinstance(one, Assign) and _makes_keys(view, one)]
+    names = {*found.keys} - {one.name for made in several for one in made.targets if isinstance(one, Name)}
+    renewed: list[Name] = []
+    for one in returns:
+        items = one.value.items if isinstance(one.value, TupleDisplay) else ()
+        if len(items) != len(found.results):
+            return None
+        own = [item for item, kind in zip(items, found.results, strict=True) if _holds(kind, "own")]
+        renewed += [item for item in own if isinstance(item, Name) and item.name in names]
+        if len(own) != len({item.name for item in own if isinstance(item, Name)} & names):
+            return None
+    results = tuple("same" if _holds(kind, "own") else kind for kind in found.results)
+    return replace(found, results=results, out=_out(results), renewed=tuple(renewed))
+
+
+def _walked(statements: tuple[Node, ...]) -> list[Node]:
+    return [node for statement in statements for node in walk(statement)]
 
 
 def _used_as_keys(view: FileView, target: Target) -> frozenset[str]:
@@ -284,6 +328,11 @@ def reducing(
         edits.append(_line_below(view, target, statement, text, guard))
     index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if found.folds_index else ""
     own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
+    renewed = {one.name: fresh(view, f"next_{one.name}") for one in found.renewed}
+    if renewed and guard:
+        raise Obstacle("random-numbers", f'"{target.name}" returns a random key, which differs between devices')
+    own[:0] = [f"{new}, {name} = {spelling.of('jax', 'random.split')}({name})" for name, new in renewed.items()]
+    edits += [FileEdit(view.path, Edit(view.span(target.at(one.site)), renewed[one.name])) for one in found.renewed]
     for name, stream in found.streams:
         key = f"{spelling.of('jax', 'random.fold_in')}({name}.{stream}(), {index})"
         own.append(f"{name} = {spelling.of('flax.nnx', 'Rngs')}({key})")

@@ -625,10 +625,7 @@ def _item(follow: Follow, node: Subscript) -> Kind:
         number = index.value if isinstance(index, Constant) and type(index.value) is int else None
         return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
     if kind == "shape":
-        place = index_of(index)
-        least = follow.least_axes(node.object.object) if isinstance(node.object, Attribute) else 0
-        is_other = place is not None and (place > 0 or -place < least)
-        return "same" if is_other and place != 0 else "count"
+        return "same" if _has_no_rows(follow, node.object, index) else "count"
     is_array = isinstance(node.object, Name) and node.object.name in follow.arrays
     if kind == "tree" and not is_array and _is_key(follow, index):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"
@@ -638,6 +635,17 @@ def _item(follow: Follow, node: Subscript) -> Kind:
         return "mixed"
     inside = _inside(follow, index)
     return kind if inside == "same" else applied((kind, inside))
+
+
+def _has_no_rows(follow: Follow, shape: Node, index: Node) -> bool:
+    """Returns whether an index takes sizes of a shape that are certainly not that of the axis of the rows."""
+    is_slice = isinstance(index, Slice) and index.lower is not None and index.step is None
+    place = index_of(index.lower if isinstance(index, Slice) and is_slice else index)
+    if place is None or place > 0:
+        return place is not None
+    given = shape.arguments[:1] if isinstance(shape, Call) else ()
+    array = shape.object if isinstance(shape, Attribute) else given[0].value if given else None
+    return place < 0 and array is not None and -place < follow.least_axes(array)
 
 
 def _inside(follow: Follow, index: Node) -> Kind:
