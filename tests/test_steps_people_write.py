@@ -120,6 +120,26 @@ RENEW = """loss, grads = jax.value_and_grad(noisy_loss)(params, data, key)
     key = jax.random.split(key, 1)[0]"""
 RENEWED_BY_A_HELPER = """grads = jax.grad(noisy_loss)(params, data, key)
     loss, key = loss_and_key(params, data, key)"""
+OF_THE_STATE = """
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+
+class State(struct.PyTreeNode):
+    params: jax.Array
+    metrics: object = struct.field(pytree_node=False)
+
+
+@jax.jit
+def step(state, batch):
+    scores = jnp.tanh(batch @ state.params)
+    return state.metrics.CALL
+
+
+state = State(jnp.sin(jnp.arange(12.0)).reshape(3, 4), jnp)
+print(step(state, jnp.sin(jnp.arange(48.0)).reshape(16, 3)))
+"""
 MAPPED_METHOD = """
 import equinox as eqx
 import jax
@@ -352,6 +372,20 @@ def test_a_key_that_a_helper_renews_is_split_before_the_index_is_folded_into_it(
 def test_a_key_that_a_helper_renews_is_refused_if_something_else_is_returned(tmp_path, returned):
     text = RENEWED.replace("grads, key", f"grads, {returned}").replace("BODY", RENEWED_BY_A_HELPER)
     assert refusal(tmp_path, text.replace("SIZE", "1.0")) == "random-numbers"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_method_of_the_state_gets_what_the_step_has_calculated_for_all_rows(tmp_path, target):
+    text = OF_THE_STATE.replace("CALL", "cov(scores)")
+    after = converted_step(tmp_path, text, target)
+    assert 'cov(jax.lax.all_gather(scores, axis_name="batch", tiled=True))' in after
+    runs_alike(tmp_path, text, after)
+
+
+@pytest.mark.parametrize("call", ["cov(batch)", "apply(scores)", "cov(*scores)"])
+def test_a_method_of_the_state_does_not_get_the_batch_itself_nor_run_as_a_model(tmp_path, call):
+    assert refusal(tmp_path, OF_THE_STATE.replace("CALL", call)) == "unreduced-output"
 
 
 @pytest.mark.jax

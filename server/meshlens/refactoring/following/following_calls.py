@@ -53,7 +53,7 @@ from meshlens.refactoring.following.kinds import (
     reduced,
 )
 from meshlens.refactoring.following.layer_calls import rearranged
-from meshlens.refactoring.following.models import has_one_entry, loss_applied, model_called
+from meshlens.refactoring.following.models import has_one_entry, is_unread, loss_applied, model_called
 from meshlens.refactoring.following.random import changes_keys, random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
@@ -297,9 +297,38 @@ def _of_object(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     result = model_called(follow, home, callee, node)
     follow.results[node.site] = result.axes
-    if flat(result.kind) == "mixed":
-        follow.unread += [name] if name else []
+    if flat(result.kind) != "mixed":
+        return result.kind
+    if is_unread(home, callee) and _gives_to_call(follow, node) and gathered(follow, node):
+        return "same"
+    follow.unread += [name] if name else []
     return result.kind
+
+
+def _gives_to_call(follow: Follow, call: Call) -> bool:
+    """Returns whether a call gets rows that the step has calculated, and not only those that it was given."""
+    return any(
+        isinstance(value, Name) and value.name in follow.bound and flat(follow.kind(value)) in _WITH_ROWS
+        for _, _, value in call.arguments
+    )
+
+
+def gathered(follow: Follow, call: Call) -> bool:
+    """Passes the rows of all devices to a method of an object that is the same on each, such as a metric's counter."""
+    callee, arguments = call.callee, call.arguments
+    if follow.lines is None or not isinstance(callee, Attribute) or follow.env.get(root_name(callee)) != "same":
+        return False
+    if any(label in ("*", "**") for label, _, _ in arguments):
+        return False
+    kinds = [flat(follow.kind(value)) for _, _, value in arguments]
+    if "rows" not in kinds or set(kinds) - {"rows", "same", "mean", "total"}:
+        return False
+    for (_, _, value), kind in zip(arguments, kinds, strict=True):
+        if kind == "rows" and follow.reduce is not None:
+            follow.reduce(value, "all_gather")
+        else:
+            follow.settled(value, kind)
+    return True
 
 
 def _updated(owner: Node) -> tuple[Node, Node] | None:

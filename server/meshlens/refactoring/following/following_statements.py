@@ -57,7 +57,7 @@ from meshlens.refactoring.following.following import (
     loop_variables,
     made_by,
 )
-from meshlens.refactoring.following.following_calls import is_array
+from meshlens.refactoring.following.following_calls import gathered, is_array
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
 from meshlens.refactoring.following.random import makes_one_key
@@ -282,7 +282,7 @@ def _expression(follow: Follow, statement: ExpressionStatement) -> None:
     if not isinstance(node, Call):
         return
     _checked(follow, node)
-    if _gathered(follow, node):
+    if gathered(follow, node):
         return
     given = applied(follow.kind(value) for _, _, value in node.arguments)
     holders = [value.name for _, _, value in node.arguments if isinstance(value, Name)]
@@ -326,24 +326,6 @@ def _checked(follow: Follow, call: Call) -> None:
     is_open = size is NOTHING or (isinstance(size, Constant) and size.value in (None, ...))
     if not is_open and flat(follow.kind(size)) not in ("count", "shape"):
         raise Obstacle("rows-asserted", _ASSERTED)
-
-
-def _gathered(follow: Follow, call: Call) -> bool:
-    """Passes the rows of all devices to a method that changes an object, such as a metric's counter."""
-    callee, arguments = call.callee, call.arguments
-    if follow.lines is None or not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
-        return False
-    if follow.env.get(callee.object.name) != "same" or any(label in ("*", "**") for label, _, _ in arguments):
-        return False
-    kinds = [flat(follow.kind(value)) for _, _, value in arguments]
-    if "rows" not in kinds or set(kinds) - {"rows", "same", "mean", "total"}:
-        return False
-    for (_, _, value), kind in zip(arguments, kinds, strict=True):
-        if kind == "rows" and follow.reduce is not None:
-            follow.reduce(value, "all_gather")
-        else:
-            follow.settled(value, kind)
-    return True
 
 
 def _return(follow: Follow, statement: Return) -> None:

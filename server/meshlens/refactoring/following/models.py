@@ -127,6 +127,11 @@ def model_called(follow: Follow, home: Follow, callee: Node, node: Call) -> Resu
     return Result(kind, fewest([one.axes for one in found]))
 
 
+def is_unread(home: Follow, callee: Node) -> bool:
+    """Returns whether a callee is a method whose code cannot be read, and that is not the `apply` of a model."""
+    return isinstance(callee, Attribute) and callee.name not in _APPLY and _bodies(home, callee, 0) is None
+
+
 def _of_layers(follow: Follow, home: Follow, callee: Node, node: Call) -> Result:
     """Returns what a call of a library gives: an array, if it is of a layer that is known to."""
     more = [axes_added(name) for name in _layers(home, callee)]
