@@ -37,7 +37,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Arg, Const, Site
-from meshlens.axes.jax.compiled_calls import DONATES, OF_JAX
+from meshlens.axes.jax.compiled_calls import DONATES, MAY_BE_LEFT, OF_JAX
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.reading_after import is_bound_before, key_of, read_after
@@ -76,7 +76,7 @@ _DEEPEST = 4
 @rule("AX212", Severity.WARNING, reads="workspace")
 def used_after_donation(view: FileView) -> Iterator[Finding]:
     """Follows donated variables from each call to the next place that reads them, in its function or in a caller."""
-    calls, paths = view.solution.once("donating calls", _donating)
+    calls, left, paths = view.solution.once("donating calls", _donating)
     if str(view.path) not in paths:
         return
     sources = _Sources(view)
@@ -88,16 +88,32 @@ def used_after_donation(view: FileView) -> Iterator[Finding]:
             continue
         seen.add(sites)
         for arg in call.args:
-            found = _read_after(view, sources, call, arg) if not isinstance(arg.value, Const) else None
+            is_kept = isinstance(arg.value, Const) or (call.call, arg.site) in left
+            found = _read_after(view, sources, call, arg) if not is_kept else None
             if found is not None:
                 yield found
                 break
 
 
-def _donating(solution: Solution) -> tuple[list[ApiCall], frozenset[str]]:
-    """Returns the calls that donate, and the files of those calls and of the calls around them."""
+class _Donating(NamedTuple):
+    """The calls that donate.
+
+    Attributes:
+        calls: their records.
+        left: the arguments, each with its call, that one of the records says may be left alone.
+        paths: the files of those calls and of the calls around them.
+    """
+
+    calls: list[ApiCall]
+    left: frozenset[tuple[Site, Site | None]]
+    paths: frozenset[str]
+
+
+def _donating(solution: Solution) -> _Donating:
+    """Returns the calls that donate."""
     calls = [call for records in solution.by_file.values() for call in records.calls if call.dotted == DONATES]
-    return calls, frozenset([site.path for call in calls for site in _sites(call)])
+    left = frozenset([(call.call, arg.site) for call in calls for arg in call.args if arg.label == MAY_BE_LEFT])
+    return _Donating(calls, left, frozenset([site.path for call in calls for site in _sites(call)]))
 
 
 def _made_by_libraries(solution: Solution) -> dict[Site, str]:

@@ -53,14 +53,17 @@ def note_donated(
                 donated.extend(positional[place : place + 1] if (place := _place(operand, chosen)) is not None else ())
             elif isinstance(chosen, int) and -len(positional) <= chosen < len(positional):
                 donated.append(positional[chosen])
-    donated = [replace(arg, label=OF_JAX if _is_taken(run, arg.value, returned) else None) for arg in donated]
+    room = _arrays_of(returned)
+    donated = [replace(arg, label=_taken(run, arg.value, returned, room, len(donated))) for arg in donated]
     if donated:
         guarded = run.api_guard > 0 or ctx.expected
         run.records.calls.append(ApiCall(DONATES, call.site, call.site, tuple(donated), UNKNOWN, ctx, False, guarded))
 
 
 OF_JAX = "of-jax"
-"""The label of a donated argument that certainly holds arrays of JAX."""
+"""The label of a donated argument that certainly holds arrays of JAX, whose memory the results use."""
+MAY_BE_LEFT = "may-be-left"
+"""The label of a donated argument whose memory the results may have no use for, so that it stays as it is."""
 _EVIDENCE = frozenset({"of-jax", "fresh", "key", "keys"})
 
 
@@ -76,6 +79,37 @@ def _is_taken(run: Run, value: Value, returned: Value) -> bool:
         return True
     results = list(_arrays_in(run, returned))
     return any(one in results for one in _arrays_in(run, value))
+
+
+def _arrays_of(returned: Value) -> tuple[Data, ...] | None:
+    """Returns the arrays of a result that is an array or a tuple of them; None for any other."""
+    items = returned.items if isinstance(returned, Seq) and not returned.open else (returned,)
+    arrays = tuple([item for item in items if isinstance(item, Data) and (item.array or item.shape is not None)])
+    return arrays if len(arrays) == len(items) else None
+
+
+def _taken(run: Run, value: Value, returned: Value, room: tuple[Data, ...] | None, donated: int) -> str | None:
+    """Returns the label of a donated argument; None if nothing is certain.
+
+    Args:
+        run: the run.
+        value: the argument.
+        returned: the result.
+        room: the arrays of the result, if it is known how many there are.
+        donated: the number of donated arguments.
+    """
+    if _is_taken(run, value, returned):
+        return OF_JAX
+    if room is None:
+        return None
+    shapes = [_known(value), *map(_known, room)]
+    has_none = None not in shapes and shapes[0] not in shapes[1:]
+    return MAY_BE_LEFT if has_none or len(room) < donated else None
+
+
+def _known(value: Value) -> tuple[int | None, ...] | None:
+    """Returns the shape of an array; None unless all its sizes are known."""
+    return value.shape if isinstance(value, Data) and value.shape is not None and None not in value.shape else None
 
 
 def _arrays_in(run: Run, value: Value, depth: int = 0) -> Iterator[object]:

@@ -187,15 +187,16 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
         Arg(arg.label, entering(run, binder, place, arg), arg.whole, arg.site) for place, arg in enumerate(args)
     )
     returned = run_operand(run, binder, inner_args, site, ctx)
-    if binder.kind == "pmap":
-        given = [(name, arg.value) for name, arg in binder.arguments]
-        note_donated(run, given, binder.operand, call, returned)
     exact = all(arg.label not in ("*", "**") for arg in args)
     seen = tuple([_as_tree(run, arg) for arg in args])
     run.records.mapped_calls.append(MappedCall(binder, site, seen, exact, ctx, as_data(run, returned)))
     if binder.kind == "pallas":
         return kernel_result(binder, args)
-    return one_per_device(run, binder, returned, stacked(run, binder, returned), site)
+    results = one_per_device(run, binder, returned, stacked(run, binder, returned), site)
+    if binder.kind == "pmap":
+        given = [(name, arg.value) for name, arg in binder.arguments]
+        note_donated(run, given, binder.operand, call, results)
+    return results
 
 
 def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:

@@ -90,6 +90,10 @@ def ext(dotted: str) -> Ext:
     return Ext(dotted)
 
 
+_UPDATED = Data(made_by=AT, array=True)
+"""The `at` of an array of which nothing else is known: only arrays of JAX have it."""
+
+
 def of_data(value: Data, name: str) -> Value:
     """Returns an attribute of an array, or of other data that is not followed."""
     if not value.labels and value.shape is None and value.over is ANYTHING:
@@ -97,7 +101,7 @@ def of_data(value: Data, name: str) -> Value:
             return Bound(value, ext(f"array.{name}"))
         if name == "apply_fn":
             return data_attribute(value, name)
-        return value if name == "at" else UNKNOWN
+        return _UPDATED if name == "at" else UNKNOWN
     if name == "shape" and value.shape is not None:
         return Seq("tuple", tuple(Const(size) if size is not None else STATIC for size in value.shape))
     if name in ("shape", "ndim", "dtype", "size"):
@@ -108,7 +112,7 @@ def of_data(value: Data, name: str) -> Value:
     if name == "T":
         return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=of_method(value, "transpose", ()))
     if name == "at":
-        return Data(value.labels, value.shape, AT, value.array, value.over)
+        return Data(value.labels, value.shape, AT, True, value.over)
     if value.made_by == AT and name in UPDATES:
         return Bound(value, ext("array.at_set"))
     return Bound(value, ext(f"array.{name}")) if name in ARRAY_METHODS else data_attribute(value, name)
