@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from depth import some
 from steps_converted import converted_steps, runs_alike
-
-TARGETS = ("pmap", "shard_map")
 
 MIXES = """
 X * jax.nn.softmax(X, axis=0)
@@ -124,6 +123,20 @@ y = jnp.cos(jnp.arange(16.0))
 """
 
 
+COMBINED = some(
+    [
+        pytest.param(template, target, id=f"{name}-{target}")
+        for name, template, targets in (
+            ("linen", LINEN, ("pmap", "shard_map")),
+            ("plain", PLAIN, ("shard_map", "pmap")),
+        )
+        for target in targets
+    ],
+    2,
+)
+"""Both kinds of models with both targets; each occurs in what is not deep."""
+
+
 def _program(template: str, bodies: list[str]) -> str:
     """A file with a step for each body, and a call of each."""
     name = "x" if template is LINEN else "h"
@@ -139,8 +152,7 @@ def _program(template: str, bodies: list[str]) -> str:
     return text
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("template", [LINEN, PLAIN], ids=["linen", "plain"])
+@pytest.mark.parametrize(("template", "target"), COMBINED)
 def test_what_has_rows_meet_is_refused(tmp_path: Path, template: str, target: str) -> None:
     text = _program(template, MIXES)
     after, refused = converted_steps(tmp_path, text, len(MIXES), target)
@@ -148,16 +160,14 @@ def test_what_has_rows_meet_is_refused(tmp_path: Path, template: str, target: st
     assert after == text
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("template", [LINEN, PLAIN], ids=["linen", "plain"])
+@pytest.mark.parametrize(("template", "target"), COMBINED)
 def test_what_keeps_rows_apart_is_converted(tmp_path: Path, template: str, target: str) -> None:
     _, refused = converted_steps(tmp_path, _program(template, KEEPS), len(KEEPS), target)
     assert [KEEPS[n] for n in refused] == []
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("template", [LINEN, PLAIN], ids=["linen", "plain"])
+@pytest.mark.parametrize(("template", "target"), COMBINED)
 def test_what_is_converted_comes_to_the_same_numbers(tmp_path: Path, template: str, target: str) -> None:
     before = _program(template, KEEPS)
     after, _ = converted_steps(tmp_path, before, len(KEEPS), target)
