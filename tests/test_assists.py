@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+import depth
 import dsl
 import numbers_of_programs
 import projects
@@ -104,7 +105,7 @@ def test_no_new_finding(source: Source, tmp_path: Path) -> None:
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("source", CONVERTED)
+@pytest.mark.parametrize("source", depth.some(CONVERTED, 60))
 def test_same_numbers(source: Source, tmp_path: Path) -> None:
     project, wishes = _project(source.case, tmp_path / "before")
     answer = next(_answers(source, project, wishes))

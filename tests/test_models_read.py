@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import depth
 from steps_converted import converted_step, refusal, runs_alike
 
 HELD = """
@@ -162,7 +163,7 @@ def test_a_layer_that_is_set_from_outside_may_be_another(tmp_path):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 @pytest.mark.parametrize("parts", ["z.shape[:1] + (2, 4)", "(*z.shape[:1], 2, 4)", "(-1, 2, 4)", "(-1, *pair)"])
 def test_a_model_may_draw_for_its_rows_and_give_them_more_axes(tmp_path, target, parts):
     text = _draws(parts=parts)
@@ -202,7 +203,7 @@ def test_what_a_model_computes_with_the_mean_of_its_rows_is_refused(tmp_path):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 @pytest.mark.parametrize("shown", ["b, t, d = x.shape", "t = x.shape[1]", "first = x[:, 0]"])
 def test_axes_that_the_code_shows_are_not_those_of_the_rows(tmp_path, target, shown):
     text = _attends(shown)

@@ -11,6 +11,7 @@ import re
 
 import pytest
 
+import depth
 import numbers_of_programs
 from command_line import meshlens, write
 from steps_converted import converted_step, refusal, runs_alike
@@ -211,7 +212,7 @@ def test_a_batch_that_is_never_read_stops_a_conversion(tmp_path):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 @pytest.mark.parametrize("name", STAYS)
 def test_what_works_row_by_row_is_converted_and_gives_the_same_numbers(tmp_path, name, target):
     text = HEAD + HELPERS.replace("VALUE", STAYS[name]) + STEP + CALLS
@@ -244,7 +245,7 @@ IMPORTS = {
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 @pytest.mark.parametrize("name", IMPORTS)
 def test_imports_stand_above_their_first_use(tmp_path, name, target):
     text = IMPORTS[name]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import depth
 from oracle.converted import LABELLED, compared, converted, installed, with_pmap
 from oracle.rerun import Program
 
@@ -14,7 +15,7 @@ PROGRAMS = with_pmap()
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", depth.some(PROGRAMS, 30), ids=lambda program: program.name)
 def test_the_same_numbers(program: Program, tmp_path: Path) -> None:
     found = compared(program, tmp_path / "after")
     if installed() == LABELLED:
