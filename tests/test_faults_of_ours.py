@@ -157,3 +157,18 @@ def test_the_editor_keeps_its_other_findings(caplog: pytest.LogCaptureFixture, t
         workspace = workspace.with_edits(paths[0], [Edit(Span(at, at + 7), "False")])
     assert not workspace.solution.failures
     assert not caplog.records
+
+
+def test_specs_of_a_call_with_a_keyword_argument_end_no_rule():
+    program = b"""\
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+
+mesh = jax.make_mesh((8,), ("i",))
+jax.shard_map(lambda x, y: x, mesh=mesh, in_specs=(P("i"),), out_specs=P("i"))(jnp.ones(8), y=jnp.ones(8))
+"""
+    path = Path("/a/main.py")
+    workspace = open_workspace([Path("/a")], files=[path], overlay={path: program})
+    assert [one.code for one in check(workspace.view(path), Settings())] == ["AX208"]
+    assert not workspace.solution.failures

@@ -84,6 +84,20 @@ def test_twice_the_text_is_twice_the_work(name: str, count: int):
     assert twice <= DOUBLED * once
 
 
+def test_twice_the_files_are_twice_the_work():
+    def work(count: int) -> int:
+        texts = {ROOT / f"m{number}.py": b"import jax\n\n\ndef f(x):\n    return x\n" for number in range(count)}
+        workspace = open_workspace([ROOT], files=list(texts), overlay=texts)
+        assert len(workspace.solution.results) >= count
+        with _Counter() as counter:
+            for path in texts:
+                check(workspace.view(path), Settings())
+        return counter.lines
+
+    work(20)
+    assert work(400) <= DOUBLED * work(200)
+
+
 def test_a_frame_costs_what_it_shows_and_not_what_the_line_holds():
     def work(length: int) -> int:
         mark = Mark(Place("a.py", None, (1, length // 2), (1, length // 2 + 3)), "^", "")

@@ -226,7 +226,8 @@ def _of_arguments(call: MappedCall) -> Mismatch | None:
     if arg is None or given is None or not isinstance(arg.value, Seq) or len(arg.value.items) != given:
         return None
     entries = [one if isinstance(one, Dict) else UNKNOWN for one in arg.value.items]
-    return mismatch(replace(arg.value, items=tuple(entries)), Seq("tuple", tuple(one.value for one in call.args)))
+    values = tuple([one.value for one in call.args if one.label is None])
+    return mismatch(replace(arg.value, items=tuple(entries)), Seq("tuple", values))
 
 
 def _unlike_results(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
