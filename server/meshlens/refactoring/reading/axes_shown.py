@@ -116,8 +116,8 @@ def _shown(node: Node, dotted: Dotted) -> Iterator[tuple[str, int]]:
             yield target.name, _made_with(node.value)
     if isinstance(node, Call) and isinstance(node.callee, Call) and dotted(node.callee.callee) in _OF_FEATURES:
         yield from ((one.value.name, 2) for one in node.arguments[:1] if isinstance(one.value, Name))
-    if isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name == "param":
-        # A parameter does not have the size of a batch.
+    if isinstance(node, Call) and last_name(node.callee) == "param" and not dotted(node.callee):
+        # A parameter of a model does not have the size of a batch.
         sizes = (part for one in node.arguments for part in walk(one.value) if isinstance(part, Subscript))
         yield from ((_of_shape(one.object), 2) for one in sizes if _of_shape(one.object) and _integer(one.key) == -1)
     if isinstance(node, Subscript):
