@@ -3,6 +3,7 @@ import types
 import stand_ins
 
 stand_ins.datasets(count=32, image=(28, 28, 1), label=10)
+stand_ins.missing("ml_collections")
 stand_ins.missing("flax.metrics", "flax.metrics.tensorboard")
 metrics = []
 log = types.SimpleNamespace(info=lambda text: metrics.append(text))

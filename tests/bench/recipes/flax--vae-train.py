@@ -3,6 +3,7 @@ import types
 import stand_ins
 
 stand_ins.datasets(image=(28, 28, 1), label=10)
+stand_ins.missing("ml_collections")
 stand_ins.missing("utils")
 stand_ins.fixed_draws()
 found = stand_ins.run(name="vae_train")
