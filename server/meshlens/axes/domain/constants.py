@@ -22,6 +22,10 @@ _ARITHMETIC = {
     "/": operators.truediv,
 }
 _METHODS = frozenset({"lower", "upper", "strip", "title", "removeprefix", "removesuffix"})
+_LONGEST_PATTERN, _MOST_WAYS = 200, 1_000_000
+_COSTLY = re.compile(r"\)[*+{]|\(\?[^:]|\\[0-9]|\[\[|\{")
+"""Parts of slow patterns: repeated groups, looking around, back references and nested sets."""
+_REPEATED, _ALTERNATIVES = re.compile(r"[*+]"), re.compile(r"[|?]")
 _FIELD = re.compile(r"\{\{|\}\}|\{[A-Za-z0-9_]*(?:![rsa])?(?::[^{}0-9]?[^{}0-9]?[0-9]{0,3}[^{}0-9]?)?\}")
 
 
@@ -62,6 +66,42 @@ def text_of_method(text: str, name: str, given: Sequence[Any]) -> str | None:
     except (TypeError, ValueError, IndexError, KeyError, OverflowError):
         return None
     return found if isinstance(found, str) else None
+
+
+def tested(text: str, name: str, given: Sequence[Any]) -> bool | None:
+    """Returns the result of `startswith` or `endswith` on a string; None if it is unknown."""
+    if name not in ("startswith", "endswith") or len(given) != 1 or not isinstance(given[0], str):
+        return None
+    return text.startswith(given[0]) if name == "startswith" else text.endswith(given[0])
+
+
+def joined(separator: str, parts: Sequence[Any]) -> str | None:
+    """Returns the result of `join`; None if a part is not a string or the result gets too long."""
+    if not all(isinstance(part, str) for part in parts):
+        return None
+    size = sum(map(len, parts)) + len(separator) * len(parts)
+    return separator.join(parts) if size <= MOST_TEXT else None
+
+
+def matches(how: str, pattern: str, text: str) -> bool | None:
+    """Returns whether a pattern matches a text; None if it is not simple enough to be tried.
+
+    Args:
+        how: "search", "match" or "fullmatch".
+        pattern: the pattern, which may be anybody's.
+        text: the text.
+    """
+    if len(pattern) > _LONGEST_PATTERN or len(text) > _LONGEST_PATTERN or _COSTLY.search(pattern):
+        return None
+    # A quantifier may end at each character, and each alternative may be tried at each of them.
+    ways = len(text) ** (1 + len(_REPEATED.findall(pattern))) << len(_ALTERNATIVES.findall(pattern))
+    if ways > _MOST_WAYS:
+        return None
+    try:
+        found = getattr(re, how)(pattern, text)
+    except re.error:
+        return None
+    return found is not None
 
 
 def parts_of(text: str, given: Sequence[Any]) -> list[str] | None:

@@ -35,7 +35,7 @@ from meshlens.axes.jax.differentiation import call_gradient
 from meshlens.axes.jax.mapped_values import axis_of, is_shared
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.padding import padded, unpadded
-from meshlens.axes.jax.tree_maps import as_tree, leaf, mapped_tree, mapped_trees
+from meshlens.axes.jax.tree_maps import as_tree, leaf, mapped_tree, mapped_trees, mapped_with_paths
 from meshlens.axes.python.parameters import with_partial
 from meshlens.axes.python.unpacking import element
 from meshlens.axes.runs.context import AxisEnv, Context
@@ -63,6 +63,7 @@ _WRAPPERS = frozenset(
     }
 )
 _CALLS = frozenset({"run", "thread", "submit"})
+_WITH_PATH = "jax.tree.map_with_path"
 
 
 def apply_transparent(
@@ -228,6 +229,8 @@ def _run_now(
             return mapped_tree(run, run_operand, first, _rest_of_map(row, args)[0].value, site)
         if how == "tree_map" and trees:
             return mapped_trees(run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
+        if how == "tree_map_with_path" and len(trees) == 1 and row.dotted == _WITH_PATH:
+            return mapped_with_paths(run_operand, first, _rest_of_map(row, args)[0].value, site)
         value = run_operand(first, leaves)
         if how.startswith("tree_map"):
             return as_tree(value)

@@ -8,6 +8,7 @@ from typing import Any
 
 from meshlens.axes.data.arrays import is_array
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
+from meshlens.axes.domain.keys import as_value
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
 from meshlens.axes.jax.train_states import is_state
@@ -66,6 +67,26 @@ def mapped_tree(
     value = run_operand(operand, (Arg(None, leaf(tree), None, site),))
     if isinstance(tree, Made) and is_state(tree):
         return replace(tree, labels=frozenset(labels_of(value)), over=variation_of(value))
+    return value if is_array(tree) else as_tree(value)
+
+
+def mapped_with_paths(
+    run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, path: tuple[Value, ...] = ()
+) -> Value:
+    """Runs a function on the path and the value of each leaf of a tree with a known structure, otherwise once."""
+    is_known = isinstance(tree, (Seq, Dict)) and not tree.open and 0 < len(tree.items) <= _MOST_ITEMS
+    if isinstance(tree, (Seq, Dict)) and is_known and len(path) < _DEEPEST_TREE:
+        entries = list(tree.items if isinstance(tree, Dict) else enumerate(tree.items))
+        kind = "key" if isinstance(tree, Dict) else "idx"
+        made = [
+            mapped_with_paths(run_operand, operand, one, site, (*path, Dict(((kind, as_value(key)),), attributes=True)))
+            for key, one in entries
+        ]
+        if isinstance(tree, Seq):
+            return Seq(tree.kind, tuple(made))
+        return Dict(tuple([(key, value) for (key, _), value in zip(entries, made, strict=True)]))
+    steps = Seq("tuple", path) if path and is_array(tree) else UNKNOWN
+    value = run_operand(operand, (Arg(None, steps, None, site), Arg(None, leaf(tree), None, site)))
     return value if is_array(tree) else as_tree(value)
 
 

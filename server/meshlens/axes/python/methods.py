@@ -8,7 +8,7 @@ from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.operating import counts_rows, of_all, of_method
 from meshlens.axes.data.shapes import shape_of_result
-from meshlens.axes.domain.constants import parts_of, text_of_method
+from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of
 from meshlens.axes.domain.keys import as_value, key_of
 from meshlens.axes.domain.labels import NONE, of_number, of_verdict, travelling
@@ -182,6 +182,8 @@ def _of_dict(run: Run, receiver: Dict, name: str, call: Invocation) -> Value:
 
 
 def _of_string(receiver: Const, name: str, args: tuple[Arg, ...]) -> Value:
+    if name == "join" and isinstance(receiver.value, str) and len(args) == 1:
+        return _joined(receiver.value, args[0].value)
     if not isinstance(receiver.value, str) or not all(
         isinstance(arg.value, Const) and arg.label is None for arg in args
     ):
@@ -192,8 +194,17 @@ def _of_string(receiver: Const, name: str, args: tuple[Arg, ...]) -> Value:
         if parts is None:
             return UNKNOWN
         return Seq("list", tuple(Const(part, receiver.origin, receiver.via) for part in parts))
+    if (verdict := tested(receiver.value, name, given)) is not None:
+        return Const(verdict)
     text = text_of_method(receiver.value, name, given)
     return Const(text, receiver.origin, receiver.via) if text is not None else UNKNOWN
+
+
+def _joined(separator: str, parts: Value) -> Value:
+    if not isinstance(parts, Seq) or parts.open:
+        return UNKNOWN
+    text = joined(separator, [part.value if isinstance(part, Const) else None for part in parts.items])
+    return Const(text) if text is not None else UNKNOWN
 
 
 def _of_transformed(run: Run, receiver: Mapped | Wrapped, name: str, call: Invocation) -> Value:

@@ -74,6 +74,10 @@ class World(Protocol):
         """Returns whether a block is short and makes arrays."""
         ...
 
+    def matches_patterns(self, path: str, block: str) -> bool:
+        """Returns whether a block mentions what picks an entry of a table for a path or a pattern."""
+        ...
+
     def is_worth_a_root(self, path: str, block: str, *, starts: bool) -> bool:
         """Returns whether a block is worth running as a root."""
         ...

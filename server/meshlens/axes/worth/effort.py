@@ -74,6 +74,8 @@ _MOST_FOLLOWED = 40
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _MOST_SHORT = 16
 """Maximum number of runs of a function that is one expression and gets sizes or a key."""
+_MOST_NAMED = 64
+"""Maximum number of runs of a function that gets the name of a leaf."""
 _DEEPEST_OBJECT = 2
 """How deep in an object a configuration is looked for."""
 _THIN = 2
@@ -110,7 +112,9 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         any(map(_is_choice, values.values())) or function.name in _MAKE_ATTRIBUTES or _names_axes(run, function)
     )
     most, count = MOST_PLAIN_RUNS if is_plain else most_runs(ran), run.count(ran)
-    if is_news or count < most or (count < _MOST_SHORT and _is_short(run, function, values)):
+    may_run = count < _MOST_SHORT and _is_short(run, function, values)
+    may_run = may_run or (count < _MOST_NAMED and _tells_leaves_apart(run, function, values))
+    if is_news or count < most or may_run:
         own = left.get(ran, 0)
         left[ran] = own + 1 if type(own) is int else 1
         if handed:
@@ -129,6 +133,18 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         written = _returned(run.body(function)) if type(latest.value) in (Seq, Dict) else ()
         run.memo[known] = _whatever_given(_Result(run, function, latest.given), latest.value, written)
     return run.memo[known]
+
+
+def _tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -> bool:
+    """Returns whether a function gets the path to a leaf of a tree, or matches the text of one with patterns."""
+    if any(map(_is_path, values.values())):
+        return True
+    has_text = any(type(value) is Const and type(value.value) is str for value in values.values())
+    return has_text and run.world.matches_patterns(function.path, function.block)
+
+
+def _is_path(value: Value) -> bool:
+    return type(value) is Seq and bool(value.items) and all(type(one) is Dict and one.attributes for one in value.items)
 
 
 def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:

@@ -30,6 +30,8 @@ _SHORT = 40
 _MAKE_ARRAYS = frozenset(
     "normal uniform truncated_normal zeros ones full reshape einsum one_hot concatenate stack transpose split".split()
 )
+_MATCH = frozenset("search fullmatch keystr tree_map_with_path map_with_path".split())
+"""The names by which functions pick an entry of a table for each path of a tree."""
 _NEVER = 1 << 30
 _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
 
@@ -169,7 +171,7 @@ class Interest:
         near = [not closure.keys().isdisjoint(mentioned) for closure in closures]
         makes, draws = MAKES_FUNCTIONS in mentioned, not words_in_maps().isdisjoint(mentioned)
         is_light = len(mentioned) <= _SMALL or not CONFIGURATION_WORDS.isdisjoint(mentioned)
-        is_light |= len(mentioned) <= _SHORT and not spec_words().isdisjoint(mentioned)
+        is_light |= len(mentioned) <= _SHORT and not (spec_words() | _MATCH).isdisjoint(mentioned)
         arrays = len(mentioned) <= _SHORT and not _MAKE_ARRAYS.isdisjoint(mentioned)
         return (is_light, *near, makes, draws, arrays)
 
@@ -197,6 +199,11 @@ class Interest:
         """Returns whether a block is short and makes arrays whose sizes follow from those of its arguments."""
         reach = self.reach(path, key)
         return bool(reach) and reach[-1]
+
+    def matches_patterns(self, path: str, key: str) -> bool:
+        """Returns whether a block mentions what picks an entry of a table for a path or a pattern."""
+        mentioned = self._mentioned_in(path, key)
+        return mentioned is not None and not _MATCH.isdisjoint(mentioned)
 
     def is_worth_a_root(self, path: str, key: str, *, starts: bool) -> bool:
         """Returns whether a block is worth running as a root.
