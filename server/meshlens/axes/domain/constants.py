@@ -93,8 +93,9 @@ def matches(how: str, pattern: str, text: str) -> bool | None:
     """
     if len(pattern) > _LONGEST_PATTERN or len(text) > _LONGEST_PATTERN or _COSTLY.search(pattern):
         return None
-    # A quantifier may end at each character, and each alternative may be tried at each of them.
-    ways = len(text) ** (1 + len(_REPEATED.findall(pattern))) << len(_ALTERNATIVES.findall(pattern))
+    # A quantifier may end at each character, and alternatives, which are slower, may be tried at each of them.
+    alternatives = len(_ALTERNATIVES.findall(pattern))
+    ways = len(text) ** (1 + len(_REPEATED.findall(pattern))) << (alternatives + 5 if alternatives else 0)
     if ways > _MOST_WAYS:
         return None
     try:
