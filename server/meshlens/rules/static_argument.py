@@ -51,7 +51,8 @@ from collections.abc import Iterator
 
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.values import Arg, Const, Data, Dict, Instance, Seq, Site
-from meshlens.axes.runs.records import Binding, MappedCall
+from meshlens.axes.jax.compiled_calls import STATIC_OF_JIT
+from meshlens.axes.runs.records import ApiCall, Binding, MappedCall
 from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
@@ -87,6 +88,7 @@ def static_argument(view: FileView) -> Iterator[Finding]:
             by_call[call.call].append(call)
     for calls in by_call.values():
         yield from _unhashable(view, calls)
+    yield from _lists_in_jit(view)
     yield from handed_to_pmap(view)
     yield from texts_handed_to_pmap(view)
     yield from missing_in_jitted(view)
@@ -173,6 +175,22 @@ def _unhashable(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
     fixes = (Fix("pass a tuple", edits),) if edits else ()
     message = f"argument {place} is static and must be hashable, but this is {_kind(arg)}"
     yield Finding(view.span(arg.site), message, fixes)
+
+
+def _lists_in_jit(view: FileView) -> Iterator[Finding]:
+    """Reports the lists that calls of jitted functions pass for static arguments."""
+    by_site: dict[Site, list[tuple[ApiCall, Arg]]] = defaultdict(list)
+    for call in view.records.calls:
+        if call.dotted == STATIC_OF_JIT and not call.guarded:
+            for arg in call.args:
+                if arg.site is not None and view.is_here(arg.site):
+                    by_site[arg.site].append((call, arg))
+    for site, passed in by_site.items():
+        judged = ((call, call.context, isinstance(arg.value, Seq) and arg.value.kind == "list") for call, arg in passed)
+        if certain(judged) is not None:
+            edits = as_tuple(view, site)
+            fixes = (Fix("pass a tuple", edits),) if edits else ()
+            yield Finding(view.span(site), "a static argument of jit must be hashable, but this is a list", fixes)
 
 
 def _first_unhashable(call: MappedCall) -> int | None:

@@ -24,6 +24,10 @@ DONATES = "jax.jit() donates"
 """The name under which a call is recorded that donates arguments: these arguments."""
 
 
+STATIC_OF_JIT = "jax.jit() static"
+"""The name under which a call is recorded that has static arguments: these arguments."""
+
+
 def note_donated(
     run: Run, given: Iterable[tuple[str | None, Value]], operand: Value, call: Invocation, returned: Value
 ) -> None:
@@ -43,21 +47,46 @@ def note_donated(
     # Inside another jit or map nothing is donated.
     if not {call.how, *(step.how for step in ctx.route)}.isdisjoint(("jit", "grad", "run", "map")):
         return
-    positional = [arg for arg in args if arg.label is None]
-    donated: list[Arg] = []
-    for _, value in said:
-        for one in value.items if isinstance(value, Seq) and not value.open else (value,):
-            chosen = one.value if isinstance(one, Const) else None
-            if isinstance(chosen, str):
-                donated.extend(arg for arg in args if arg.label == chosen)
-                donated.extend(positional[place : place + 1] if (place := _place(operand, chosen)) is not None else ())
-            elif isinstance(chosen, int) and -len(positional) <= chosen < len(positional):
-                donated.append(positional[chosen])
+    donated = _chosen([value for _, value in said], operand, args)
     room = _arrays_of(returned)
     donated = [replace(arg, label=_taken(run, arg.value, returned, room, len(donated))) for arg in donated]
     if donated:
         guarded = run.api_guard > 0 or ctx.expected
         run.records.calls.append(ApiCall(DONATES, call.site, call.site, tuple(donated), UNKNOWN, ctx, False, guarded))
+
+
+def note_static(run: Run, given: Iterable[tuple[str | None, Value]], operand: Value, call: Invocation) -> None:
+    """Records the arguments of a call that a jitted function takes as static.
+
+    Args:
+        run: the run.
+        given: the arguments of `jit`, by name.
+        operand: the function.
+        call: the call.
+    """
+    said = [value for name, value in given if name in ("static_argnums", "static_argnames")]
+    if not said or any(arg.label in ("*", "**") for arg in call.args):
+        return
+    if static := _chosen(said, operand, call.args):
+        guarded = run.api_guard > 0 or call.ctx.expected
+        run.records.calls.append(
+            ApiCall(STATIC_OF_JIT, call.site, call.site, tuple(static), UNKNOWN, call.ctx, False, guarded)
+        )
+
+
+def _chosen(said: Iterable[Value], operand: Value, args: tuple[Arg, ...]) -> list[Arg]:
+    """Returns the arguments of a call that `jit` or `pmap` names by number or by name."""
+    positional = [arg for arg in args if arg.label is None]
+    found: list[Arg] = []
+    for value in said:
+        for one in value.items if isinstance(value, Seq) and not value.open else (value,):
+            chosen = one.value if isinstance(one, Const) else None
+            if isinstance(chosen, str):
+                found.extend(arg for arg in args if arg.label == chosen)
+                found.extend(positional[place : place + 1] if (place := _place(operand, chosen)) is not None else ())
+            elif isinstance(chosen, int) and -len(positional) <= chosen < len(positional):
+                found.append(positional[chosen])
+    return found
 
 
 OF_JAX = "of-jax"

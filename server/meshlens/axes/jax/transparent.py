@@ -29,7 +29,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax.carrying import carried, note_carried
-from meshlens.axes.jax.compiled_calls import as_arrays, note_donated, note_results, note_shardings
+from meshlens.axes.jax.compiled_calls import as_arrays, note_donated, note_results, note_shardings, note_static
 from meshlens.axes.jax.custom_rules import run_rules
 from meshlens.axes.jax.differentiation import call_gradient
 from meshlens.axes.jax.mapped_values import axis_of, is_shared
@@ -135,7 +135,9 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     # Those of libraries put new arrays into the objects that they are given.
     if how == "jit" and wrapped.dotted.startswith("jax."):
-        note_donated(run, [(arg.label, arg.value) for arg in wrapped.arguments], wrapped.operand, call, value)
+        said = [(arg.label, arg.value) for arg in wrapped.arguments]
+        note_donated(run, said, wrapped.operand, call, value)
+        note_static(run, said, wrapped.operand, call)
     if how == "jit":
         note_results(run, wrapped, value, site, ctx)
         if not ctx.env.maps and not any(step.how == "jit" for step in ctx.route):
