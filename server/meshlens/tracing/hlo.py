@@ -24,21 +24,17 @@ _HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) (?:\(.*)?\{\s*$")
 _INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = ")
 _OPCODE = re.compile(r"([a-z][\w\-]*)\(")
 _ARRAY = re.compile(r"\b([a-z]+[0-9a-z]*)\[([0-9,<=]*)\]")
-_PLAIN_LINE = re.compile(r"\s+(ROOT )?%?([\w.\-]+) = ([a-z][^\s(]*) ([a-z][\w\-]*)\(([^()\"]*)\)")
-"""An instruction with one result and no bracket or string among its operands."""
 _BRACKET = re.compile(r'[(){}\[\]"]')
 _NAME = re.compile(r"%([\w.\-]+(?:#\d+)*)")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.\-]*")
 _COMMENT = re.compile(r"/\*.*?\*/")
 _CALLED = re.compile(r"\b(?:calls|to_apply|condition|body|true_computation|false_computation)=%?([\w.\-]+)")
-_RUNS = re.compile(r"\b(?:calls|to_apply|condition|body|\w+_computations?)=")
 _BRANCHES = re.compile(r"\b(?:branch_computations|called_computations|calls)=\{([^}]*)\}")
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.)*)"')
 _FRAME = re.compile(r"stack_frame_id=(\d+)")
 _SOURCE = re.compile(r'source_file="((?:[^"\\]|\\.)*)"(?: source_line=(\d+))?')
 _TO_COMMA = re.compile(r'[^,({\["]*')
 _FIELD = re.compile(r"(\w+)=(-?\d+)")
-_WITH_LITERAL = ("constant", "parameter", "iota")
 _MOST_LINES = 2_000_000
 
 
@@ -102,9 +98,6 @@ class Instruction:
     def called(self) -> tuple[str, ...]:
         """Returns the names of the computations that it runs."""
         # They stand before the metadata, which is most of the text.
-        end = self.text.find(" metadata={")
-        if not _RUNS.search(self.text, 0, len(self.text) if end < 0 else end):
-            return ()
         text = self.text.partition(" metadata={")[0]
         names = _CALLED.findall(text)
         for listed in _BRANCHES.findall(text):
@@ -229,23 +222,6 @@ def _read_row(table: str, line: str, frames: Frames) -> None:
 
 
 def _instruction(line: str) -> Instruction | None:
-    plain = _PLAIN_LINE.match(line)
-    if plain is None:
-        return _any_instruction(line)
-    root, name, kind, opcode, inside = plain.groups()
-    literal = inside if opcode in _WITH_LITERAL else ""
-    return Instruction(
-        name,
-        opcode,
-        arrays_in(kind),
-        () if literal else _operands(inside),
-        line[plain.end() :],
-        literal,
-        root is not None,
-    )
-
-
-def _any_instruction(line: str) -> Instruction | None:
     head = _INSTRUCTION.match(line)
     if head is None:
         return None
@@ -260,7 +236,7 @@ def _any_instruction(line: str) -> Instruction | None:
     inside_start = opcode.end()
     inside_end = _closing(line, inside_start - 1)
     inside = line[inside_start:inside_end]
-    literal = inside if opcode[1] in _WITH_LITERAL else ""
+    literal = inside if opcode[1] in ("constant", "parameter", "iota") else ""
     return Instruction(
         name=head[2],
         opcode=opcode[1],
