@@ -177,6 +177,15 @@ def datasets(count: int = 48, **shapes: Any) -> None:
     tfds.Split = types.SimpleNamespace(TRAIN="train", TEST="test")
 
 
+def digits_of_jax() -> None:
+    """Puts random rows and their labels in the place of the digits that the examples of JAX load."""
+    drawn = np.random.default_rng(0)
+    images = drawn.normal(size=(64, 784)).astype(np.float32)
+    labels = np.eye(10, dtype=np.float32)[drawn.integers(0, 10, 64)]
+    loaded = (images, labels, images[:32], labels[:32])
+    missing("examples", "examples.datasets").datasets.mnist = lambda: loaded
+
+
 def sources(count: int = 48, **shapes: Any) -> None:
     """Puts stand-ins in the place of grain and of the sources that TensorFlow's data sets have for it."""
     datasets(count, **shapes)

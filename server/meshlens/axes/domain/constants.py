@@ -72,18 +72,17 @@ def tested(text: str, name: str, given: Sequence[Any]) -> bool | None:
     """Returns the result of `startswith` or `endswith` on a string; None if it is unknown."""
     if name not in ("startswith", "endswith") or len(given) != 1 or not isinstance(given[0], str):
         return None
-    return text.startswith(given[0]) if name == "startswith" else text.endswith(given[0])
+    return bool(getattr(text, name)(given[0]))
 
 
 def joined(separator: str, parts: Sequence[Any]) -> str | None:
     """Returns the result of `join`; None if a part is not a string or the result gets too long."""
     if not all(isinstance(part, str) for part in parts):
         return None
-    size = sum(map(len, parts)) + len(separator) * len(parts)
-    return separator.join(parts) if size <= MOST_TEXT else None
+    return concatenated([text for part in parts for text in (separator, part)][1:])
 
 
-def matches(how: str, pattern: str, text: str) -> bool | None:
+def fits_pattern(how: str, pattern: str, text: str) -> bool | None:
     """Returns whether a pattern matches a text; None if it is not simple enough to be tried.
 
     Args:

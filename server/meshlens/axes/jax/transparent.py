@@ -231,7 +231,7 @@ def _run_now(
             return mapped_tree(run, run_operand, first, _rest_of_map(row, args)[0].value, site)
         if how == "tree_map" and trees:
             return mapped_trees(run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
-        if how == "tree_map_with_path" and len(trees) == 1 and row.dotted == _WITH_PATH:
+        if row.dotted == _WITH_PATH and len(trees) == 1 and all(arg.label is None for arg in args):
             return mapped_with_paths(run_operand, first, _rest_of_map(row, args)[0].value, site)
         value = run_operand(first, leaves)
         if how.startswith("tree_map"):

@@ -74,10 +74,13 @@ def mapped_with_paths(
     run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, path: tuple[Value, ...] = ()
 ) -> Value:
     """Runs a function on the path and the value of each leaf of a tree with a known structure, otherwise once."""
-    is_known = isinstance(tree, (Seq, Dict)) and not tree.open and 0 < len(tree.items) <= _MOST_ITEMS
-    if isinstance(tree, (Seq, Dict)) and is_known and len(path) < _DEEPEST_TREE:
-        entries = list(tree.items if isinstance(tree, Dict) else enumerate(tree.items))
-        kind = "key" if isinstance(tree, Dict) else "idx"
+    if (
+        isinstance(tree, (Seq, Dict))
+        and not tree.open
+        and 0 < len(tree.items) <= _MOST_ITEMS
+        and len(path) < _DEEPEST_TREE
+    ):
+        kind, entries = ("key", tree.items) if isinstance(tree, Dict) else ("idx", tuple(enumerate(tree.items)))
         made = [
             mapped_with_paths(run_operand, operand, one, site, (*path, Dict(((kind, as_value(key)),), attributes=True)))
             for key, one in entries

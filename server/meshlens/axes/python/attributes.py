@@ -106,8 +106,8 @@ def of_data(value: Data, name: str) -> Value:
         return Seq("tuple", tuple(Const(size) if size is not None else STATIC for size in value.shape))
     if name == "ndim" and value.shape is not None:
         return Const(len(value.shape))
-    if name == "size" and value.shape is not None and None not in value.shape:
-        return Const(product(value.shape))
+    if name == "size" and (total := product(value.shape)) is not None:
+        return Const(total)
     if name in ("shape", "ndim", "dtype", "size"):
         return STATIC
     if name in ("T", "mT") and (value.shape is not None or value.array):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from meshlens.axes.data.arrays import product
+from meshlens.axes.data.arrays import product, sizes
 from meshlens.axes.domain.classes import class_attribute
-from meshlens.axes.domain.constants import counted, joined, matches
+from meshlens.axes.domain.constants import counted, fits_pattern, joined
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import as_value, key_of
 from meshlens.axes.domain.kinds import is_instance
@@ -231,11 +231,7 @@ def _extreme(pick: Callable[[list[Any]], Any]) -> Callable[[Values, tuple[Arg, .
 
 def _product(values: Values, args: tuple[Arg, ...]) -> Value | None:
     """Returns the product of the sizes of a shape; None for any other argument."""
-    sizes = values[0].items if len(args) == len(values) == 1 and isinstance(values[0], Seq) else ()
-    numbers = tuple([size.value for size in sizes if isinstance(size, Const) and isinstance(size.value, int)])
-    if not sizes or len(numbers) < len(sizes) or (isinstance(values[0], Seq) and values[0].open):
-        return None
-    total = product(numbers)
+    total = product(sizes(values[0])) if len(args) == len(values) == 1 else None
     return Const(total) if total is not None else None
 
 
@@ -292,31 +288,24 @@ def _pattern(how: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
 
     def match(values: Values, args: tuple[Arg, ...]) -> Value:
         texts = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, str)]
-        verdict = matches(how, *texts) if len(texts) == len(args) == 2 else None
-        return UNKNOWN if verdict is None else Const(True if verdict else None)
+        verdict = fits_pattern(how, *texts) if len(texts) == len(args) == 2 else None
+        return UNKNOWN if verdict is None else Const(verdict or None)
 
     return match
 
 
 def _path_text(values: Values, args: tuple[Arg, ...]) -> Value:
     """Returns the text of a path to a leaf: `['a'][0]`, or `a/0` with `simple=True, separator="/"`."""
-    path, named = values[0] if values else UNKNOWN, {arg.label: arg.value for arg in args if arg.label is not None}
-    if not isinstance(path, Seq) or path.open or not all(isinstance(arg, Const) for arg in named.values()):
+    path = values[0] if values else UNKNOWN
+    given = {arg.label: arg.value.value for arg in args if arg.label is not None and isinstance(arg.value, Const)}
+    if not isinstance(path, Seq) or path.open or len(given) + 1 != len(args):
         return UNKNOWN
-    entries = [one.items[0] for one in path.items if isinstance(one, Dict) and one.attributes and len(one.items) == 1]
-    if len(entries) != len(path.items) or not all(isinstance(value, Const) for _, value in entries):
+    entries = [value for one in path.items if isinstance(one, Dict) and one.attributes for _, value in one.items]
+    keys = [value.value for value in entries if isinstance(value, Const)]
+    if len(keys) != len(path.items):
         return UNKNOWN
-    simple, separator = (getattr(named.get(label), "value", default) for label, default in _OF_KEYSTR)
-    written = [
-        str(value.value) if simple else f".{value.value}" if kind == "name" else f"[{value.value!r}]"
-        for kind, value in entries
-        if isinstance(value, Const)
-    ]
-    text = joined(str(separator), written)
+    text = joined(str(given.get("separator", "")), [str(key) if given.get("simple") else f"[{key!r}]" for key in keys])
     return Const(text) if text is not None else UNKNOWN
-
-
-_OF_KEYSTR = (("simple", False), ("separator", ""))
 
 
 def _nothing(values: Values, args: tuple[Arg, ...]) -> Value:

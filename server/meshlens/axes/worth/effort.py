@@ -112,9 +112,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         any(map(_is_choice, values.values())) or function.name in _MAKE_ATTRIBUTES or _names_axes(run, function)
     )
     most, count = MOST_PLAIN_RUNS if is_plain else most_runs(ran), run.count(ran)
-    may_run = count < _MOST_SHORT and _is_short(run, function, values)
-    may_run = may_run or (count < _MOST_NAMED and _tells_leaves_apart(run, function, values))
-    if is_news or count < most or may_run:
+    if is_news or count < most or _may_run_again(run, function, values, count):
         own = left.get(ran, 0)
         left[ran] = own + 1 if type(own) is int else 1
         if handed:
@@ -133,6 +131,13 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         written = _returned(run.body(function)) if type(latest.value) in (Seq, Dict) else ()
         run.memo[known] = _whatever_given(_Result(run, function, latest.given), latest.value, written)
     return run.memo[known]
+
+
+def _may_run_again(run: Run, function: Function, values: dict[str, Value], count: int) -> bool:
+    """Returns whether a function that has run this often may run again, because its result differs each time."""
+    if count < _MOST_SHORT and _is_short(run, function, values):
+        return True
+    return count < _MOST_NAMED and _tells_leaves_apart(run, function, values)
 
 
 def _tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -> bool:

@@ -41,7 +41,7 @@ def using_words() -> frozenset[str]:
 @cache
 def spec_words() -> frozenset[str]:
     """Returns the names of specs; a short function that reaches one may return a table of them."""
-    return frozenset({_last(dotted) for dotted in SPECS} | {"P", "PS"})
+    return frozenset({_last(dotted) for dotted in SPECS} | {"P"})
 
 
 @cache
