@@ -126,7 +126,7 @@ def make_server() -> LanguageServer:
             server.feature(method, OPTIONS.get(method))(_never_called)
     for command in COMMANDS:
         server.command(command)(_never_called)
-    server.feature("initialize")(lambda params: _initialize(server, params))
+    server.feature("initialize")(lambda params: _initialize(server))
     server.feature("initialized")(partial(_on_initialized, server))
     return server
 
@@ -135,18 +135,17 @@ def _never_called(params: object) -> None:
     """Takes the place of a handler in pygls' table, from which it derives the capabilities."""
 
 
-def _initialize(server: LanguageServer, params: types.InitializeParams) -> None:
+def _initialize(server: LanguageServer) -> None:
     """Stores the client's capabilities; slow work waits until the client has its answer."""
-    plain = server.protocol._converter.unstructure(params)
-    for method in _not_offered(read_client(plain)):
-        server.protocol.fm.features.pop(method, None)
+    protocol: Any = server.protocol
+    for method in _not_offered(read_client(protocol.client_params)):
+        protocol.fm.features.pop(method, None)
 
     def begin(protocol: Protocol) -> Any:
         from meshlens.lsp.beginning import begin
 
-        return begin(protocol, plain)
+        return begin(protocol, protocol.client_params)
 
-    protocol: Any = server.protocol
     protocol.begin(begin)
 
 

@@ -1,37 +1,73 @@
-"""Imports lsprotocol's classes without parts that a server never uses, which are half of the import time."""
+"""Imports lsprotocol's classes so that each gets its methods when it is first used, which for most is never."""
 
 from __future__ import annotations
 
-from functools import partial
 from sys import modules
 from types import FunctionType
 from typing import Any
+
+FIELDS = "__attrs_attrs__"
+"""The attribute by which attrs, and cattrs through it, know a class that has been defined."""
 
 
 def import_light_types() -> None:
     """Imports `lsprotocol.types` in a process that only runs a server.
 
-    attrs 26 generates and compiles the methods of all 554 classes (lsprotocol 2025.0.0) at import. Handlers take plain
-    dictionaries and pygls structures the messages it knows, so these objects are never compared, printed or validated
-    on assignment; without that code the import takes half the time. Nothing reads the types of their parameters either,
-    for which each `__init__` has a copy of all names in the module: 5 MiB in total.
+    attrs 26 generates and compiles the methods of all 554 classes (lsprotocol 2025.0.0) at import, which is two thirds
+    of the time until `initialize` is answered. A session uses some hundred of them: a class is defined, and the types
+    of its fields are resolved, when somebody creates an object or asks for its fields.
     """
     import attrs
 
-    complete: Any = attrs.define
     package: Any = attrs
-    package.define = partial(complete, eq=False, repr=False, slots=False, on_setattr=attrs.setters.NO_OP)
+    complete = package.define
+    package.define = _define_later
     try:
-        from lsprotocol import types
+        import lsprotocol.types  # noqa: F401
     finally:
         package.define = complete
-    for one in vars(types).values():
-        if attrs.has(one):
-            _keep_what_is_used(one)
+    from lsprotocol import _hooks
+
+    # Resolving the types of all classes would define them all.
+    _hooks._resolved_forward_references = True
+
+
+class _Undefined:
+    """Stands for the fields of a class that is not defined yet."""
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        _define(owner)
+        return getattr(owner, FIELDS)
+
+
+def _define_later(cls: Any = None, **options: Any) -> Any:
+    """Takes the place of `attrs.define`; lsprotocol gives no options that matter here."""
+    if cls is None:
+        return _define_later
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        _define(cls)
+        self.__init__(*args, **kwargs)
+
+    cls.__init__ = __init__
+    setattr(cls, FIELDS, _Undefined())
+    return cls
+
+
+def _define(cls: Any) -> None:
+    """Defines a class in place, without methods that compare, print or validate: a server never uses them."""
+    import attrs
+    from lsprotocol import types
+
+    del cls.__init__
+    delattr(cls, FIELDS)
+    attrs.define(cls, eq=False, repr=False, slots=False, on_setattr=attrs.setters.NO_OP)
+    attrs.resolve_types(cls, types.ALL_TYPES_MAP, {})
+    _keep_what_is_used(cls)
 
 
 def _keep_what_is_used(cls: type) -> None:
-    """Removes unused names from the globals of a class's `__init__`, if they are its own."""
+    """Removes unused names from the globals of a class's `__init__`, if they are its own: 9 KiB for each class."""
     made = vars(cls).get("__init__")
     if not isinstance(made, FunctionType) or made.__globals__ is vars(modules[made.__module__]):
         return
