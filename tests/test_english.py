@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from own_sources import SERVER, modules
+
 ROOT = Path(__file__).parents[1]
-SERVER = ROOT / "server" / "meshlens"
 
 HABITS = {
     '"is not a", not "is no"': re.compile(r"(?<!there )\b(?:is|are) no\b(?! longer| more)"),
@@ -78,9 +79,9 @@ def _is_text(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFuncti
     return bool(node.body) and isinstance(node.body[0], ast.Expr)
 
 
-def docstrings(source: str) -> Iterator[str]:
+def docstrings(tree: ast.Module) -> Iterator[str]:
     """Yields the docstrings of a program, including those below constants."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value
 
@@ -110,7 +111,7 @@ def test_messages_are_plain_english(room: str):
 
 def test_docstrings_and_comments_are_plain_english():
     sources = [path.read_text("utf-8") for path in sorted(SERVER.rglob("*.py"))]
-    written = [text for source in sources for text in docstrings(source)]
+    written = [text for tree in modules().values() for text in docstrings(tree)]
     assert [text.split("\n")[0] for text in written if OPENING.match(text)] == []
     said = [*written, *(text for source in sources for text in comments(source))]
     assert [found for text in said for found in habits(text, HABITS_OF_DOCSTRINGS)] == []
@@ -118,9 +119,9 @@ def test_docstrings_and_comments_are_plain_english():
 
 def test_docstrings_of_functions_begin_with_what_they_do():
     opened = [
-        f"{path.relative_to(SERVER).as_posix()}: {text}"
-        for path in sorted(SERVER.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        f"{module}: {text}"
+        for module, tree in modules().items()
+        for node in ast.walk(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (text := ast.get_docstring(node))
         if re.match(r"(?:Whether|Who)\b", text) and "property" not in map(ast.unparse, node.decorator_list)
     ]

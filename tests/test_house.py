@@ -6,14 +6,13 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from meshlens.facts.extract import extract
+from own_sources import SERVER, modules
 from reading_nodes import MAY_READ_BY_NUMBER
 
-SERVER = Path(__file__).parents[1] / "server" / "meshlens"
 MOST_MODULES = 30
 MAY_BE_LONGER = {
     "rules": "one file for each rule: the listing is the list of rules",
@@ -42,9 +41,9 @@ LIBRARIES_LATE = {
 def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Returns the functions of MeshLens, each with its module."""
     return [
-        (path.relative_to(SERVER).as_posix(), node)
-        for path in sorted(SERVER.rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        (name, node)
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
 
@@ -101,9 +100,8 @@ def test_imports_in_functions_are_for_start_up_time():
 def test_fields_of_named_tuples_have_types_that_are_imported():
     """mypyc makes named tuples with the types of their fields, which a module for type checkers alone does not have."""
     missing = [
-        f"{path.relative_to(SERVER).as_posix()}: {made.name}.{name}"
-        for path in sorted(SERVER.rglob("*.py"))
-        for tree in [ast.parse(path.read_text("utf-8"))]
+        f"{module}: {made.name}.{name}"
+        for module, tree in modules().items()
         for made in ast.walk(tree)
         if isinstance(made, ast.ClassDef) and any(ast.unparse(base) == "NamedTuple" for base in made.bases)
         for name in sorted(_names(made) & _only_for_type_checkers(tree))
@@ -113,9 +111,9 @@ def test_fields_of_named_tuples_have_types_that_are_imported():
 
 def test_no_type_alias_stands_for_anything():
     aliases = [
-        f"{path.relative_to(SERVER).as_posix()}:{made.lineno}"
-        for path in sorted(SERVER.rglob("*.py"))
-        for made in ast.walk(ast.parse(path.read_text("utf-8")))
+        f"{module}:{made.lineno}"
+        for module, tree in modules().items()
+        for made in ast.walk(tree)
         if isinstance(made, ast.AnnAssign) and ast.unparse(made.annotation) == "TypeAlias"
         if made.value is not None and ast.unparse(made.value) == "Any"
     ]
