@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import TypeAlias
 
+from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
     Assign,
     Call,
@@ -20,12 +22,18 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     last_name,
 )
-from meshlens.project.trees import Node, bound_by, names_bound, names_used, walk
+from meshlens.project.trees import Node, bound_by, names_bound, names_used, nodes_of_block, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.following import Constructs, Follow
+from meshlens.refactoring.following.following import Constructs, Follow, Loosened
 from meshlens.refactoring.following.following_calls import call_of
 from meshlens.refactoring.following.following_statements import follow_body
+from meshlens.refactoring.following.helpers import (
+    Helper,
+    must_reduce_alike,
+    reducing_helpers,
+)
 from meshlens.refactoring.following.kinds import OVER_DEVICES, SAME, Kind, either, flat
+from meshlens.refactoring.following.known_classes import annotated_classes
 from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
 from meshlens.refactoring.following.sizes import Shape, nothing_known, shapes_inside
 from meshlens.refactoring.following.within import must_always_reduce, within
@@ -62,6 +70,9 @@ class Reductions:
         bundles: the parameters that are dictionaries of keys to fold in the same way.
         folded: statements that assign keys to fold in the same way, with their names.
         renewed: the names in its `return`s of keys among `keys` that a function it calls renews.
+        calls: the calls of functions that need the name of its axis, since they reduce.
+        helpers: these functions, and those that they call.
+        loosened: the sizes in assertions, of which each device has a part.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
@@ -73,11 +84,17 @@ class Reductions:
     bundles: tuple[str, ...] = ()
     folded: tuple[tuple[Node, tuple[str, ...]], ...] = ()
     renewed: tuple[Name, ...] = ()
+    calls: tuple[tuple[Call, Helper], ...] = ()
+    helpers: tuple[Helper, ...] = ()
+    loosened: tuple[Loosened, ...] = ()
 
     @property
     def sums(self) -> bool:
         """Returns whether something is summed over devices."""
-        return not {"psum", "all_gather", "divided"}.isdisjoint({how for *_, how in (*self.lines, *self.inside)})
+        every = {how for *_, how in (*self.lines, *self.inside)}
+        every |= {how for one in self.helpers for _, how in one.inside.values()}
+        every |= {_REDUCERS[kind] for one in self.helpers for _, kind in one.within.lines}
+        return not {"psum", "all_gather", "divided"}.isdisjoint(every)
 
     @property
     def folds_index(self) -> bool:
@@ -95,12 +112,14 @@ class _Modes:
         folds: the names of keys that each device folds its index into.
         kept: the names of keys that stay the same, while each device folds its index into what calls get of them.
         joins_norms: whether its layers are made to average batch statistics over all devices.
+        by_helpers: whether functions that it calls may reduce for it.
     """
 
     parameters: tuple[str, ...]
     folds: frozenset[str]
     kept: frozenset[str]
     joins_norms: bool
+    by_helpers: bool
 
 
 def reductions(
@@ -135,11 +154,11 @@ def reductions(
     first: Obstacle | None = None
     unknown: Reductions | None = None
     renewing: Reductions | None = None
-    for is_kept in (False, True):
+    for by_helpers, is_kept in itertools.product((False, True), repeat=2):
         for alike in (alike for count in range(is_kept, len(keys) + 1) for alike in combinations(keys, count)):
             try:
                 folds = frozenset(keys) - {*alike}
-                modes = _Modes(tuple(parameters), folds, frozenset(alike if is_kept else ()), joins_norms)
+                modes = _Modes(tuple(parameters), folds, frozenset(alike if is_kept else ()), joins_norms, by_helpers)
                 found = _reductions(view, target, shared, modes, shapes or {})
             except Obstacle as obstacle:
                 first = first or obstacle
@@ -208,7 +227,37 @@ def _reductions(
     keys: _Modes,
     shapes: Mapping[str, Shape],
 ) -> Reductions:
-    inside: dict[int, tuple[Node, str]] = {}
+    known = within(target)
+    step = Helper(view, target, known, {}, is_step=True)
+    streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
+    bundles = bundles_of(target)
+    reduced = -1
+    while True:
+        follow = _begun(view, target, shared, keys, shapes)
+        follow.env |= dict.fromkeys((*bundles, *(name for name, _ in streams)), "own")
+        follow.within, follow.reduce, follow.lines = known, step.reduce, known.lines
+        follow.helper = step if keys.by_helpers else None
+        follow_body(follow, target.body)
+        helpers = tuple(reducing_helpers(step))
+        # What a function is found to reduce for one call must suit the others, before and after.
+        before, reduced = reduced, sum(one.reductions for one in helpers)
+        if before == reduced or not helpers:
+            break
+    must_always_reduce(view, target, known, {*step.inside, *(site for site, _ in known.lines)})
+    for one in helpers:
+        must_reduce_alike(one)
+        must_always_reduce(one.view, one.target, one.within, {*one.inside, *(site for site, _ in one.within.lines)})
+    lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in known.lines.items())
+    own = tuple(name for name in keys.parameters if name in keys.folds)
+    results = _results(follow.returned)
+    folded = tuple(follow.folded.values())
+    found = Reductions(lines, tuple(step.inside.values()), _out(results), results, own, streams, bundles, folded)
+    calls = tuple((call, one) for call, one in step.calls.values() if one.needs_axis())
+    return replace(found, calls=calls, helpers=helpers, loosened=tuple(follow.loosened))
+
+
+def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes, shapes: Mapping[str, Shape]) -> Follow:
+    """Returns the scope of a step before its first statement."""
     follow = Follow(
         _CONSTRUCTS,
         view,
@@ -217,22 +266,17 @@ def _reductions(
     follow.env |= {name: "alike" for name in target.filled if BATCH.fullmatch(name) is not None}
     follow.shapes = shapes_inside(target.body, shapes, nothing_known)
     follow.env |= {name: "own" if name in keys.folds else "key" for name in keys.parameters}
-    streams = tuple((name, stream_of(view, target, name)) for name in streams_of(view, target))
-    bundles = bundles_of(target)
-    follow.env |= dict.fromkeys((*bundles, *(name for name, _ in streams)), "own")
     follow.folds, follow.kept, follow.joins_norms = keys.folds, keys.kept, keys.joins_norms
-    follow.reduce = lambda node, how: inside.setdefault(node.site, (node, how))
-    follow.within = within(target)
-    follow.lines = follow.within.lines
     follow.reduced_later = _reduced(target)
     _place(follow, target)
-    follow_body(follow, target.body)
-    must_always_reduce(view, target, follow.within, {*inside, *(site for site, _ in follow.lines)})
-    lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in follow.lines.items())
-    own = tuple(name for name in keys.parameters if name in keys.folds)
-    results = _results(follow.returned)
-    folded = tuple(follow.folded.values())
-    return Reductions(lines, tuple(inside.values()), _out(results), results, own, streams, bundles, folded)
+    return follow
+
+
+def helper_reductions(helper: Helper) -> Reductions:
+    """Returns what a function reduces for the step that calls it."""
+    every = helper.within.lines.items()
+    lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in every)
+    return Reductions(lines, tuple(helper.inside.values()), None)
 
 
 def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
@@ -262,6 +306,7 @@ def _place(follow: Follow, target: Target) -> None:
     follow.home = home_of(follow.view, target.at(target.node.site))
     follow.own = owner_of(follow.view, follow.home or target.site.block)
     follow.arrays, follow.axes = used_as_arrays(target.node), axes_shown(target.node, follow.dotted)
+    follow.top, follow.classes = follow.view, annotated_classes(follow.view, target.parameters)
     follow.bound = frozenset(names_bound(target.body))
     follow.together = frozenset(_put_together(follow.view, target))
     parameters = {one.name for one in target.node.function.parameters}
@@ -320,7 +365,7 @@ def reducing(
     Raises:
         Obstacle: there is no place for the reductions.
     """
-    edits: list[FileEdit] = []
+    edits = [edit for edit, _ in groupby(sorted(map(_loosening, found.loosened)))]
     for statement, names, how in found.lines:
         joined = ", ".join(names)
         value = f"({joined})" if len(names) > 1 else joined
@@ -361,6 +406,14 @@ def reducing(
         rest = ", tiled=True" if how == "all_gather" else ""
         edits.append(FileEdit(view.path, Edit(Span(span.end, span.end), f", axis_name={axis}{rest})")))
     return edits
+
+
+def _loosening(one: Loosened) -> FileEdit:
+    path = str(one.view.path)
+    blocks = (
+        key for key in one.view.facts.blocks if any(node is one.size for node in nodes_of_block(one.view, path, key))
+    )
+    return FileEdit(one.view.path, Edit(one.view.span(Site(path, next(blocks), one.size.site)), one.text))
 
 
 def _divided(view: FileView, span: Span, by: str) -> list[FileEdit]:

@@ -44,6 +44,7 @@ from meshlens.project.trees import Node, definitions, name_of_block, names_used,
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.axes_known import Axes, Least, fewest, least_axes, least_of
 from meshlens.refactoring.following.grad_calls import takes
+from meshlens.refactoring.following.helpers import Helper
 from meshlens.refactoring.following.kinds import (
     LINEAR,
     MEANS,
@@ -57,6 +58,7 @@ from meshlens.refactoring.following.kinds import (
     kept,
     together,
 )
+from meshlens.refactoring.following.known_classes import Owner, annotated_classes, class_of
 from meshlens.refactoring.following.row_by_row import is_of_arrays
 from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.following.sizes import Shape, Shapes, nothing_known, shape_of, shapes_inside
@@ -113,6 +115,14 @@ class Constructs(NamedTuple):
     run: Callable[[Follow, Iterable[Node]], None]
 
 
+class Loosened(NamedTuple):
+    """The size in an assertion that asks for all rows of the batch, with what stands in its place."""
+
+    view: FileView
+    size: Node
+    text: str
+
+
 @dataclass(slots=True)
 class Follow:
     """The state of following a function.
@@ -153,6 +163,11 @@ class Follow:
         returned: the kinds that it returns.
         returned_axes: how many axes what it returns has at least.
         has_ended: whether a `return` has certainly run before what is followed now.
+        classes: the classes of the project that variables certainly hold objects of.
+        top: the file of the step, from which its models are reached; None for the file itself.
+        helper: the step, or the function that it calls, in which values can be reduced over devices; None elsewhere.
+        entered: the function around which this scope was made, if that is such a function.
+        loosened: the sizes in assertions to replace.
     """
 
     constructs: Constructs
@@ -190,11 +205,21 @@ class Follow:
     returned: list[Kind] = field(default_factory=list)
     returned_axes: list[Least] = field(default_factory=list)
     has_ended: bool = False
+    classes: dict[str, Owner] = field(default_factory=dict)
+    top: FileView | None = None
+    helper: Helper | None = None
+    entered: AnyFunction | None = None
+    loosened: list[Loosened] = field(default_factory=list)
 
     @property
     def in_model(self) -> bool:
         """Returns whether a model runs this."""
         return bool(self.models)
+
+    @property
+    def gather(self) -> Callable[[Node, str], object] | None:
+        """Returns what has the rows of all devices, in the step and in the functions that it defines."""
+        return self.reduce if self.helper is None or self.helper.is_step else None
 
     @property
     def is_inner(self) -> bool:
@@ -204,7 +229,21 @@ class Follow:
     def kind(self, node: Node) -> Kind:
         """Returns the kind of an expression."""
         follower = _EXPRESSIONS.get(type(node))
-        return follower(self, node) if follower is not None else applied(self.names(node))
+        found = follower(self, node) if follower is not None else applied(self.names(node))
+        if self.helper is not None and node.site in self.helper.inside and self.helper.inside[node.site][0] is node:
+            self.helper.kinds.setdefault((node.site, ""), set()).add(flat(found))
+        return found
+
+    @property
+    def known_classes(self) -> dict[str, Owner]:
+        """Returns the classes of variables, and of the object of the method that is followed."""
+        own = self.own
+        is_own = own is not None and own.receiver not in self.local and own.receiver not in self.classes
+        return {**self.classes, own.receiver: (own.view, own.owner)} if own is not None and is_own else self.classes
+
+    def class_of(self, node: Node) -> Owner | None:
+        """Returns the class of the project that an object certainly is of; None if that is unknown."""
+        return class_of(self.view, self.known_classes, node, self.top or self.view)
 
     def least_axes(self, node: Node) -> int:
         """Returns how many axes an expression has at least."""
@@ -289,6 +328,7 @@ class Follow:
             self.features,
             self.least,
             self.looped,
+            self.classes,
         ):
             known.pop(name, None)
         for other in [one for one, (root, _) in self.widened.items() if root == name]:
@@ -326,6 +366,7 @@ class Follow:
         made: Functions = {**made_outside(self.view, self.home)}
         found = Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
         found.models, found.unread, found.joins_norms = self.models, self.unread, self.joins_norms
+        found.top, found.loosened = self.top, self.loosened
         return found
 
     def frozen(self) -> Follow:
@@ -344,6 +385,7 @@ class Follow:
         inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
         inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
         inner.looped = dict(self.looped)
+        inner.classes, inner.top, inner.loosened = dict(self.classes), self.top, self.loosened
         return inner
 
 
@@ -429,6 +471,8 @@ def result_of(
     inner = Follow(scope.constructs, scope.view, scope.env, scope.local, follow.depth + 1, scope.made, scope.imports)
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
     inner.models, inner.unread, inner.joins_norms = follow.models, follow.unread, follow.joins_norms
+    inner.top, inner.classes, inner.loosened = follow.top, scope.classes, follow.loosened
+    said = annotated_classes(scope.view, parameters)
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
         inner.own = None
     inner.arrays, inner.computed = used_as_arrays(function), in_arithmetic((function,))
@@ -461,10 +505,17 @@ def result_of(
         made = made_by(follow, given) if given is not None else None
         if made is not None:
             inner.made[name] = made
+        owner = (follow.class_of(given) if given is not None else None) or said.get(name)
+        if owner is not None:
+            inner.classes[name] = owner
+    if around is not None and around.entered is function and around.helper is not None:
+        inner.constants |= {one: one for one in (around.helper.parameter,) if one is not None}
     inner.shapes = shapes_inside(body, given_shapes, scope.shapes)
     inner.looped = {name: one for name, one in scope.looped.items() if name not in inner.bound}
-    if around is not None and around.within is not None and around.within.holds(function):
-        inner.reduce, inner.within = around.reduce, around.within
+    if around is not None and around.entered is function:
+        inner.reduce, inner.within, inner.helper = around.reduce, around.within, around.helper
+    elif around is not None and around.within is not None and around.within.holds(function):
+        inner.reduce, inner.within, inner.helper = around.reduce, around.within, around.helper
         read = {*names_used(function), *(one.name for one in parameters)}
         around.within.entered.setdefault(function.site, []).append({
             name: inner.look_up(name) for name in read if inner.binds(name)
@@ -516,7 +567,7 @@ def function_defined(follow: Follow, callee: Node) -> Defined | None:
     if isinstance(callee, Attribute):
         method = method_called(follow, callee)
         if method is not None:
-            return _bound_method(follow, root_name(callee), method) if isinstance(method, OwnMethod) else None
+            return _bound_method(follow, callee, method) if isinstance(method, OwnMethod) else None
         return _of_another_file(follow, callee) if not follow.binds(root_name(callee)) else None
     if not isinstance(callee, Name):
         return None
@@ -534,34 +585,42 @@ def function_defined(follow: Follow, callee: Node) -> Defined | None:
 
 
 def method_called(follow: Follow, callee: Node) -> OwnMethod | Unread | None:
-    """Returns the method of the project that an attribute of a method's own object, or of a class, means."""
-    if not isinstance(callee, Attribute) or not isinstance(callee.object, Name):
+    """Returns the method of the project that an attribute of an object, or of a class, means."""
+    if not isinstance(callee, Attribute):
         return None
-    name = callee.object.name
+    name = callee.object.name if isinstance(callee.object, Name) else ""
     own = follow.own
     if own is not None and name == own.receiver:
         is_own = name not in follow.local and flat(follow.env.get(name, "same")) == "same"
         return own_method(own.view, own.owner, callee.name, through_class=False) if is_own else "unread"
-    owner = class_named(follow.view, name) if not follow.binds(name) else None
-    return own_method(follow.view, owner, callee.name, through_class=True) if owner is not None else None
+    owner = class_named(follow.view, name) if name and not follow.binds(name) else None
+    if owner is not None:
+        return own_method(follow.view, owner, callee.name, through_class=True)
+    held = follow.class_of(callee.object)
+    if held is None or flat(follow.kind(callee.object)) != "same":
+        return None
+    return own_method(*held, callee.name, through_class=False)
 
 
-def _bound_method(follow: Follow, given: str, method: OwnMethod) -> tuple[FunctionDef, Follow]:
+def _bound_method(follow: Follow, callee: Attribute, method: OwnMethod) -> tuple[FunctionDef, Follow]:
     """Returns a method as a function of its other parameters, with the scope in which its object has a name."""
     node = method.target.node
     scope = Follow(follow.constructs, method.view, {}, depth=follow.depth, made={**made_outside(method.view, None)})
+    scope.top = follow.top
     kinds = ("staticmethod", "classmethod")
     decorators = tuple(one for one in node.function.decorators if not (isinstance(one, Name) and one.name in kinds))
     parameters = node.function.parameters
     if method.is_bound:
-        receiver = parameters[0].name
+        receiver, given = parameters[0].name, callee.object.name if isinstance(callee.object, Name) else ""
         scope.env[receiver] = "same"
-        own = follow.own if follow.own is not None and given == follow.own.receiver else None
         owner = class_named(follow.view, given)
-        if own is not None:
-            scope.own = replace(own, receiver=receiver)
+        held = follow.class_of(callee.object)
+        if follow.own is not None and given == follow.own.receiver:
+            scope.own = replace(follow.own, receiver=receiver)
         elif owner is not None:
             scope.own = Own(follow.view, owner, receiver)
+        elif held is not None:
+            scope.own = Own(*held, receiver)
         parameters = parameters[1:]
     return node._replace(function=node.function._replace(parameters=parameters, decorators=decorators)), scope
 
@@ -570,6 +629,7 @@ def method_of_class(follow: Follow, method: OwnMethod, view: FileView, owner: st
     """Returns a method of any object of a class as a function of its other parameters, and its scope."""
     node = method.target.node
     scope = Follow(follow.constructs, method.view, {}, depth=follow.depth, made={**made_outside(method.view, None)})
+    scope.top = follow.top
     parameters = node.function.parameters
     if method.is_bound and parameters:
         scope.env[parameters[0].name] = "same"
@@ -584,6 +644,7 @@ def _of_another_file(follow: Follow, callee: Node) -> tuple[FunctionDef, Follow]
     if found is None or times_bound(found[0], None, found[1].name) > 1:
         return None
     scope = Follow(follow.constructs, found[0], {}, depth=follow.depth, made={**made_outside(found[0], None)})
+    scope.top = follow.top
     return found[1].node, scope
 
 
@@ -632,7 +693,7 @@ def _item(follow: Follow, node: Subscript) -> Kind:
     if flat(kind) == "rows":
         return _rows_of(follow, index)
     if kind == "turned":
-        return "mixed"
+        return "rows" if index_of(index) is not None else "mixed"
     inside = _inside(follow, index)
     return kind if inside == "same" else applied((kind, inside))
 

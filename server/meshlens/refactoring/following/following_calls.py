@@ -27,6 +27,7 @@ from meshlens.facts.nodes import (
 from meshlens.project.trees import Node
 from meshlens.refactoring.following.features import takes_features_apart
 from meshlens.refactoring.following.following import (
+    Defined,
     Follow,
     function_defined,
     function_of,
@@ -36,6 +37,7 @@ from meshlens.refactoring.following.following import (
 )
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.gradients import gradient_kind, maker_above
+from meshlens.refactoring.following.helpers import helper_called, is_entered
 from meshlens.refactoring.following.kinds import (
     LINEAR,
     MEANS,
@@ -47,13 +49,20 @@ from meshlens.refactoring.following.kinds import (
     applied,
     couples,
     flat,
+    index_of,
     is_product,
     kept,
     over_rows,
     reduced,
 )
 from meshlens.refactoring.following.layer_calls import rearranged
-from meshlens.refactoring.following.models import has_one_entry, is_unread, loss_applied, model_called
+from meshlens.refactoring.following.models import (
+    has_one_entry,
+    is_of_modules,
+    is_unread,
+    loss_applied,
+    model_called,
+)
 from meshlens.refactoring.following.random import changes_keys, random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
@@ -67,6 +76,7 @@ from meshlens.refactoring.following.row_by_row import (
 from meshlens.refactoring.following.running import VMAPS, decorated_kind, is_mapped, transformed_kind
 from meshlens.refactoring.reading.layers import layers_of
 from meshlens.refactoring.reading.mentions import bound_at_top
+from meshlens.refactoring.reading.own_methods import OwnMethod, own_method
 from meshlens.refactoring.reading.records import is_record
 
 _OVER_ROWS = frozenset(
@@ -100,7 +110,7 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     known = function_of(home, callee)
     if known is not None:
         given = [(label, follow.kind(value)) for label, _, value in node.arguments]
-        result = result_of(follow, *known, given, node.arguments)
+        result = result_of(follow, known[0], _entered(follow, home, known, node), given, node.arguments)
         follow.results[node.site] = result.axes
         return result.kind
     defined = function_defined(home, callee)
@@ -114,6 +124,23 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return loss
     special = transformed_kind(follow, home, callee, node)
     return special if special is not None else _unread(follow, home, callee, node)
+
+
+def _entered(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow | None:
+    """Returns the scope around a function that a call runs, in which it may reduce for the step if it is a helper."""
+    function, around = known
+    caller = follow.helper
+    meant = follow.meant(node.callee)
+    is_named = isinstance(node.callee, (Name, Attribute)) and meant[0] is follow and meant[1] is node.callee
+    is_plain = all(label not in ("*", "**") for label, _, _ in node.arguments)
+    if caller is None or not is_named or not is_plain or not isinstance(function, FunctionDef):
+        return around
+    helper = helper_called(around.view if around is not None else home.view, function, caller)
+    if helper is None or not is_entered(caller, node, helper):
+        return around
+    scope = around.frozen() if around is not None else home.outside()
+    scope.entered, scope.reduce, scope.within, scope.helper = function, helper.reduce, helper.within, helper
+    return scope
 
 
 def _fold_into_arguments(follow: Follow, dotted: str, node: Call) -> None:
@@ -159,8 +186,9 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "rows"
     if name in UNCHANGED or (is_method and name in ("items", "values") and first in ("own", "key")):
         return first
-    if name == "len" and flat(first) == "rows":
-        return "count"
+    if name == "len" and flat(first) in ("rows", "shape"):
+        # The length of a shape is how many axes there are.
+        return "count" if flat(first) == "rows" else "same"
     kinds = [first, *(follow.kind(value) for value in values[1:])]
     if name == "arange" and "count" in map(flat, kinds):
         return "places" if [flat(follow.kind(value)) for value in positional] == ["count"] else "mixed"
@@ -181,7 +209,13 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         kinds += home.names(callee)
     elif isinstance(callee, Name):
         kinds.append(home.look_up(name))
-        if has_rows and name in follow.env and home is follow and not follow.in_model and not _keeps_nothing(follow):
+        if (
+            has_rows
+            and name in follow.env
+            and home is follow
+            and not follow.in_model
+            and not _keeps_nothing(follow, name)
+        ):
             # A called object may store its arguments, as layers do for batch statistics.
             follow.env[name] = "mixed"
     if not has_rows:
@@ -234,7 +268,7 @@ def _gives_key(follow: Follow, callee: Node, dotted: str) -> bool:
 
 def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: bool) -> bool:
     """Gathers the rows of all devices for a function that combines them to one result, if that is known."""
-    if follow.reduce is None or not is_array_function or over_rows(_axis(node, is_method, 1)) is not True:
+    if follow.gather is None or not is_array_function or over_rows(_axis(node, is_method, 1)) is not True:
         return False
     if any(label in ("*", "**", "out") for label, _, _ in node.arguments):
         return False
@@ -247,7 +281,7 @@ def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: boo
         return False
     for value, kind in zip(values, kinds, strict=True):
         if flat(kind) == "rows":
-            follow.reduce(value, "all_gather")
+            follow.gather(value, "all_gather")
     return True
 
 
@@ -281,10 +315,15 @@ def _closes_over_rows(follow: Follow, value: Node) -> bool:
     return is_function and not SAME.issuperset(map(flat, [follow.kind(value)]))
 
 
-def _keeps_nothing(follow: Follow) -> bool:
-    """Returns whether the modules of a file store nothing about their inputs, or only means over all devices."""
+def _keeps_nothing(follow: Follow, name: str) -> bool:
+    """Returns whether a called object stores nothing about its inputs, or only means over all devices."""
     layers = layers_of(follow.view)
-    return bool(layers.classes) and not layers.keeps
+    if layers.classes and not layers.keeps:
+        return True
+    owner = follow.known_classes.get(name)
+    # An object of a plain class of the project, not of a module, that does not change itself.
+    is_plain = owner is not None and not is_of_modules(owner)
+    return is_plain and owner is not None and isinstance(own_method(*owner, "__call__", through_class=False), OwnMethod)
 
 
 def _of_object(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
@@ -373,6 +412,8 @@ def _reduction(follow: Follow, node: Call, name: str, values: list[Expression], 
         return "same"
     if any(flat(kind) != "same" for kind in rest) or (axis is not None and flat(follow.kind(axis)) != "same"):
         return "mixed"
+    if flat(operand) == "turned" and axis is not None:
+        return "rows" if index_of(axis) == 0 and len(node.arguments) == 2 - is_method else "mixed"
     over = over_rows(axis, axes=follow.least_axes(values[0]))
     return reduced(operand, over, result, every_axis=axis is None)
 

@@ -51,6 +51,7 @@ from meshlens.refactoring.following.following import (
     Env,
     Follow,
     Functions,
+    Loosened,
     axes_more,
     counts_rows,
     function_of,
@@ -60,6 +61,7 @@ from meshlens.refactoring.following.following import (
 from meshlens.refactoring.following.following_calls import gathered, is_array
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
+from meshlens.refactoring.following.known_classes import Owner
 from meshlens.refactoring.following.random import makes_one_key
 from meshlens.refactoring.following.settled_tests import outcome
 from meshlens.refactoring.maps.pmap import Obstacle
@@ -129,10 +131,13 @@ def _assign(follow: Follow, statement: Assign) -> None:
         follow.computed |= names_bound((statement,))
     features = features_of(follow, value)
     least = axes_assigned(statement, follow.known_axes)
+    owner = follow.class_of(value)
     for target in statement.targets:
         functions = _functions_in(follow, target, value)
         more = axes_more(follow, value) if isinstance(target, Name) and flat(kind) == "rows" else None
         _bind(follow, target, kind)
+        if isinstance(target, Name) and owner is not None:
+            follow.classes[target.name] = owner
         if isinstance(target, Name) and features is not None:
             follow.features[target.name] = features
         if isinstance(target, Name) and more is not None and more[0] != target.name:
@@ -222,10 +227,14 @@ def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
     if lines is None or len(targets) != 1:
         return
     names = [name for name in _names(targets[0]) if name not in follow.reduced_later and _is_read(follow, name)]
+    if follow.helper is not None:
+        for name in names:
+            follow.helper.kinds.setdefault((statement.site, name), set()).add(flat(follow.env.get(name, "same")))
     for kind in LINEAR:
         found = tuple(name for name in names if flat(follow.env.get(name, "same")) == kind)
         if found:
-            lines.setdefault((statement.site, kind), (statement, found))
+            _, known = lines.get((statement.site, kind), (statement, ()))
+            lines[(statement.site, kind)] = (statement, tuple(dict.fromkeys((*known, *found))))
             follow.env |= dict.fromkeys(found, "same")
 
 
@@ -273,6 +282,8 @@ def _parts(kind: Kind, count: int) -> tuple[Kind, ...]:
         return kind
     if kind == "shape":
         return ("count", *["same"] * (count - 1))
+    if kind == "turned":
+        return ("rows",) * count
     return ("tree" if kind == "tree" else flat(kind),) * count
 
 
@@ -295,7 +306,7 @@ def _expression(follow: Follow, statement: ExpressionStatement) -> None:
 
 
 def _assert(follow: Follow, statement: Assert) -> None:
-    """Makes sure that an assertion does not compare how many rows there are with a number.
+    """Makes sure that an assertion does not compare how many rows there are with a number, or leaves that out.
 
     Raises:
         Obstacle: it may.
@@ -305,13 +316,31 @@ def _assert(follow: Follow, statement: Assert) -> None:
     reduce, follow.reduce = follow.reduce, None
     for part in test.items if isinstance(test, BoolOperation) else (test,):
         kinds = {flat(follow.kind(one)) for one in part.operands} if isinstance(part, Comparison) else set()
-        if "same" in kinds and not kinds.isdisjoint(("count", "shape", "mixed")):
+        if "same" in kinds and not kinds.isdisjoint(("count", "shape", "mixed")) and not _loosened(follow, part):
             raise Obstacle("rows-asserted", _ASSERTED)
     follow.reduce = reduce
 
 
+def _loosened(follow: Follow, test: Node) -> bool:
+    """Leaves the number of rows out of `x.shape == (32, 4)`, if it is that."""
+    if not isinstance(test, Comparison) or test.operators != ("==",) or follow.in_model:
+        return False
+    shape, size = test.operands
+    array = shape.object if isinstance(shape, Attribute) and shape.name == "shape" else NOTHING
+    if not isinstance(array, Name) or flat(follow.kind(array)) != "rows" or not _names_sizes(follow, size):
+        return False
+    assert isinstance(size, (TupleDisplay, ListDisplay))
+    follow.loosened.append(Loosened(follow.view, size.items[0], f"{array.name}.shape[0]"))
+    return True
+
+
+def _names_sizes(follow: Follow, size: Node) -> bool:
+    items = size.items if isinstance(size, (TupleDisplay, ListDisplay)) else ()
+    return bool(items) and all(flat(follow.kind(one)) == "same" and not isinstance(one, Starred) for one in items)
+
+
 def _checked(follow: Follow, call: Call) -> None:
-    """Makes sure that a call of chex does not ask for as many rows as the whole batch has.
+    """Makes sure that a call of chex does not ask for as many rows as the whole batch has, or leaves that out.
 
     Raises:
         Obstacle: it may.
@@ -320,12 +349,15 @@ def _checked(follow: Follow, call: Call) -> None:
     given = [value for label, _, value in call.arguments if label is None]
     if dotted not in _CHECKS or len(given) < 2 or flat(follow.kind(given[0])) not in ("rows", "turned", "mixed"):
         return
-    size = given[-1]
+    whole = size = given[-1]
     if dotted == "chex.assert_shape" and isinstance(size, (TupleDisplay, ListDisplay)):
         size = size.items[0] if size.items else NOTHING
     is_open = size is NOTHING or (isinstance(size, Constant) and size.value in (None, ...))
-    if not is_open and flat(follow.kind(size)) not in ("count", "shape"):
+    if is_open or flat(follow.kind(size)) in ("count", "shape"):
+        return
+    if follow.in_model or size is whole or flat(follow.kind(given[0])) != "rows" or not _names_sizes(follow, whole):
         raise Obstacle("rows-asserted", _ASSERTED)
+    follow.loosened.append(Loosened(follow.view, size, "None"))
 
 
 def _return(follow: Follow, statement: Return) -> None:
@@ -447,6 +479,7 @@ class _State(NamedTuple):
     made: Functions
     imports: dict[str, str]
     least: dict[str, int]
+    classes: dict[str, Owner]
 
     def function(self, name: str) -> tuple[object, object, str | None]:
         """Returns the function that a name refers to, and its imported name."""
@@ -458,12 +491,14 @@ class _State(NamedTuple):
 
 
 def _state(follow: Follow) -> _State:
-    return _State(dict(follow.env), dict(follow.local), dict(follow.made), dict(follow.imports), dict(follow.least))
+    functions = dict(follow.local), dict(follow.made), dict(follow.imports)
+    return _State(dict(follow.env), *functions, dict(follow.least), dict(follow.classes))
 
 
 def _restore(follow: Follow, state: _State) -> None:
     follow.env, follow.local = dict(state.env), dict(state.local)
     follow.made, follow.imports, follow.least = dict(state.made), dict(state.imports), dict(state.least)
+    follow.classes = dict(state.classes)
 
 
 def _join(follow: Follow, other: _State) -> None:
@@ -481,7 +516,12 @@ def _join(follow: Follow, other: _State) -> None:
         else:
             follow.forget(name)
             follow.env[name] = "mixed"
+    follow.classes = {name: one for name, one in mine.classes.items() if _is_same(one, other.classes.get(name))}
     follow.least = {name: min(count, other.least[name]) for name, count in mine.least.items() if name in other.least}
+
+
+def _is_same(one: Owner, other: Owner | None) -> bool:
+    return other is not None and (one[0].path, one[1]) == (other[0].path, other[1])
 
 
 def _take(follow: Follow, state: _State, name: str) -> None:

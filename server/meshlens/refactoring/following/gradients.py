@@ -22,6 +22,7 @@ from meshlens.project.view import FileView
 from meshlens.refactoring.following.following import Defined, Follow, called, function_of
 from meshlens.refactoring.following.grad_calls import TAKES, takes
 from meshlens.refactoring.following.kinds import SAME, Kind, applied, flat
+from meshlens.refactoring.following.settled_tests import constant_of
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.decorators import applied_by
 from meshlens.refactoring.reading.functions import Target
@@ -90,8 +91,9 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
     is_applied = known is None and isinstance(loss_function, Attribute) and loss_function.name == "apply"
     if is_applied or (isinstance(loss_function, Call) and operand is not None and decorated is None):
         loss = follow.constructs.call(follow, scope, loss_function, node)
-    said = next((value for label, _, value in maker.arguments if label == "has_aux"), Constant("const", 0, False))
-    if not isinstance(said, Constant):
+    flag = next((value for label, _, value in maker.arguments if label == "has_aux"), Constant("const", 0, False))
+    said = constant_of(home.constants, flag)
+    if said is None:
         return "mixed"
     with_aux = said.value is not False
     aux: Kind = "mixed"
@@ -133,8 +135,8 @@ def _along_rows(follow: Follow, node: Call, loss: str, of: Kind, is_array: bool)
     """
     if loss == "total" and flat(of) == "rows":
         return of
-    if loss == "mean" and is_array and follow.reduce is not None:
-        follow.reduce(node, "divided")
+    if loss == "mean" and is_array and follow.gather is not None:
+        follow.gather(node, "divided")
         return "rows"
     remedy = "; take the gradient of a sum over them instead of a mean" if loss == "mean" else ""
     raise Obstacle("gradient-of-rows", f"gradients with respect to the rows stay on their device{remedy}")

@@ -49,7 +49,8 @@ from meshlens.refactoring.following.following import (
     method_of_class,
     result_of,
 )
-from meshlens.refactoring.following.kinds import LINEAR, SAME, Kind, either, flat
+from meshlens.refactoring.following.kinds import LINEAR, SAME, Kind, either, flat, index_of
+from meshlens.refactoring.following.known_classes import Owner
 from meshlens.refactoring.following.layer_calls import is_scanned_along_rows, works_along_rows
 from meshlens.refactoring.following.random import holds_keys, is_key
 from meshlens.refactoring.following.row_by_row import is_elementwise
@@ -116,15 +117,46 @@ def model_called(follow: Follow, home: Follow, callee: Node, node: Call) -> Resu
         callee: the callee.
         node: the call.
     """
+    stacked = _stacked_by(home, callee)
+    if stacked is not None:
+        result = _result_of_all(follow, _of_made(home, stacked, 0), node)
+        return Result(_along_new_axis(result.kind))
     method = next((value for label, _, value in node.arguments if label == "method"), None)
     bodies = _bodies(home, callee, 0) if method is None else _of_method(home, method, callee)
     if bodies is None or works_along_rows(follow, home, callee, node, _makers(home, callee)):
         return Result("mixed")
-    found = [_result_of_body(follow, body, node) for body in bodies] or [_of_layers(follow, home, callee, node)]
-    kind = found[0].kind
+    return _result_of_all(follow, bodies, node) if bodies else _of_layers(follow, home, callee, node)
+
+
+def _result_of_all(follow: Follow, bodies: Bodies | None, node: Call) -> Result:
+    """Returns what a call gives that runs one of some functions."""
+    found = [_result_of_body(follow, body, node) for body in bodies or ()]
+    kind: Kind = found[0].kind if found else "mixed"
     for one in found[1:]:
         kind = either(kind, one.kind)
     return Result(kind, fewest([one.axes for one in found]))
+
+
+def _along_new_axis(kind: Kind) -> Kind:
+    """Returns the kind of several results in one, along a new first axis."""
+    if isinstance(kind, tuple):
+        return tuple(map(_along_new_axis, kind))
+    return "turned" if kind in ("rows", "tree") else "same" if kind == "same" else "mixed"
+
+
+def _stacked_by(home: Follow, callee: Node) -> Call | None:
+    """Returns the creation of a module that a `vmap` of a library runs several times on the same rows."""
+    makers = _makers(home, callee)
+    made = makers[0] if len(makers) == 1 else None
+    if not isinstance(made, Call):
+        return None
+    lifts = _values(home, made.callee) if isinstance(made.callee, Name) else [made.callee]
+    lift = lifts[0] if len(lifts) == 1 else None
+    if not isinstance(lift, Call) or not lift.arguments:
+        return None
+    if home.dotted(lift.callee) in _MAPS and _stacks(lift) and index_of(_out_axes(lift)) == 0:
+        return made._replace(callee=lift.arguments[0].value)
+    return None
 
 
 def is_unread(home: Follow, callee: Node) -> bool:
@@ -211,6 +243,7 @@ def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) ->
     constants = (constant_of(follow.constants, value) for value in values)
     key = (
         inside,
+        str(_root(scope).path),
         tuple(given),
         tuple(map(follow.least_axes, values)),
         tuple(None if one is None else repr(one.value) for one in constants),
@@ -302,12 +335,13 @@ def _keeps(follow: Follow, body: Body) -> bool:
     """Returns whether nothing that can be read of a function has rows meet, whatever it gets."""
     function, scope = body.function, body.around if body.around is not None else follow.outside()
     inside = function.body if isinstance(function, Lambda) else function.function.body
-    known: dict[int, tuple[object, bool]] = scope.view.solution.once(_KEPT, lambda _: {})
-    if id(inside) not in known:
+    known: dict[tuple[int, str], tuple[object, bool]] = scope.view.solution.once(_KEPT, lambda _: {})
+    key = id(inside), str(_root(scope).path)
+    if key not in known:
         # A model may call itself.
-        known[id(inside)] = inside, True
-        known[id(inside)] = inside, not is_scanned_along_rows(scope.view, function) and _gives_rows(scope, function)
-    return known[id(inside)][1]
+        known[key] = inside, True
+        known[key] = inside, not is_scanned_along_rows(scope.view, function) and _gives_rows(scope, function)
+    return known[key][1]
 
 
 def _gives_rows(scope: Follow, function: FunctionDef | Lambda) -> bool:
@@ -371,14 +405,14 @@ def _given_at_creation(home: Follow, callee: Attribute) -> list[Made]:
     own = home.own
     if own is None or not isinstance(callee.object, Name) or callee.object.name != own.receiver:
         return []
-    fields = field_values(own.view, own.owner, callee.name, _views(home.view))
+    fields = field_values(own.view, own.owner, callee.name, _views(_root(home)))
     if fields is not None:
         return fields
     found: list[Made] = []
     for one in _set_on(home, callee):
         if not isinstance(one.value, Name) or one.value.name not in parameters_at(one.view, one.block):
             return []
-        found += parameter_values(own.view, own.owner, one.value.name, _views(home.view))
+        found += parameter_values(own.view, own.owner, one.value.name, _views(_root(home)))
     return found
 
 
@@ -410,6 +444,7 @@ def _scope_at(home: Follow, made: Made) -> Follow:
     """Returns the scope of the code of a value."""
     scope = Follow(home.constructs, made.view, {}, depth=home.depth, made={**made_outside(made.view, None)})
     scope.own, scope.models, scope.unread = owner_of(made.view, made.block), home.models, home.unread
+    scope.top, scope.loosened = home.top, home.loosened
     return scope
 
 
@@ -463,7 +498,7 @@ def _of_class(home: Follow, view: FileView, owner: str, name: str) -> Bodies | N
 def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
     """Returns the functions that run in `model.apply` or `state.apply_fn`."""
     if callee.name == "apply_fn":
-        given = [(one, value) for one in _views(home.view) for value in _given_by_keyword(one, "apply_fn")]
+        given = [(one, value) for one in _views(_root(home)) for value in _given_by_keyword(one, "apply_fn")]
         # The function of another state is one of these.
         given = [(one, value) for one, value in given if last_name(value) != "apply_fn"]
         found = [_bodies(_top_of(home, one), value, depth + 1) for one, value in given]
@@ -474,7 +509,7 @@ def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
         found = [_behind_apply(scope, value, depth) for scope, value in values]
         if not found or None in found:
             is_open = not any(_is_layer(scope, value) for scope, value in values)
-            return _every_model(home) if is_open and _has_models(home.view) else None
+            return _every_model(home) if is_open and _has_models(_root(home)) else None
     return _all(found)
 
 
@@ -542,8 +577,8 @@ def _of_method(home: Follow, method: Node, callee: Node) -> Bodies | None:
     if isinstance(method, Constant) and name is None:
         name = "__call__"
     before = 1 if isinstance(callee, Attribute) and callee.name in _APPLY else None
-    found = (method_defined(view, owner, str(name)) for view, owner in _classes(home.view))
-    places = zip(found, _classes(home.view), strict=True)
+    found = (method_defined(view, owner, str(name)) for view, owner in _classes(_root(home)))
+    places = zip(found, _classes(_root(home)), strict=True)
     bodies = tuple(Body(*method_of_class(home, one, *place), before) for one, place in places if one is not None)
     return bodies or None
 
@@ -553,6 +588,9 @@ def _of_name(home: Follow, name: str, depth: int) -> Bodies | None:
     given = [_bodies(scope, value, depth + 1) for scope, value in values if not _is_name(value, name)]
     if given and (found := _all(given)) is not None:
         return found
+    owner = home.known_classes.get(name)
+    if owner is not None and not is_of_modules(owner):
+        return _of_class(home, *owner, "__call__")
     return _every_model(home) if _is_of_model(home, Name("name", 0, name)) else None
 
 
@@ -666,7 +704,7 @@ def _is_object_of_project(home: Follow, callee: Node) -> bool:
 
 
 def _top_of(home: Follow, view: FileView) -> Follow:
-    return home if view.path == home.view.path else Follow(home.constructs, view, {}, depth=home.depth)
+    return home if view.path == home.view.path else Follow(home.constructs, view, {}, depth=home.depth, top=home.top)
 
 
 def _values(home: Follow, node: Node) -> list[Node]:
@@ -801,6 +839,12 @@ def _held_by(view: FileView, owner: str, name: str) -> Iterator[Node]:
                 yield node.value
 
 
+def _root(home: Follow) -> FileView:
+    """Returns the file from which models are reached: that of the step, if it leads to the code that is followed."""
+    top = home.top
+    return top if top is not None and str(home.view.path) in reached_from(top, str(top.path)) else home.view
+
+
 def _views(view: FileView) -> list[FileView]:
     paths = (str(view.path), *sorted(reached_from(view, str(view.path)) - {str(view.path)}))
     return [view_of(view, path) for path in paths]
@@ -821,6 +865,12 @@ def _classes(view: FileView) -> tuple[tuple[FileView, str], ...]:
     key = f"assists: models of {view.path}"
     found: tuple[tuple[FileView, str], ...] = view.solution.once(key, lambda _: tuple(find()))
     return found
+
+
+def is_of_modules(owner: Owner) -> bool:
+    """Returns whether a class of the project is a module of a library."""
+    view, key = owner
+    return key in {one for other, one in _classes(view) if other.path == view.path}
 
 
 def _class_blocks(view: FileView) -> Iterator[tuple[str, ClassDef]]:
@@ -845,9 +895,10 @@ def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
     so the object is of a class that cannot be read.
     """
     found: list[Body] = []
-    if _moves_rows(home.view) or (home.in_model and _has_no_axis_of_rows(home.view)):
+    root = _root(home)
+    if _moves_rows(root) or _has_stacks(root) or (home.in_model and _has_no_axis_of_rows(root)):
         return None
-    for view, owner in _classes(home.view):
+    for view, owner in _classes(root):
         for method in filter(None, (method_defined(view, owner, name) for name in {"__call__", also})):
             found.append(Body(*method_of_class(home, method, view, owner), None))
     return tuple(found) if found or home.in_model else None
@@ -865,6 +916,32 @@ def _moves_rows(view: FileView) -> bool:
 
     found: bool = view.solution.once(f"assists: modules mapped in {view.path}", lambda _: find())
     return found
+
+
+def _has_stacks(view: FileView) -> bool:
+    """Returns whether an unknown module of a file or its imports may give several results along a new first axis."""
+
+    def find() -> bool:
+        nodes = ((one, node) for one in _views(view) for node in _every(one))
+        return any(
+            isinstance(node, Call) and dotted_name(one, node.callee) in _MAPS and _stacks(node) for one, node in nodes
+        )
+
+    found: bool = view.solution.once(f"assists: modules stacked in {view.path}", lambda _: find())
+    return found
+
+
+def _stacks(made: Call) -> bool:
+    """Returns whether a `vmap` maps none of its arguments, and gives its results along a new first axis."""
+    given = {label: value for label, _, value in made.arguments}
+    axes, out = given.get("in_axes", Constant("const", 0, 0)), index_of(_out_axes(made))
+    items = axes.items if isinstance(axes, (TupleDisplay, ListDisplay)) else (axes,)
+    is_mapped = any(not (isinstance(one, Constant) and one.value is None) for one in items)
+    return not is_mapped and not out
+
+
+def _out_axes(made: Call) -> Node:
+    return next((value for label, _, value in made.arguments if label == "out_axes"), Constant("const", 0, 0))
 
 
 def _may_move_rows(made: Call) -> bool:

@@ -31,7 +31,7 @@ from meshlens.facts.nodes import (
 from meshlens.jaxapi.operations import OPERATIONS
 from meshlens.project.trees import Node, bound_by, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.kinds import Kind, applied, flat, is_product, over_rows
+from meshlens.refactoring.following.kinds import Kind, applied, flat, index_of, is_product, over_rows
 from meshlens.refactoring.reading.functions import Target, dotted_name, reached
 
 _LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "rlax.", "math.", "builtins.")
@@ -76,6 +76,9 @@ _ALONG = {
         2,
     ),
 }
+_REDUCE = frozenset(
+    "var std nanvar nanstd median nanmedian max min amax amin nanmax nanmin prod nanprod any all logsumexp ptp".split()
+)
 _EVERYWHERE = frozenset(
     "scan associative_scan while_loop fori_loop dynamic_unroll static_unroll cumsum cumprod cummax cummin cumlogsumexp "
     "nancumsum nancumprod fft ifft rfft irfft fft2 ifft2 fftn ifftn roll diff ediff1d gradient interp trapezoid trapz "
@@ -155,7 +158,9 @@ def row_by_row(given: Given) -> str:
     if given.name in _SHAPING:
         return _SHAPING[given.name](given)
     if "turned" in kinds:
-        return "mixed"
+        axis = given.at(1, "axis") if given.name in _REDUCE else None
+        is_other = axis is not None and index_of(axis) == 0 and len(given.kinds) == 1 + ("axis" not in given.keywords)
+        return "rows" if is_other and kinds <= {"turned", "same"} else "mixed"
     if given.name in _ON_LAST_AXIS:
         axis = given.at(1 if given.name in _AXIS_SECOND else _NOWHERE, "axis")
         return applied(given.kinds) if over_rows(axis, False, given.least) is False else "mixed"

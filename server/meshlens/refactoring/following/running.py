@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from meshlens.facts.nodes import Argument, Call, Constant, FunctionDef, ListDisplay, TupleDisplay
+from meshlens.facts.nodes import Argument, Call, Constant, Expression, FunctionDef, ListDisplay, TupleDisplay
 from meshlens.project.trees import Node
 from meshlens.refactoring.following.following import Follow, called, function_defined, function_of
 from meshlens.refactoring.following.kinds import Kind, applied, either, flat
@@ -17,6 +17,7 @@ _TRANSPARENT = frozenset(
 VMAPS = frozenset({"jax.vmap", "equinox.filter_vmap"})
 _VECTORIZE = frozenset({"jax.numpy.vectorize", "numpy.vectorize"})
 _OF_DECORATORS = ("jax.", "flax.", "equinox.", "haiku.", "functools.", "chex.", "jaxtyping.", "typeguard.", "beartype.")
+_CHANGES = re.compile(r"[pvx]map|scan|grad|vectorize|shard_map|jac|hessian|linearize|(?<!custom_)[jv][jv]p|^map$|_loop")
 _LAST_AXES = re.compile(r"[\s,]*(?:\(\w*\)[\s,]*)+->[\s,]*(?:\(\w*\)[\s,]*)+")
 _Labelled = list[tuple[str | None, Kind]]
 
@@ -93,10 +94,10 @@ def is_mapped(follow: Follow, function: Node) -> bool:
     return len(decorators) == 1 and follow.dotted(applied_by(decorators[0], follow.dotted)[0]) in VMAPS
 
 
-def _is_known(scope: Follow, decorator: Node) -> bool:
+def _is_known(scope: Follow, decorator: Expression) -> bool:
     """Returns whether a decorator is of a library whose decorators leave rows apart."""
-    dotted = scope.dotted(decorator.callee if isinstance(decorator, Call) else decorator)
-    return dotted.startswith(_OF_DECORATORS)
+    dotted = scope.dotted(applied_by(decorator, scope.dotted)[0])
+    return dotted.startswith(_OF_DECORATORS) and _CHANGES.search(dotted.rpartition(".")[2]) is None
 
 
 def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node: Call) -> Kind:

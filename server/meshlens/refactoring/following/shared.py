@@ -304,7 +304,8 @@ def _is_model(view: FileView, target: Target, parameter: Parameter) -> bool:
     """Returns whether a function calls an argument or treats it as the state of a training."""
     name, annotation = parameter.name, parameter.annotation
     said = last_name(annotation)
-    if said.endswith(_SAID_STATE) and not said.startswith(("Env", "Agent")):
+    is_tree = said == "FrozenDict" and _is_split(name)
+    if said.endswith(_SAID_STATE) and not is_tree and not said.startswith(("Env", "Agent")):
         return True
     return any(
         isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == name

@@ -44,6 +44,7 @@ from meshlens.refactoring.reading.modules import NOTHING, Care, care_for, joined
 from meshlens.refactoring.reading.on_a_mesh import must_not_be_on_a_mesh
 from meshlens.refactoring.reading.parameters import AXIS_PARAMETER, new_parameter
 from meshlens.refactoring.reading.scopes import parent_of
+from meshlens.refactoring.writing.axis_passing import passing_axis
 from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.refactoring.writing.writing import quoted
 from meshlens.text import FileEdit
@@ -139,7 +140,8 @@ class Step:
     @property
     def optional_axis(self) -> bool:
         """Returns whether the function reduces only if it gets an axis name, because it also runs outside the map."""
-        return self.form.others and (bool(self.reductions.lines or self.reductions.inside) or self.draws)
+        found = self.reductions
+        return self.form.others and (bool(found.lines or found.inside or found.calls) or self.draws)
 
 
 def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Step:
@@ -304,14 +306,16 @@ def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> 
     """Returns the edits that add a step's reductions over devices."""
     norms = [joined(one, step.axis) for one in step.care.norms]
     if not step.optional_axis:
-        return [*norms, *reducing(view, target, step.reductions, spelling, step.axis)]
+        passed = passing_axis(view, target, step.reductions, spelling, step.axis)
+        return [*norms, *passed, *reducing(view, target, step.reductions, spelling, step.axis)]
     if norms:
         raise Obstacle(
             "batch-statistics", f'other uses of "{target.name}" have no axis to average batch statistics over'
         )
     added = new_parameter(view, target, AXIS_PARAMETER)
     guard = f"if {AXIS_PARAMETER} is not None:"
-    return [added, *reducing(view, target, step.reductions, spelling, AXIS_PARAMETER, guard)]
+    passed = passing_axis(view, target, step.reductions, spelling, AXIS_PARAMETER)
+    return [added, *passed, *reducing(view, target, step.reductions, spelling, AXIS_PARAMETER, guard)]
 
 
 def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:

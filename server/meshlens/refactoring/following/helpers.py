@@ -1,0 +1,159 @@
+"""The functions of the project that reduce over devices for the step that calls them, such as a training state's.
+
+Each gets the name of the axis from its caller, and does not reduce without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from meshlens.facts.nodes import Call, Constant, FunctionDef, Name, last_name
+from meshlens.project.trees import Node, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.kinds import OVER_DEVICES, SAME
+from meshlens.refactoring.following.within import Within, within
+from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.reading.functions import Target, functions_called
+from meshlens.refactoring.reading.parameters import AXIS_PARAMETER
+from meshlens.refactoring.reading.scopes import home_of
+
+_OF_CLASSES = frozenset({"staticmethod", "classmethod"})
+_AXES = frozenset({AXIS_PARAMETER, "pmap_axis", "pmap_axis_name"})
+_WANTED = {"pmean": frozenset({"mean", *SAME}), "psum": frozenset({"total", "count"})}
+
+
+@dataclass(slots=True)
+class Helper:
+    """The step, or a function that it calls, which may reduce over devices.
+
+    Attributes:
+        view: its file.
+        target: the function.
+        within: the functions that it defines, and the statements that assign values to reduce after them.
+        every: all such functions of a step, by file and site.
+        parameter: its parameter for the axis name, if it has one.
+        is_step: whether it is the step itself.
+        inside: the expressions in it that are to be reduced, and how.
+        calls: the calls in it of other such functions.
+        passing: the sites of those that pass its own parameter for the axis on.
+        kinds: the kinds of what is to be reduced, whenever it was followed, by site, and by name for assigned values.
+    """
+
+    view: FileView
+    target: Target
+    within: Within
+    every: dict[tuple[str, str, int], Helper]
+    parameter: str | None = None
+    is_step: bool = False
+    inside: dict[int, tuple[Node, str]] = field(default_factory=dict)
+    calls: dict[int, tuple[Call, Helper]] = field(default_factory=dict)
+    passing: set[int] = field(default_factory=set)
+    kinds: dict[tuple[int, str], set[str]] = field(default_factory=dict)
+
+    def reduce(self, node: Node, how: str) -> None:
+        """Records that an expression in it is to be reduced."""
+        self.inside.setdefault(node.site, (node, how))
+
+    @property
+    def reductions(self) -> int:
+        """Returns how many places in it reduce."""
+        return len(self.inside) + len(self.within.lines)
+
+    def needs_axis(self, above: tuple[Helper, ...] = ()) -> bool:
+        """Returns whether it, or another function that it calls, reduces."""
+        if any(self is one for one in above):
+            return False
+        called = any(one.needs_axis((*above, self)) for _, one in self.calls.values())
+        return bool(self.parameter or self.reductions or called)
+
+
+def helper_called(view: FileView, function: FunctionDef, caller: Helper) -> Helper | None:
+    """Returns what is known of a function at the top level or in a class that a step or a helper calls by its name.
+
+    Args:
+        view: its file.
+        function: its node, perhaps without the object of a method among its parameters.
+        caller: the function that calls it.
+    """
+    found = [
+        one
+        for one in functions_called(view, function.function.name)
+        if one.node.function.body is function.function.body and home_of(view, one.at(one.node.site)) is None
+    ]
+    if len(found) != 1 or any(last_name(one) not in _OF_CLASSES for one in found[0].node.function.decorators):
+        return None
+    target = found[0]
+    key = (str(view.path), target.site.block, target.node.site)
+    if key not in caller.every:
+        caller.every[key] = Helper(view, target, within(target), caller.every, _axis_parameter(target))
+    return caller.every[key]
+
+
+def _axis_parameter(target: Target) -> str | None:
+    """Returns the parameter that a function's collectives get their axis from, if it is None by default."""
+    optional = {
+        one.name
+        for one in target.node.function.parameters
+        if isinstance(one.default, Constant) and one.default.value is None
+    }
+    passed = {
+        value.name
+        for statement in target.body
+        for node in walk(statement)
+        if isinstance(node, Call)
+        for place, (label, _, value) in enumerate(node.arguments)
+        if isinstance(value, Name)
+        and (label in _AXES or (last_name(node.callee) in OVER_DEVICES and label is None and place == 1))
+    }
+    found = optional & passed
+    return found.pop() if len(found) == 1 else None
+
+
+def is_entered(caller: Helper, call: Call, helper: Helper) -> bool:
+    """Records that a function calls another one that may reduce; returns whether that gets the name of the axis."""
+    given = next((value for label, _, value in call.arguments if label == helper.parameter is not None), None)
+    if given is not None and not (isinstance(given, Name) and given.name == caller.parameter):
+        return False
+    if given is not None:
+        caller.passing.add(call.site)
+    if caller.calls.setdefault(call.site, (call, helper))[1] is not helper:
+        raise Obstacle("reduced-inside", f'"{helper.target.name}" is called where other functions are called too')
+    return True
+
+
+def reducing_helpers(top: Helper) -> Iterator[Helper]:
+    """Yields the functions that a step leads to which need the name of its axis."""
+    seen: list[Helper] = [top]
+    waiting = [one for _, one in top.calls.values()]
+    while waiting:
+        one = waiting.pop()
+        if any(one is other for other in seen) or not one.needs_axis():
+            continue
+        seen.append(one)
+        yield one
+        waiting += [other for _, other in one.calls.values()]
+
+
+def must_reduce_alike(helper: Helper) -> None:
+    """Makes sure that what a helper reduces is to be reduced in the same way, or is the same, whenever it runs.
+
+    Raises:
+        Obstacle: it is not.
+    """
+    wanted = [((site, ""), how) for site, (_, how) in helper.inside.items()]
+    wanted += [
+        ((statement.site, name), "pmean" if kind == "mean" else "psum")
+        for (_, kind), (statement, names) in helper.within.lines.items()
+        for name in names
+    ]
+    ways: dict[tuple[int, str], str] = {}
+    for place, how in wanted:
+        if ways.setdefault(place, how) != how or helper.kinds.get(place, set()) - _WANTED.get(how, frozenset()):
+            message = f'"{helper.target.name}" reduces over rows, but not whenever it runs'
+            raise Obstacle("reduced-inside", message)
+
+
+def name_for_axis(helper: Helper) -> str:
+    """Returns the name of a helper's parameter for the axis."""
+    return helper.parameter or AXIS_PARAMETER

@@ -1,0 +1,117 @@
+"""The class of the project that a variable or an attribute certainly holds an object of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    Call,
+    ClassDef,
+    Constant,
+    FunctionDef,
+    Name,
+    Parameter,
+    Return,
+    root_name,
+)
+from meshlens.project.trees import Node, bound_by, tree, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.reading.constructed import Made, field_values
+from meshlens.refactoring.reading.importing import reached_from
+from meshlens.refactoring.reading.own_methods import class_meant, classes_above, method_defined
+from meshlens.refactoring.reading.siblings import view_of
+
+Owner: TypeAlias = "tuple[FileView, str]"
+"""A class: its file and its key."""
+_DEEPEST = 4
+_COPIES = frozenset({"replace", "_replace"})
+
+
+def annotated_classes(view: FileView, parameters: Iterable[Parameter]) -> dict[str, Owner]:
+    """Returns the parameters whose annotations name a class of the project."""
+    found = ((one.name, _said(view, one.annotation)) for one in parameters if one.annotation is not None)
+    return {name: owner for name, owner in found if owner is not None}
+
+
+def class_of(view: FileView, known: Mapping[str, Owner], node: Node, top: FileView, depth: int = 0) -> Owner | None:
+    """Returns the class of an object; None if it is unknown.
+
+    Args:
+        view: the file of the expression.
+        known: the classes of variables.
+        node: the expression.
+        top: the file from which objects of the class of an attribute are made.
+        depth: how many attributes have been followed.
+    """
+    if depth > _DEEPEST:
+        return None
+    if isinstance(node, Name):
+        return known.get(node.name)
+    if isinstance(node, Call):
+        return _made(view, known, node, lambda inner: class_of(view, known, inner, top, depth + 1))
+    if not isinstance(node, Attribute):
+        return None
+    owner = class_of(view, known, node.object, top, depth + 1)
+    return _field(*owner, node.name, top, depth) if owner is not None else None
+
+
+def _said(view: FileView, annotation: Node | None) -> Owner | None:
+    if isinstance(annotation, Constant) and isinstance(annotation.value, str):
+        annotation = Name("name", annotation.site, annotation.value)
+    return class_meant(view, annotation) if isinstance(annotation, (Name, Attribute)) else None
+
+
+def _made(view: FileView, known: Mapping[str, Owner], node: Call, of: Callable[[Node], Owner | None]) -> Owner | None:
+    """Returns the class of what a call makes: of a class, of its factory, or of `x.replace(…)`."""
+    if root_name(node.callee) not in known and (owner := class_meant(view, node.callee)) is not None:
+        return owner
+    if not isinstance(node.callee, Attribute):
+        return None
+    owner = class_meant(view, node.callee.object) if root_name(node.callee) not in known else None
+    if owner is not None:
+        return owner if _makes_its_own(owner, node.callee.name) else None
+    held = of(node.callee.object) if node.callee.name in _COPIES else None
+    return held if held is not None and method_defined(*held, node.callee.name) is None else None
+
+
+def _makes_its_own(owner: Owner, name: str) -> bool:
+    """Returns whether a class method of a class returns an object of the class."""
+    method = method_defined(*owner, name)
+    decorators = method.target.node.function.decorators if method is not None else ()
+    if method is None or not any(isinstance(one, Name) and one.name == "classmethod" for one in decorators):
+        return False
+    receiver = method.target.node.function.parameters[0].name
+    returned = [one.value for node in method.target.body for one in walk(node) if isinstance(one, Return)]
+    return bool(returned) and all(
+        isinstance(one, Call) and isinstance(one.callee, Name) and one.callee.name == receiver for one in returned
+    )
+
+
+def _field(view: FileView, owner: str, name: str, top: FileView, depth: int) -> Owner | None:
+    """Returns the class of what a field of the objects of a class holds, as its annotation or all values say."""
+    for one, key in classes_above(view, owner):
+        shape = one.facts.blocks[key].shape
+        for node in shape.body if isinstance(shape, ClassDef) else ():
+            if isinstance(node, AnnAssign) and isinstance(node.target, Name) and node.target.name == name:
+                said = _said(one, node.annotation)
+                if said is not None:
+                    return said
+    paths = {str(top.path), str(view.path), *reached_from(top, str(top.path))}
+    values = field_values(view, owner, name, [view_of(top, path) for path in sorted(paths)])
+    found = {_of_value(one, top, depth) for one in values or ()}
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _of_value(made: Made, top: FileView, depth: int) -> Owner | None:
+    value: Node = made.value
+    root = tree(made.view, str(made.view.path), made.block)
+    known = annotated_classes(made.view, root.function.parameters) if isinstance(root, FunctionDef) else {}
+    if isinstance(value, Name) and value.name not in known and root is not None:
+        bound = [node for node in walk(root) if value.name in bound_by(node)]
+        only = bound[0] if len(bound) == 1 else None
+        value = only.value if isinstance(only, Assign) and isinstance(only.targets[0], Name) else value
+    return class_of(made.view, known, value, top, depth + 1)
