@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import CLEAN, TYPO, meshlens, start, write
+from command_line import CELL, CLEAN, TYPO, meshlens, start, write
 from meshlens.cli.writing import CannotWrite, write_all
 
 
@@ -169,14 +169,70 @@ def test_what_has_broken_syntax_is_named(tmp_path):
     write(tmp_path, {"a.py": CLEAN, "b.py": "def f(:\n    return )\n", "pyproject.toml": ""})
     for path in tmp_path.iterdir():
         os.utime(path, (1_000_000_000, 1_000_000_000))
-    note = "b.py has a syntax error; code around it may not have been checked.\n"
+    note = "b.py:1: syntax error (invalid syntax); the file was not checked in full"
     ran = meshlens("check", cwd=tmp_path)
-    assert (ran.code, ran.out, ran.err) == (0, f"Nothing to report in 2 files.\n{note}", "")
+    assert (ran.code, ran.out, ran.err) == (2, f"Nothing to report in 1 file.\n{note}.\n", "")
     assert meshlens("check", cwd=tmp_path) == ran, "also where the result was kept"
     assert meshlens("check", "a.py", cwd=tmp_path).out == "Nothing to report in 1 file.\n"
     write(tmp_path, {f"c{n}.py": "x = (\n" for n in range(4)})
-    said = "5 files have syntax errors; code around them may not have been checked: b.py, c0.py, c1.py, …"
-    assert meshlens("check", cwd=tmp_path).out.splitlines()[-1] == said
+    assert meshlens("check", "b.py", cwd=tmp_path).out.startswith(
+        "Nothing was found, and nothing was checked in full.\n"
+    )
+    ran = meshlens("check", "b.py", "--output-format", "json", cwd=tmp_path)
+    assert (ran.code, ran.out, ran.err) == (2, "[]\n", f"meshlens: {note}\n")
+    assert meshlens("check", "b.py", "--exit-zero", cwd=tmp_path).code == 0
+    assert note in meshlens("check", "b.py", "--output-format", "sarif", cwd=tmp_path).out
+    write(tmp_path, {f"c{n}.py": "x = (\n" for n in range(6)})
+    said = meshlens("check", cwd=tmp_path).out.splitlines()
+    assert said[-2:] == [
+        "c3.py:1: syntax error ('(' was never closed); the file was not checked in full.",
+        "2 more files have syntax errors.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "def f():\n    pass\n\n  # x\n    class A:\n\n    def g(): pass\n",
+            "a.py:7: syntax error (expected an indented block",
+        ),
+        ("def f(\n    a,\n):\n\nx = 1\n", "a.py:5: syntax error (expected an indented block"),
+        ("x = 1\n    y = 2\n", "a.py:2: syntax error (unexpected indent)"),
+        ('"""\ndef f():\n"""\n', ""),
+    ],
+)
+def test_wrong_indentation_is_named(tmp_path, text, line):
+    ran = _check(write(tmp_path, {"a.py": text}))
+    assert ran.code == (2 if line else 0)
+    assert (line or "Nothing to report in 1 file.\n") in ran.out
+
+
+def test_what_only_the_grammar_cannot_read_is_not_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("meshlens.project.syntax_errors._python_says", lambda source: None)
+    ran = _check(write(tmp_path, {"a.py": "x = 1\ndef f(:\n"}))
+    assert ran.code == 0
+    assert "a.py:2: syntax that MeshLens cannot read; the file was not checked in full.\n" in ran.out
+
+
+def test_a_syntax_error_of_a_notebook_names_the_cell(tmp_path):
+    cells = [
+        {**CELL, "source": "x = 1"},
+        {**CELL, "source": "if x:\n  !git clone a \\\n  b"},
+        {**CELL, "source": "y = 1\nz = ("},
+    ]
+    ran = _check(
+        write(tmp_path, {"a.ipynb": json.dumps({"cells": cells[:2]}), "b.ipynb": json.dumps({"cells": cells})})
+    )
+    note = "b.ipynb:cell 3:2: syntax error ('(' was never closed); the file was not checked in full."
+    assert ran.out == f"Nothing to report in 1 file.\n{note}\n"
+    assert ran.code == 2
+
+
+def test_files_that_cannot_be_read_do_not_count_as_checked(tmp_path):
+    write(tmp_path, {"a.py": b"y = '\xe9'\n", "b.ipynb": "{", "c.py": CLEAN})
+    assert _check(tmp_path, "a.py", "b.ipynb").out == "Nothing was checked.\n"
+    assert _check(tmp_path).out == "Nothing to report in 1 file.\n"
 
 
 def test_findings_that_rest_on_an_assumed_version_say_so(tmp_path):

@@ -69,7 +69,9 @@ def test_an_edit_may_take_the_last_line_but_not_the_next_cell():
         ("%%time\nx", "#%time\nx"),
         ("%%bash\nls | wc\n\necho", "#%bash\n#s | wc\n\n#cho"),
         ("!pip install jax\nx", "#pip install jax\nx"),
-        ("  !ls", "  #ls"),
+        ("  !ls", "  0#s"),
+        ("if x:\n  !git clone a \\\n    b \\\n  c\ny", "if x:\n  0#it clone a \\\n    # \\\n  #\ny"),
+        ("%time f(\\\n1)", "0;    f(\\\n1)"),
         ("files = !ls *.py", "files = 0#s *.py"),
         ("y = %time f(x)", "y =       f(x)"),
         ("%time y = f(x)", "0;    y = f(x)"),
@@ -91,7 +93,8 @@ def test_magics(cell, python):
 
 
 @pytest.mark.parametrize(
-    "cell", ["%time y = f(x)", "y = %time f(x)", "files = !ls", "?x\n!y\n%z\nx = 1", "%timeit f(x)"]
+    "cell",
+    ["%time y = f(x)", "y = %time f(x)", "files = !ls", "?x\n!y\n%z\nx = 1", "%timeit f(x)", "if x:\n  !a \\\n  b"],
 )
 def test_what_is_left_is_python(cell):
     ast.parse(without_magics(cell))

@@ -15,6 +15,7 @@ from meshlens.caches.folder import VARIABLE, OpenCache, cache_of
 from meshlens.cli.formats import NAMES, render
 from meshlens.cli.options import options_from, settings_options
 from meshlens.cli.printing.progress import progress
+from meshlens.cli.printing.report import Report
 from meshlens.cli.printing.terminal import complain, print_full, speak_utf8, write_patch
 from meshlens.cli.printing.visible import visible
 from meshlens.cli.request import STDIN, Group, Request, absolute, ask, shown
@@ -65,7 +66,8 @@ class _Check(click.Command):
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check files and folders, the working folder by default.
 
-    Exit codes: 0 nothing found, 1 findings, 2 bad usage, configuration or IO, or a fault of MeshLens and no findings.
+    Exit codes: 0 nothing found, 1 findings, 2 bad usage, configuration or IO; without findings also a syntax error or
+    a fault of MeshLens.
     """
     _refuse_nonsense(paths, options)
     speak_utf8()
@@ -86,7 +88,18 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         outcome = run(request, _safeties(options), bar, open_cache)
     for problem in (*outcome.report.problems[len(request.errors) :], *outcome.report.failures):
         complain(problem)
+    if not _prints_summary(options):
+        from meshlens.cli.formats.summary import syntax_errors
+
+        for line in syntax_errors(outcome.report):
+            complain(line.removesuffix("."))
     return _finish(outcome, options, typed)
+
+
+def _prints_summary(options: Mapping[str, Any]) -> bool:
+    if options["diff"] or options["add_noqa"] or options["write_baseline"]:
+        return False
+    return options["output_format"] in ("full", "concise")
 
 
 def _refuse_nonsense(paths: tuple[str, ...], options: Mapping[str, Any]) -> None:
@@ -228,7 +241,7 @@ def _print_report(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[P
             failed = True
     if options["fix"]:
         if texts:
-            return _print_fixed_text(outcome, texts)
+            return _print_fixed_text(outcome, options, texts)
         failed = not _write(outcome) or failed
     if options["statistics"]:
         from meshlens.cli.formats.summary import statistics
@@ -238,9 +251,16 @@ def _print_report(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[P
         print_full(report)
     else:
         sys.stdout.write(render(options["output_format"], report))
+    return _code(report, failed=failed, options=options)
+
+
+def _code(report: Report, *, failed: bool, options: Mapping[str, Any]) -> int:
     if failed:
         return BROKEN
-    return FOUND if report.findings else CLEAN
+    if report.findings:
+        return FOUND
+    is_wrong = any(one.reason for one in report.unparsed)
+    return BROKEN if is_wrong and not options["exit_zero"] else CLEAN
 
 
 def _write(outcome: Outcome) -> bool:
@@ -255,7 +275,7 @@ def _write(outcome: Outcome) -> bool:
     return True
 
 
-def _print_fixed_text(outcome: Outcome, texts: Mapping[Path, bytes]) -> int:
+def _print_fixed_text(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[Path, bytes]) -> int:
     """Prints the repaired text on stdout, as a filter, and messages on stderr; returns the exit code."""
     from meshlens.cli.writing import CannotWrite, in_its_encoding
 
@@ -270,6 +290,4 @@ def _print_fixed_text(outcome: Outcome, texts: Mapping[Path, bytes]) -> int:
         sys.stdout.buffer.write(fixed)
     sys.stdout.flush()
     sys.stderr.write(render("concise", outcome.report))
-    if failed:
-        return BROKEN
-    return FOUND if outcome.report.findings else CLEAN
+    return _code(outcome.report, failed=failed, options=options)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from meshlens.caches.folder import Cache
 from meshlens.checking.check import Diagnosed, check
 from meshlens.cli.printing.progress import Progress
-from meshlens.cli.printing.report import Places, Reported
+from meshlens.cli.printing.report import Places, Reported, Unparsed
 from meshlens.cli.printing.terminal import complain
 from meshlens.cli.request import Group, shown
 from meshlens.foreign_files import Unread
@@ -17,7 +17,9 @@ from meshlens.project.disk.python_text import read_source
 from meshlens.project.imports import imported_files, importing_files
 from meshlens.project.notebooks.notebook import Notebook
 from meshlens.project.settings.devices import target_of
+from meshlens.project.syntax_errors import syntax_fault
 from meshlens.project.workspace import Workspace, open_workspace
+from meshlens.text import Span
 
 MOST_AROUND = 1_000_000
 """Maximum bytes of files that are read because they import the checked files."""
@@ -32,14 +34,16 @@ class Checked:
         found: the findings.
         problems: one line for each file that could not be read.
         failures: one line for each internal error.
-        broken: the checked files that have syntax errors.
+        unparsed: the checked files that have syntax errors.
+        unread: the number of files that could not be read at all.
     """
 
     workspace: Workspace
     found: tuple[Diagnosed, ...]
     problems: tuple[str, ...]
     failures: tuple[str, ...] = ()
-    broken: tuple[str, ...] = ()
+    unparsed: tuple[Unparsed, ...] = ()
+    unread: int = 0
 
 
 def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
@@ -86,8 +90,19 @@ def check_workspace(workspace: Workspace, group: Group, bar: Progress) -> Checke
         found.extend(check(view, group.settings))
         bar.advance()
     problems = tuple(f"{shown(path)}: {message}" for path, message in workspace.problems)
-    broken = tuple([str(path) for path in readable if workspace.files[str(path)].facts.broken])
-    return Checked(workspace, tuple(found), problems, _failures(workspace) if readable else (), broken)
+    failures = _failures(workspace) if readable else ()
+    unread = len(group.files) - len(readable)
+    return Checked(workspace, tuple(found), problems, failures, tuple(_unparsed(workspace, readable)), unread)
+
+
+def _unparsed(workspace: Workspace, paths: Iterable[Path]) -> Iterator[Unparsed]:
+    places = places_in(workspace)
+    for path in paths:
+        file = workspace.files[str(path)]
+        fault = syntax_fault(file.source, file.facts)
+        if fault is not None:
+            place = places.place(path, Span(fault.offset, fault.offset))
+            yield Unparsed(str(path), place.cell, place.start[0], fault.reason)
 
 
 def _failures(workspace: Workspace) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The program `meshlens`: runs a command, and converts errors to one line and an exit code.
 
-0: nothing found.  1: findings.  2: bad usage, configuration or IO, or an internal error without findings.
-130: stopped by Ctrl-C.
+0: nothing found.  1: findings.  2: bad usage, configuration or IO; a syntax error or an internal error if
+there are no findings.  130: stopped by Ctrl-C.
 """
 
 from __future__ import annotations

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from meshlens.checking.model import Safety
     from meshlens.cli.checking import Checked
     from meshlens.cli.fixing import Repaired
-    from meshlens.cli.printing.report import Report, Reported
+    from meshlens.cli.printing.report import Report, Reported, Unparsed
 
 _WORTH_CACHING = 20
-_FEW = 3
 # Rules of this family compare with the history of JAX.
 _HISTORY = "AX5"
 _log = logging.getLogger("meshlens")
@@ -78,7 +77,8 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
     problems: list[str] = list(request.errors)
     failures: list[str] = []
     fixed: Counter[str] = Counter()
-    broken: list[str] = []
+    unparsed: list[Unparsed] = []
+    unread = 0
     repaired: list[Repaired] = []
     texts: dict[Path, bytes] = {}
     for group in request.groups:
@@ -92,17 +92,20 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
                 findings += _reported(one)
                 problems += [*one.checked.problems, *one.problems]
                 failures += one.checked.failures
-                broken += one.checked.broken
+                unparsed += one.checked.unparsed
+                unread += one.checked.unread
             else:
                 checked = _check(group, bar, _cache(group, open_cache))
                 findings += checked.found
                 problems += checked.problems
                 failures += checked.failures
-                broken += checked.broken
+                unparsed += checked.unparsed
+                unread += checked.unread
         except Exception as error:  # One project must not affect the others.
             from meshlens.cli.request import shown
             from meshlens.project.failures import failure_of
 
+            unread += len(group.files)
             failures.append(failure_of(str(group.root), "checking this project", error).line(shown(group.root)))
     files = sum(len(group.files) for group in request.groups)
     report = Report(
@@ -112,7 +115,9 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
         dict(fixed),
         tuple(problems),
         failures=tuple(failures),
-        notes=(*_assumed(request.groups, findings), *_unread(broken)),
+        notes=tuple(_assumed(request.groups, findings)),
+        unread=unread,
+        unparsed=tuple(sorted(unparsed, key=lambda one: one.path)),
     )
     return Outcome(report, tuple(repaired))
 
@@ -127,40 +132,30 @@ def _assumed(groups: Sequence[Group], findings: Sequence[Reported]) -> Iterator[
             return
 
 
-def _unread(broken: Sequence[str]) -> Iterator[str]:
-    from meshlens.cli.printing.report import shown_path
-    from meshlens.cli.printing.visible import visible
-
-    named = ", ".join(visible(shown_path(path)) for path in sorted(broken)[:_FEW])
-    if len(broken) == 1:
-        yield f"{named} has a syntax error; code around it may not have been checked."
-    elif broken:
-        more = ", …" if len(broken) > _FEW else ""
-        yield f"{len(broken)} files have syntax errors; code around them may not have been checked: {named}{more}"
-
-
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The results for one group, computed or stored.
 
     Attributes:
         found: the findings.
-        broken: the checked files that have syntax errors.
+        unparsed: the checked files that have syntax errors.
         problems: one line for each file that could not be read.
         failures: one line for each internal error.
+        unread: the number of files that could not be read at all.
     """
 
     found: tuple[Reported, ...]
-    broken: tuple[str, ...]
+    unparsed: tuple[Unparsed, ...]
     problems: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+    unread: int = 0
 
 
 def _stored(data: Any) -> _Found:
-    from meshlens.cli.printing.report import texts_in, unpacked
+    from meshlens.cli.printing.report import unpacked, unparsed_in
 
-    found, broken = data
-    return _Found(unpacked(found), texts_in(broken))
+    found, unparsed = data
+    return _Found(unpacked(found), unparsed_in(unparsed))
 
 
 def _check(group: Group, bar: Progress, cache: Cache | None) -> _Found:
@@ -181,8 +176,8 @@ def _check(group: Group, bar: Progress, cache: Cache | None) -> _Found:
     workspace = checked.workspace
     found = tuple(reported(workspace, checked.found))
     if results is not None and not checked.problems and not checked.failures:
-        results.put(asked, tuple({*workspace.files, *others}), (packed(found), checked.broken), started)
-    return _Found(found, checked.broken, checked.problems, checked.failures)
+        results.put(asked, tuple({*workspace.files, *others}), (packed(found), checked.unparsed), started)
+    return _Found(found, checked.unparsed, checked.problems, checked.failures, checked.unread)
 
 
 def _repair(group: Group, safeties: Collection[Safety], bar: Progress, cache: Cache | None) -> Repaired:

@@ -11,6 +11,7 @@ import meshlens
 from meshlens.checking.registry import Rule, all_rules
 from meshlens.cli.formats.fingerprints import fingerprinted, relative
 from meshlens.cli.formats.json_text import json_text
+from meshlens.cli.formats.summary import syntax_errors
 from meshlens.cli.printing.report import Place, Report, Reported
 
 _LEVELS = {"error": "error", "warning": "warning", "hint": "note"}
@@ -37,7 +38,10 @@ def render(report: Report) -> str:
         "invocations": [
             {
                 "executionSuccessful": not wrong,
-                "toolExecutionNotifications": [{"level": "error", "message": {"text": problem}} for problem in wrong],
+                "toolExecutionNotifications": [
+                    *[{"level": "error", "message": {"text": problem}} for problem in wrong],
+                    *[{"level": "warning", "message": {"text": line}} for line in syntax_errors(report)],
+                ],
             }
         ],
         "results": [

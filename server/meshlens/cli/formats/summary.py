@@ -6,30 +6,42 @@ import json
 from collections import Counter
 
 from meshlens.cli.printing.report import Report
+from meshlens.cli.printing.visible import visible
 
 _PLURALS = {"error": "errors", "warning": "warnings", "hint": "hints"}
+_MOST_NAMED = 5
 
 
 def summary(report: Report) -> str:
     """Returns the number of findings and of those that a fix repairs, in words."""
     lines = []
     fixed = sum(report.fixed.values())
+    whole = report.files - report.unread - len(report.unparsed)
     if fixed:
         lines.append(f"Fixed {_count(fixed, 'finding', 'findings')}.")
     if report.findings:
         found = Counter(finding.severity for finding in report.findings)
         parts = [_count(found[level], level, plural) for level, plural in _PLURALS.items() if found[level]]
         lines.append(f"Found {', '.join(parts)}.{_fixable(report)}")
-    elif report.files:
-        lines.append(f"Nothing to report in {_count(report.files, 'file', 'files')}.")
-    elif report.problems:
+    elif whole > 0:
+        lines.append(f"Nothing to report in {_count(whole, 'file', 'files')}.")
+    elif report.unparsed:
+        lines.append("Nothing was found, and nothing was checked in full.")
+    elif report.files or report.problems:
         lines.append("Nothing was checked.")
     else:
         lines.append("There was nothing to check.")
     if report.baselined:
         lines.append(f"{_count(report.baselined, 'finding is', 'findings are')} in the baseline.")
-    lines += report.notes
+    lines += [*report.notes, *syntax_errors(report)]
     return "\n".join(lines) + "\n"
+
+
+def syntax_errors(report: Report) -> list[str]:
+    """Returns a line for each file with a syntax error, or for the first of many."""
+    lines = [f"{visible(one.line)}." for one in report.unparsed[:_MOST_NAMED]]
+    more = len(report.unparsed) - len(lines)
+    return [*lines, f"{_count(more, 'more file has', 'more files have')} syntax errors."] if more else lines
 
 
 def _fixable(report: Report) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from meshlens.text import LineIndex, Span
 
@@ -75,6 +75,29 @@ class Reported:
     related: tuple[tuple[str, Place], ...]
 
 
+class Unparsed(NamedTuple):
+    """A file with a syntax error.
+
+    Attributes:
+        path: the absolute path.
+        cell: the notebook cell, from 1; the row then counts within the cell.
+        row: the row of the error, from 1.
+        reason: Python's message; empty if only our grammar cannot read the file.
+    """
+
+    path: str
+    cell: int | None
+    row: int
+    reason: str
+
+    @property
+    def line(self) -> str:
+        """Returns it as one line."""
+        cell = f"cell {self.cell}:" if self.cell is not None else ""
+        said = f"syntax error ({self.reason})" if self.reason else "syntax that MeshLens cannot read"
+        return f"{shown_path(self.path)}:{cell}{self.row}: {said}; the file was not checked in full"
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The report of one run.
@@ -88,6 +111,8 @@ class Report:
         failures: one line for each internal error; findings elsewhere still count.
         notes: sentences that say what the findings rest on.
         baselined: the number of findings silenced by the baseline.
+        unread: the number of files that could not be read at all.
+        unparsed: the files with syntax errors.
     """
 
     findings: tuple[Reported, ...]
@@ -98,6 +123,8 @@ class Report:
     baselined: int = 0
     failures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    unread: int = 0
+    unparsed: tuple[Unparsed, ...] = ()
 
 
 class Places:
@@ -162,13 +189,17 @@ def packed(findings: Iterable[Reported]) -> tuple[Any, ...]:
     return tuple(astuple(finding) for finding in findings)
 
 
-def texts_in(data: Any) -> tuple[str, ...]:
-    """Returns texts after a round trip through JSON.
+def unparsed_in(data: Any) -> tuple[Unparsed, ...]:
+    """Returns files with syntax errors after a round trip through JSON.
 
     Raises:
-        TypeError: they are not texts.
+        ValueError, TypeError: they are invalid.
     """
-    return tuple([_text(one) for one in _list(data)])
+    return tuple([_unparsed(*_list(one)) for one in _list(data)])
+
+
+def _unparsed(path: Any, cell: Any, row: Any, reason: Any) -> Unparsed:
+    return Unparsed(_text(path), None if cell is None else _number(cell), _number(row), _text(reason))
 
 
 def unpacked(data: Any) -> tuple[Reported, ...]:

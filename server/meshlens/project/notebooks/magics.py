@@ -28,10 +28,13 @@ def without_magics(text: str) -> str:
         return "".join(_comment(line) for line in text.splitlines(keepends=True))
     out = []
     depth = _Brackets()
+    continues = False
     for line in text.splitlines(keepends=True):
         body = line.rstrip("\r\n")
         end = line[len(body) :]
-        kept = _line(body) if depth.outside else body
+        kept = _comment(body) if continues else _line(body) if depth.outside else body
+        # A command continues on the next line after a backslash, as in a shell.
+        continues = body.endswith("\\") and (continues or (kept != body and "#" in kept))
         depth.read(kept)
         out.append(kept + end)
     return "".join(out)
@@ -43,7 +46,10 @@ def _line(body: str) -> str:
     if found := _LINE.match(body):
         timed = _TIMED.match(found["rest"]) if found["mark"] == "%" else None
         if timed is None:
-            return _comment(body)
+            # The only statement of a block must remain one.
+            return (
+                f"{found['indent']}0{_comment(body[len(found['indent']) + 1 :])}" if found["indent"] else _comment(body)
+            )
         return f"{found['indent']}0;{' ' * (len(timed['magic']) - 1)}{timed['code']}"
     if found := _ASSIGNED.match(body):
         timed = _TIMED.match(found["rest"]) if found["mark"] == "%" else None
