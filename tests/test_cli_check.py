@@ -258,3 +258,53 @@ def test_any_topology_on_the_command_line(tmp_path, devices, there_are):
     ran = meshlens("check", "--devices", devices, "--output-format", "concise", cwd=tmp_path)
     assert f"this mesh takes 8 devices, but target {devices} has {there_are} devices" in ran.out
     assert meshlens("check", "--devices", "8xH100", cwd=tmp_path).code == 0
+
+
+_NESTED = """\
+import functools
+import jax
+
+
+def main(a):
+{before}
+    def helper(model, name):
+        aa, bb, cc, dd, ee, ff, gg = model.a, model.b, model.c, model.d, model.e, model.f, model.g
+
+        @functools.partial(jax.jit, backend="cpu")
+        def inner(rng):
+            return model.init(rng, aa, bb, cc, dd, ee, ff, gg)
+
+        return inner
+
+    return helper(a, "x")
+"""
+
+_CACHED = """\
+import functools
+import jax
+import jax.numpy as jnp
+
+
+@functools.cache
+def get(params):
+    def reconstruct(x):
+        return jnp.sum(params * x)
+
+    with open("m") as f:
+        params = f.read()
+    return jax.jit(reconstruct, backend="cpu")
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [_CACHED, _NESTED.format(before=""), _NESTED.format(before="    x = 1\n" * 70)],
+    ids=["wrapped", "nested", "nested in a long function"],
+)
+def test_other_files_do_not_decide_what_is_found_in_a_file(tmp_path, text):
+    # The names of the other file are those of the first, and bind an axis there.
+    write(tmp_path, {"a.py": text, "b.py": "import jax\n\nf = helper = main = jax.pmap(lambda x: x)\n"})
+    alone = meshlens("check", "a.py", "--output-format", "json", cwd=tmp_path)
+    both = meshlens("check", "a.py", "b.py", "--output-format", "json", cwd=tmp_path)
+    assert json.loads(alone.out) == json.loads(both.out)
+    assert [found["code"] for found in json.loads(alone.out)] == ["AX502"]

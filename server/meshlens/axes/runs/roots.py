@@ -202,10 +202,13 @@ def _run_function(run: Run, function: Function, receiver: tuple[Arg, ...] = (), 
     run.invoke(_start(function, args, function, ctx))
 
 
-def _run_wrapped(run: Run, value: Value, inner: Value | None, receiver: int = 0) -> None:
+def _run_wrapped(run: Run, value: Value, inner: Value | None, receiver: tuple[Arg, ...] = ()) -> None:
     if isinstance(inner, Function):
-        args = unknown_arguments(inner, receiver)
+        args = unknown_arguments(inner, len(receiver))
         run.invoke(_start(value, args, inner, _OPEN))
+        if inner.site not in run.entered:
+            # The wrapper's call went past a body that reaches no axis; as a root it is worth running all the same.
+            run.invoke(_start(inner, (*receiver, *args), inner, _OPEN))
 
 
 def _start(callee: Value, args: tuple[Arg, ...], function: Function, ctx: Context) -> Invocation:
@@ -244,7 +247,7 @@ def _run_class(run: Run, cls: Class) -> None:
         if isinstance(value, Wrapped) and isinstance(taken_apart(value)[0], Function):
             _run_marked(run, value, receiver)
         elif not isinstance(value, Function):
-            _run_wrapped(run, as_method(instance, value), inner, len(receiver))
+            _run_wrapped(run, as_method(instance, value), inner, receiver)
         else:
             _run_function(run, value, receiver)
 
@@ -254,8 +257,8 @@ def finish(run: Run) -> None:
     for _ in range(4):
         mapped = [item for site, item in run.mapped.items() if site not in run.called]
         waiting = [item for site, item in run.made.items() if site not in run.entered and is_inside(item[0])]
-        functions = [item for item in waiting if item[0].body is not None and item[0].frame.parent is not None]
-        lambdas = [item for item in waiting if item not in functions]
+        functions = [item for item in waiting if _is_worth_starting(run, item[0])]
+        lambdas = [item for item in waiting if item[0].name == "<lambda>"]
         if not mapped and not functions and not lambdas:
             return
         for value, ctx in reversed(mapped):
@@ -274,7 +277,14 @@ def finish(run: Run) -> None:
 
 def is_inside(function: Function) -> bool:
     """Returns whether a function is nested in another one, or is a lambda."""
-    return function.name == "<lambda>" or (function.body is not None and function.frame.parent is not None)
+    return function.name == "<lambda>" or function.frame.parent is not None
+
+
+def _is_worth_starting(run: Run, function: Function) -> bool:
+    """Returns whether a nested function that nobody calls runs; one with its own block must be worth it."""
+    if function.name == "<lambda>" or function.frame.parent is None:
+        return False
+    return function.body is not None or run.world.is_worth_a_root(function.path, function.block, starts=False)
 
 
 def candidates(frame: Frame) -> Iterator[tuple[str, Value, Function | Class]]:

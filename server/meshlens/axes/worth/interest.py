@@ -22,7 +22,7 @@ from meshlens.axes.worth.interesting_words import (
 )
 from meshlens.facts.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
 from meshlens.facts.model import Block, FileFacts, Shape
-from meshlens.facts.nodes import Assign, Name
+from meshlens.facts.nodes import Assign, FunctionDef, Name
 from meshlens.jaxapi.known_names import CONFIGURATION_WORDS
 
 _SMALL = 12
@@ -139,7 +139,8 @@ class Interest:
                 names |= now.keys() ^ was.keys()
         more: set[tuple[str, str]] = set()
         less: set[tuple[str, str]] = set()
-        for block in {*changed, *(self.mentioning(frozenset(names)) if names else ())}:
+        around = {(path, key.rpartition(".")[0]) for path, key in changed}
+        for block in {*changed, *around, *(self.mentioning(frozenset(names)) if names else ())}:
             worths = before.reach(*block) + before.verdict(*block), self.reach(*block) + self.verdict(*block)
             came_or_went = len(worths[0]) != len(worths[1])
             if came_or_went or any(now and not was for was, now in zip(*worths, strict=True)):
@@ -222,6 +223,8 @@ class Interest:
         mentioned = self._mentioned_in(path, key)
         if mentioned is None or not root_words().isdisjoint(mentioned):
             return True
+        if any(self.is_worth_a_root(path, inner, starts=False) for inner in self._functions_in(path, key)):
+            return True
         if SERVES_RELEASES in mentioned and not self._dated.isdisjoint(mentioned):
             return True
         return not (self._using if starts else self._binding).keys().isdisjoint(mentioned)
@@ -231,15 +234,24 @@ class Interest:
         found = self._names_axes.get((path, key))
         if found is None:
             mentions = self._mentioned.get(path, {})
-            keys = self._sorted.get(path)
-            if keys is None:
-                keys = self._sorted[path] = sorted(mentions)
-            # The character after the dot ends the range of keys with this prefix.
-            blocks = (key, *keys[bisect_left(keys, key + ".") : bisect_left(keys, key + "/")])
+            blocks = (key, *self._inside(path, key))
             words = binding_words() | using_words()
             says = any(not words.isdisjoint(mentions.get(block, ())) for block in blocks)
             found = self._names_axes[(path, key)] = says, blocks
         return found
+
+    def _inside(self, path: str, key: str) -> list[str]:
+        """Returns the keys of the blocks inside a block."""
+        keys = self._sorted.get(path)
+        if keys is None:
+            keys = self._sorted[path] = sorted(self._mentioned.get(path, {}))
+        # The character after the dot ends the range of keys with this prefix.
+        return keys[bisect_left(keys, key + ".") : bisect_left(keys, key + "/")]
+
+    def _functions_in(self, path: str, key: str) -> list[str]:
+        """Returns the keys of the functions with blocks of their own in a function; a class is not one."""
+        found = self._inside(path, key)
+        return found if found and isinstance(self._facts[path].blocks[key].header, FunctionDef) else []
 
     def is_worth_reading(self, path: str) -> bool:
         """Returns whether the top level of a file is worth running even if nothing imports it."""
