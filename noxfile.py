@@ -111,6 +111,15 @@ def lint(session: nox.Session) -> None:
     session.run("mypy")
 
 
+@nox.session(default=False, tags=["deep"])
+def platforms(session: nox.Session) -> None:
+    """What Windows and macOS do not have is used only after a check of the platform."""
+    session.install(".[lint]", "nox", "pytest")
+    for system in ("win32", "darwin"):
+        # What follows such a check cannot be reached on the others.
+        session.run("mypy", "--platform", system, "--no-warn-unreachable", "server")
+
+
 @nox.session(python=OLDEST_AND_NEWEST)
 def tests(session: nox.Session) -> None:
     """The tests that a contributor's `pytest` runs."""

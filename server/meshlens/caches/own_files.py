@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -167,7 +168,7 @@ def clear_parts(folder: Path) -> None:
 
 
 def _check_owner(status: os.stat_result, name: str) -> None:
-    if os.name != "posix":
+    if sys.platform == "win32":
         return
     if status.st_uid != os.geteuid():
         raise NotOurs(f"{name} belongs to somebody else")

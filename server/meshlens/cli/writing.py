@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -171,7 +172,7 @@ def _overwrite(file: FileIO, content: bytes) -> None:
 
 def _copy_attributes(target: str, temporary: str) -> None:
     """Copies extended attributes, including access lists, as far as the system allows."""
-    if not hasattr(os, "listxattr"):
+    if sys.platform != "linux":
         return
     with suppress(OSError):
         for name in os.listxattr(target):
@@ -187,7 +188,7 @@ def _clear_parts(folder: str) -> None:
             if part is None or not entry.is_file(follow_symlinks=False):
                 continue
             status = entry.stat(follow_symlinks=False)
-            is_own = os.name != "posix" or status.st_uid == os.geteuid()
+            is_own = sys.platform == "win32" or status.st_uid == os.geteuid()
             if is_own and (not _lives(int(part[1])) or time.time() - status.st_mtime > _STALE_SECONDS):
                 with suppress(OSError):
                     os.unlink(entry.path)
@@ -195,7 +196,7 @@ def _clear_parts(folder: str) -> None:
 
 def _lives(process: int) -> bool:
     """Returns whether a process may still exist; True if the system cannot tell."""
-    if os.name != "posix":
+    if sys.platform == "win32":
         return True
     try:
         os.kill(process, 0)
@@ -208,7 +209,7 @@ def _lives(process: int) -> bool:
 
 def _copy_owner(target: str, temporary: str) -> None:
     status = os.stat(target)
-    if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.getuid(), os.getgid()):
+    if sys.platform != "win32" and (status.st_uid, status.st_gid) != (os.getuid(), os.getgid()):
         with suppress(OSError):
             os.chown(temporary, status.st_uid, status.st_gid)
             shutil.copymode(target, temporary)

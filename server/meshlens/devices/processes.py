@@ -182,12 +182,14 @@ def end_group(group: int) -> None:
 
 def memory_of_session(session: int) -> int:
     """Returns the bytes of memory used by the processes of a session, on Linux; 0 elsewhere."""
+    if sys.platform != "linux":
+        return 0
     pages = 0
     for number in _numbers():
         fields = _stat(str(number))
         if len(fields) > _RESIDENT and fields[3] == str(session):
             pages += int(fields[_RESIDENT])
-    return pages * os.sysconf("SC_PAGE_SIZE") if pages else 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def has_ended(number: int) -> bool:

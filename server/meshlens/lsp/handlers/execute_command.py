@@ -115,9 +115,9 @@ def _version(name: str) -> str:
 
 
 def _memory() -> str:
-    try:
-        import resource
-    except ImportError:
+    if sys.platform == "win32":
         return "memory not known"
+    import resource
+
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return f"{peak / (1 << 20 if sys.platform == 'darwin' else 1 << 10):.0f} MiB at most"

@@ -35,6 +35,8 @@ def main(how: str, room: str = "") -> None:
             request = json.load(file)
         performing.perform(request)
         return
+    if sys.platform == "win32":
+        raise NotImplementedError("there is no fork on Windows: `once` performs a request there")
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
     _prctl(_SET_CHILD_SUBREAPER, 1)
@@ -69,7 +71,8 @@ def main(how: str, room: str = "") -> None:
 
 def _become_a_session() -> None:
     """Leaves the server's process group, so that the whole request can be ended, and exits with the server."""
-    os.setsid()
+    if sys.platform != "win32":
+        os.setsid()
     _prctl(_SET_DEATH_SIGNAL, 9)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
