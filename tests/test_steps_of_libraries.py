@@ -343,3 +343,57 @@ def test_what_is_a_python_value_at_each_call_stays_one(tmp_path, target, said):
 
 def test_what_is_an_array_at_a_call_is_no_python_value(tmp_path):
     assert refusal(tmp_path, VALUES.replace("GIVEN", "jnp.sum(batch)")) in ("python-value", "unhashable-static")
+
+
+METRICS = """
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+
+class Net(nnx.Module):
+    def __init__(self, rngs):
+        self.last = nnx.Linear(4, 3, rngs=rngs)
+
+    def __call__(self, x):
+        return self.last(x)
+
+
+@nnx.jit
+def step(model, metrics, batch):
+    logits = model(batch["x"])
+    each = -jnp.take_along_axis(jax.nn.log_softmax(logits), batch["y"][:, None], axis=1)[:, 0]
+    UPDATE
+
+
+def batches():
+    for n in range(3):
+        yield {"x": jnp.sin(jnp.arange(64.0) + n).reshape(16, 4), "y": jnp.arange(16) % 3, "w": jnp.arange(1.0, 17.0)}
+
+
+model = Net(nnx.Rngs(0))
+metrics = nnx.MultiMetric(loss=nnx.metrics.Average("loss"), accuracy=nnx.metrics.Accuracy())
+for batch in batches():
+    step(model, metrics, batch)
+print(metrics.compute())
+"""
+RIGHT_UPDATE = 'metrics.update(loss=each.mean(), logits=logits, labels=batch["y"])'
+WRONG_UPDATES = """
+metrics.update(loss=each[0], logits=logits, labels=batch["y"])
+metrics.update(loss=jnp.linalg.norm(logits.T @ logits), logits=logits, labels=batch["y"])
+found = metrics; found.update(loss=each[0], logits=logits, labels=batch["y"])
+metrics.loss.update(loss=jnp.linalg.norm(logits.T @ logits))
+metrics.loss.total[...] = metrics.loss.total[...] + each[0]
+""".strip().splitlines()
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_metric_of_nnx_counts_the_rows_of_all_devices(tmp_path, target):
+    text = METRICS.replace("UPDATE", RIGHT_UPDATE)
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+@pytest.mark.parametrize("update", WRONG_UPDATES)
+def test_an_object_of_nnx_that_would_differ_between_devices_is_refused(tmp_path, update):
+    assert refusal(tmp_path, METRICS.replace("UPDATE", update)) == "objects"

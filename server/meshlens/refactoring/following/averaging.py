@@ -73,6 +73,7 @@ class Reductions:
         calls: the calls of functions that need the name of its axis, since they reduce.
         helpers: these functions, and those that they call.
         loosened: the sizes in assertions, of which each device has a part.
+        changed: the names of objects that it puts values into that differ between devices.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
@@ -87,6 +88,7 @@ class Reductions:
     calls: tuple[tuple[Call, Helper], ...] = ()
     helpers: tuple[Helper, ...] = ()
     loosened: tuple[Loosened, ...] = ()
+    changed: tuple[str, ...] = ()
 
     @property
     def sums(self) -> bool:
@@ -253,7 +255,7 @@ def _reductions(
     folded = tuple(follow.folded.values())
     found = Reductions(lines, tuple(step.inside.values()), _out(results), results, own, streams, bundles, folded)
     calls = tuple((call, one) for call, one in step.calls.values() if one.needs_axis())
-    return replace(found, calls=calls, helpers=helpers, loosened=tuple(follow.loosened))
+    return replace(found, calls=calls, helpers=helpers, loosened=tuple(follow.loosened), changed=tuple(follow.changed))
 
 
 def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes, shapes: Mapping[str, Shape]) -> Follow:

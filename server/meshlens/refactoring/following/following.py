@@ -150,6 +150,7 @@ class Follow:
         own: the object of the method that is followed; None outside of methods.
         models: the functions of models that run it, the outermost first: what they are given to call are layers.
         unread: the names of called objects that may have rows meet.
+        changed: the names of objects that statements put values into that differ between devices.
         joins_norms: whether the layers that keep batch statistics are made to average these over all devices.
         arrays: the names of arrays that are not trees of arrays.
         computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
@@ -191,6 +192,7 @@ class Follow:
     own: Own | None = None
     models: tuple[int, ...] = ()
     unread: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
     joins_norms: bool = False
     arrays: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
@@ -367,6 +369,7 @@ class Follow:
         found = Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
         found.models, found.unread, found.joins_norms = self.models, self.unread, self.joins_norms
         found.top, found.loosened = self.top, self.loosened
+        found.changed = self.changed
         return found
 
     def frozen(self) -> Follow:
@@ -381,7 +384,7 @@ class Follow:
             dict(self.imports),
         )
         inner.home, inner.own, inner.models = self.home, self.own, self.models
-        inner.unread, inner.joins_norms = self.unread, self.joins_norms
+        inner.unread, inner.changed, inner.joins_norms = self.unread, self.changed, self.joins_norms
         inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
         inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
         inner.looped = dict(self.looped)
@@ -473,6 +476,7 @@ def result_of(
     inner.models, inner.unread, inner.joins_norms = follow.models, follow.unread, follow.joins_norms
     inner.top, inner.classes, inner.loosened = follow.top, scope.classes, follow.loosened
     said = annotated_classes(scope.view, parameters)
+    inner.changed = follow.changed
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
         inner.own = None
     inner.arrays, inner.computed = used_as_arrays(function), in_arithmetic((function,))

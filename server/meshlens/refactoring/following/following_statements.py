@@ -42,6 +42,7 @@ from meshlens.facts.nodes import (
     Walrus,
     While,
     With,
+    root_name,
 )
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
 from meshlens.refactoring.following.axes_known import axes_assigned, least_of
@@ -60,7 +61,7 @@ from meshlens.refactoring.following.following import (
 )
 from meshlens.refactoring.following.following_calls import gathered, is_array
 from meshlens.refactoring.following.grad_calls import takes
-from meshlens.refactoring.following.kinds import LINEAR, Kind, applied, combined, either, flat, together
+from meshlens.refactoring.following.kinds import LINEAR, SAME, Kind, applied, combined, either, flat, together
 from meshlens.refactoring.following.known_classes import Owner
 from meshlens.refactoring.following.random import makes_one_key
 from meshlens.refactoring.following.settled_tests import outcome
@@ -274,6 +275,8 @@ def _bind(follow: Follow, target: Node, kind: Kind) -> None:
     elif isinstance(target, (Attribute, Subscript)):
         for name in names_bound([Assign("assign", 0, (target,), Constant("const", 0, None))]):
             before = follow.look_up(name)
+            if not SAME.issuperset([flat(kind)]):
+                follow.changed.append(name)
             follow.env[name] = before if before == "tree" and flat(kind) == "rows" else together((before, kind))
 
 
@@ -300,8 +303,11 @@ def _expression(follow: Follow, statement: ExpressionStatement) -> None:
     if isinstance(node.callee, Attribute) and isinstance(node.callee.object, Name):
         holders = [node.callee.object.name]
         given = together(follow.kind(value) for _, _, value in node.arguments)
-    # A call may store an argument in any of the others.
-    for name in holders if given != "same" else ():
+    if given == "same":
+        return
+    # A call may store an argument in any of the others, and in what its function is an attribute of.
+    follow.changed += [*holders, root_name(node.callee) if isinstance(node.callee, Attribute) else ""]
+    for name in holders:
         follow.env[name] = together((follow.look_up(name), given))
 
 

@@ -20,6 +20,7 @@ from meshlens.facts.nodes import (
     Subscript,
     TupleDisplay,
     last_name,
+    root_name,
 )
 from meshlens.project.trees import Node, children, names_bound, walk
 from meshlens.project.view import FileView
@@ -180,11 +181,32 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
         _must_have_as_many_rows(target, axes, shapes)
     same = frozenset({*shared, *target.filled, *_receiver(target)})
     found = reductions(view, target, same, shapes, joins_norms=bool(care.norms))
+    if library == "nnx":
+        _must_change_alike(target, found, same)
     _must_come_together(view, target, found)
     for call in form.calls:
         _must_stay_state(view, call, axes, found)
     is_summed = found.sums or _counts_devices(view, target)
     return Step(form, found, axis, axes, is_summed, library, care, () if form.folded is not None else static)
+
+
+def _must_change_alike(target: Target, found: Reductions, shared: frozenset[str]) -> None:
+    """Makes sure that objects of flax.nnx are changed in the same way on every device: one device's are kept.
+
+    Raises:
+        Obstacle: a value that differs between devices is put into one of them.
+    """
+    taken = {
+        statement.targets[0].name: root_name(statement.value)
+        for top in target.body
+        for statement in walk(top)
+        if isinstance(statement, Assign) and isinstance(statement.targets[0], Name)
+    }
+    for name in found.changed:
+        owner = next((one for one in (name, taken.get(name)) if one in shared), None)
+        if owner is not None:
+            message = f'"{target.name}" puts values into "{owner}" that differ between the devices'
+            raise Obstacle("objects", f"{message}: use jit with sharding")
 
 
 def _needed_as_values(view: FileView, target: Target, form: Form, library: Library) -> tuple[str, ...]:
