@@ -124,8 +124,14 @@ def _is_state(view: FileView, target: Target, parameter: Parameter, place: int, 
 
 
 def is_synchronized(view: FileView, target: Target) -> bool:
-    """Returns whether a function already reduces a gradient over devices."""
-    return any(use.context.function == target.site and "gradient" in use.labels for use in view.records.uses)
+    """Returns whether a function already reduces a gradient over devices, in itself or in what its map calls."""
+    maps = {binder.site for binder in maps_around(view, target)}
+    return any(
+        "gradient" in use.labels
+        and (use.context.function == target.site or any(outer.site in maps for outer in use.context.env.maps))
+        for records in view.solution.by_file.values()
+        for use in records.uses
+    )
 
 
 def _axis(view: FileView, target: Target, wishes: Wishes) -> str:

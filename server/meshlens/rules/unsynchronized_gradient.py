@@ -61,7 +61,7 @@ from meshlens.checking.places import quoted
 from meshlens.checking.registry import rule
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.reductions import has, in_own_optimizer, reductions_of, unchecked_map
+from meshlens.rules.helpers.reductions import REDUCTIONS, has, in_own_optimizer, reductions_of, unchecked_map
 from meshlens.text import Edit, FileEdit, Span
 
 _WORD = re.compile(rb"[A-Za-z_][\w.]*")
@@ -85,7 +85,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
             if reductions and not any(has(other.labels, "stepped") for other in reductions):
                 seen.add(span)
                 yield _left_out(view, use.site, binder)
-        elif evidence and _drifts(view, use.site, binder, reductions) and not _is_averaged_elsewhere(view):
+        elif evidence and _drifts(view, use.site, binder, reductions) and not _is_averaged_elsewhere(view, binder):
             seen.add(span)
             yield _finding(view, span, binder, evidence)
     yield from _over_one_axis_only(view, seen)
@@ -161,8 +161,20 @@ def _differentiated(use: AxisUse) -> bool:
     return any(step.how == "grad" for step in use.context.route)
 
 
-def _is_averaged_elsewhere(view: FileView) -> bool:
-    return _averages_state(view) or in_own_optimizer(view)
+def _is_averaged_elsewhere(view: FileView, binder: Binder) -> bool:
+    return _averages_state(view) or in_own_optimizer(view) or _is_misspelled(view, binder)
+
+
+def _is_misspelled(view: FileView, binder: Binder) -> bool:
+    """Returns whether gradients are reduced under a map over an axis that nothing binds, which AX101 reports."""
+    return any(
+        use.kind in REDUCTIONS
+        and "gradient" in use.labels
+        and any(outer.site == binder.site for outer in use.context.env.maps)
+        and literal_name(use.name) not in {name.value for outer in use.context.env.maps for name in outer.names}
+        for records in view.solution.by_file.values()
+        for use in records.uses
+    )
 
 
 def _averages_state(view: FileView) -> bool:
