@@ -318,7 +318,8 @@ def test_what_is_best_is_the_default_of_parallelize(tmp_path):
 def test_a_question_names_the_option_that_answers_it(tmp_path):
     write(tmp_path, {"a.py": PLAIN})
     ran = meshlens("parallelize", "a.py::outer", cwd=tmp_path)
-    question = 'a.py:8: refused (which-batch): which argument of "outer" holds the batch?; pass --batch ARG[:AXIS]'
+    question = 'a.py:8: refused (which-batch): which argument of "outer" holds the batch?; pass --batch ARG[:AXIS] '
+    question += "for each argument that holds rows"
     assert (ran.code, ran.err.split("\n")[0]) == (1, question)
     ran = meshlens("parallelize", "a.py::outer", "--batch", "rows", cwd=tmp_path)
     assert 'refused (no-such-argument): "outer" has no argument "rows"' in ran.err
@@ -391,3 +392,31 @@ def test_a_lambda_that_nothing_compiles_is_converted_only_by_name(tmp_path):
     write(tmp_path, {"a.py": text + 'print(halve(jnp.ones((8, 2))))\nlog("out.txt", 1)\n'})
     assert meshlens("parallelize", "a.py", "--all", cwd=tmp_path).err == "Would convert 0, refused 0.\n"
     assert meshlens("parallelize", "a.py::halve", cwd=tmp_path).err == "Would convert 1, refused 0.\n"
+
+
+DRAWS = """\
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, key, batch):
+    kept = jax.random.bernoulli(key, 0.8, batch.shape)
+    return jnp.mean((jnp.where(kept, batch, 0.0) @ params) ** 2)
+
+
+@jax.jit
+def step(params, key, batch):
+    return params - 0.1 * jax.grad(loss_fn)(params, key, batch)
+
+
+params = step(jnp.ones(3), jax.random.key(0), jnp.ones((16, 3)))
+"""
+
+
+@pytest.mark.parametrize(("target", "said"), [("pmap", True), ("shard_map", True), ("jit", False)])
+def test_numbers_that_change_are_spoken_of(tmp_path, target, said):
+    write(tmp_path, {"a.py": DRAWS})
+    ran = meshlens("parallelize", "a.py::step", "--to", target, cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    note = "a.py:11: note: each device draws its own random numbers, so the numbers change\n"
+    assert (note in ran.err) == said, ran.err

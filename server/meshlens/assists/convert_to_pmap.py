@@ -3,9 +3,10 @@
 Values that the step shares (parameters, state, scalars) stay single copies with `in_axes=None`, and results that are
 equal on all devices are returned once with `out_axes=None`, so a training loop does not change.
 Gradients are averaged over the devices where they are taken.
-The numbers equal those of one device up to the order of sums.
-A function is refused if that is impossible: if it draws random numbers or takes a key for them, if it returns rows that
-differ between devices, or if it is unknown which of its arguments hold the batch.
+The numbers equal those of one device up to the order of sums, unless each device draws its own random numbers: the
+title and the report say so.
+A function is refused if that is impossible: if it returns something that differs between devices and has no rows, or if
+it is unknown which of its arguments hold the batch.
 
 `devices: 8`
 
@@ -97,7 +98,7 @@ from meshlens.refactoring.maps.form_around import UNSEEN, form_around, must_not_
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.maps.step import Step, averaged, read_step
 from meshlens.refactoring.model import Answer, Proposal, Wishes
-from meshlens.refactoring.offering import offered_as
+from meshlens.refactoring.offering import offered_with_note
 from meshlens.refactoring.reading.calls import PlainCall, value_start, without_labels
 from meshlens.refactoring.reading.functions import (
     Target,
@@ -130,13 +131,9 @@ def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
         return None
     if (refused := already_mapped(view, target, _TITLE)) is not None:
         return refused
-    answer = offered_as(_TITLE, lambda: _written(view, target, span, wishes))
+    answer = offered_with_note(_TITLE, lambda: _written(view, target, span, wishes))
     is_expected = uses_libraries(view, target) or bool(mentions_of(view, target.name))
     return answer if isinstance(answer, Proposal) or is_expected else None
-
-
-def _title(step: Step) -> str:
-    return f"{_TITLE} (each device draws its own random numbers)" if step.draws else _TITLE
 
 
 def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tuple[str, tuple[FileEdit, ...]]:
@@ -160,7 +157,7 @@ def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[s
         merge, joined = merge_helper(view, spelling)
         around, helper = pmap_helper(view, spelling, step.library, shard, merge)
         _, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling), around)
-        return _title(step), in_order(
+        return step.note, in_order(
             (*import_edits(view, spelling.needed), *split, *joined, *helper, *applied, *averages)
         )
     name, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling))
@@ -169,7 +166,7 @@ def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[s
     names = [FileEdit(view.path, Edit(view.span(call.use.site), name)) for call in form.calls if name]
     merged, more = _merged(view, form.calls, step, spelling)
     edits = (*import_edits(view, spelling.needed), *helper, *more, *applied, *averages, *merged, *names, *calls)
-    return _title(step), in_order(edits)
+    return step.note, in_order(edits)
 
 
 def _shard(view: FileView, spelling: Spelling, wishes: Wishes, step: Step) -> tuple[str, tuple[FileEdit, ...]]:

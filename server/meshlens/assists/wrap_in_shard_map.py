@@ -5,7 +5,8 @@ rows, and results that are equal on all devices are returned once.
 No import starts the backend: the mesh and the compiled function are created at the first call.
 Gradients are averaged over the devices where they are taken; `check_vma=False` keeps `shard_map` from also summing
 them.
-The numbers equal those of one device up to the order of sums; if that is impossible, the refusal gives the reason.
+The numbers equal those of one device up to the order of sums, unless each device draws its own random numbers: the
+title and the report say so. If that is impossible, the refusal gives the reason.
 
 `devices: 8`
 
@@ -104,7 +105,7 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.maps.prefix import Items, specs_text
 from meshlens.refactoring.maps.step import Step, averaged, read_step
 from meshlens.refactoring.model import Answer, Proposal, Wishes
-from meshlens.refactoring.offering import offered_as
+from meshlens.refactoring.offering import offered_with_note
 from meshlens.refactoring.reading.calls import without_labels
 from meshlens.refactoring.reading.functions import Target, function_at, may_use_jax, uses_libraries
 from meshlens.refactoring.reading.jit import operand_of
@@ -128,13 +129,9 @@ def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
         return None
     if (refused := already_mapped(view, target, _TITLE)) is not None:
         return refused
-    answer = offered_as(_TITLE, lambda: _written(view, target, span, wishes))
+    answer = offered_with_note(_TITLE, lambda: _written(view, target, span, wishes))
     is_expected = uses_libraries(view, target) or bool(mentions_of(view, target.name))
     return answer if isinstance(answer, Proposal) or is_expected else None
-
-
-def _title(step: Step) -> str:
-    return f"{_TITLE} (each device draws its own random numbers)" if step.draws else _TITLE
 
 
 def _form(view: FileView, target: Target, span: Span, wishes: Wishes) -> Form:
@@ -173,7 +170,7 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
     calls = () if step.form.around else step.form.calls
     keywords = [edit for call in calls for edit in without_labels(view, call)]
     edits = (*import_edits(view, spelling.needed), *made, *helper, *each, decorator, *averages, *keywords)
-    return _title(step), in_order(edits)
+    return step.note, in_order(edits)
 
 
 def _static(target: Target, step: Step) -> tuple[str, ...]:

@@ -44,11 +44,13 @@ class Outcome:
         line: its line in the original file, from 1.
         text: the first line of its code.
         refused: the reason; None if it was converted.
+        note: why its numbers are not those of before; empty if they are.
     """
 
     line: int
     text: str
     refused: Refused | None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,12 @@ def _offer(offers: Round, places: list[_Taken], one: _Progress, assist: Assist, 
             is_done = is_done and answer is None
             continue
         text = view.source[span.start : span.end].decode("utf-8", "replace").split("\n")[0]
-        outcome = Outcome(one.first.get(span, view.lines.line_of(span.start) + 1), text, None)
+        outcome = Outcome(
+            one.first.get(span, view.lines.line_of(span.start) + 1),
+            text,
+            None,
+            answer.note if isinstance(answer, Proposal) else "",
+        )
         place = _Taken(one, span, answer.title, outcome)
         if isinstance(answer, Proposal):
             places.append(place)

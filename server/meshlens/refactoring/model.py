@@ -56,11 +56,13 @@ class Proposal:
         title: what it does, in the imperative and lower case.
         edits: computes all edits, in any file; they do not overlap, and insertions at one place are in order.
         parts: computes the edits as parts; None if the offer invalidates what it assumes about other places.
+        note: why the numbers are not those of before, as the title says in parentheses; empty if they are.
     """
 
     title: str
     edits: Callable[[], tuple[FileEdit, ...]]
     parts: Parts | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,18 +16,19 @@ def offered(title: str, written: Callable[[], tuple[FileEdit, ...]]) -> Answer:
         title: what the refactoring does.
         written: computes the edits; raises `Obstacle` if the refactoring does not apply.
     """
-    return offered_as(title, lambda: (title, written()))
+    return offered_with_note(title, lambda: ("", written()))
 
 
-def offered_as(title: str, written: Callable[[], tuple[str, tuple[FileEdit, ...]]]) -> Answer:
-    """Returns a proposal whose title is computed with the edits.
+def offered_with_note(title: str, written: Callable[[], tuple[str, tuple[FileEdit, ...]]]) -> Answer:
+    """Returns a proposal whose title says why the numbers change.
 
     Args:
-        title: the title of a refusal.
-        written: computes the title and the edits; raises `Obstacle` if the refactoring does not apply.
+        title: what the refactoring does.
+        written: computes the reason, empty if there is none, and the edits; raises `Obstacle` if the refactoring does
+            not apply.
     """
     try:
-        said, edits = written()
+        note, edits = written()
     except Obstacle as obstacle:
         return Refused(title, obstacle.code, obstacle.message)
-    return Proposal(said, lambda: edits)
+    return Proposal(f"{title} ({note})" if note else title, lambda: edits, note=note)

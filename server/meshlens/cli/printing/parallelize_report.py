@@ -28,8 +28,11 @@ def report(outcomes: Outcomes, sources: Mapping[Path, bytes], verb: str, *, tabl
     """
     refused = [(path, outcome, outcome.refused) for path, outcome in outcomes if outcome.refused is not None]
     for path, outcome, reason in refused:
-        remedy = "; pass --batch ARG[:AXIS]" if reason.code in _ABOUT_THE_BATCH else ""
+        remedy = "; pass --batch ARG[:AXIS] for each argument that holds rows" if reason.code in _ABOUT_THE_BATCH else ""
         yield f"{shown(path)}:{outcome.line}: refused ({reason.code}): {reason.message}{remedy}"
+    for path, outcome in outcomes:
+        if outcome.refused is None and outcome.note:
+            yield f"{shown(path)}:{outcome.line}: note: {outcome.note}, so the numbers change"
     if tables and len({path for path, _ in outcomes}) > 1:
         yield from ("", *_by_file(outcomes), "")
     if tables and len({reason.code for _, _, reason in refused}) > 1:

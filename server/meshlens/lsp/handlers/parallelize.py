@@ -86,7 +86,8 @@ def _answered(view: FileView, subject: Span, way: _Way, wishes: Wishes) -> dict[
         refused = {"code": answer.code, "message": answer.message}
     elif not isinstance(answer, Proposal):
         refused = {"code": "nothing-here", "message": "it does not apply to this function"}
-    return {"to": way.to, "strategy": way.strategy, "title": way.title, "detail": way.detail, "refused": refused}
+    note = f"; {answer.note}" if isinstance(answer, Proposal) and answer.note else ""
+    return {"to": way.to, "strategy": way.strategy, "title": way.title, "detail": way.detail + note, "refused": refused}
 
 
 def _closed_alike(ways: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -134,6 +134,11 @@ class Step:
         return self.reductions.folds_index or self.care.draws
 
     @property
+    def note(self) -> str:
+        """Returns why the numbers will not be those of one device; "" if they will be."""
+        return "each device draws its own random numbers" if self.draws else ""
+
+    @property
     def folded(self) -> Folded | None:
         """Returns the `jit` that the map replaces."""
         return self.form.folded
