@@ -210,7 +210,8 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
     every = tuple(one for place in places for one in place.calls)
     _must_compile(view, callee, function, every)
     if function is not None:
-        must_not_be_on_a_mesh(view, function, [(call.site, ()) for call, _ in own.calls])
+        carried = [(call.site, tuple(one.node for one in given if one.role == "state")) for call, given in own.calls]
+        must_not_be_on_a_mesh(view, function, carried)
     first = min((view.span(call.site).start for call, _ in places[0].calls), default=_start(view, function))
     spelling = Spelling(view, min(first, _start(view, function) or first))
     axis = quoted(view, wishes.axis_name or _DEFAULT)

@@ -28,7 +28,9 @@ def report(outcomes: Outcomes, sources: Mapping[Path, bytes], verb: str, *, tabl
     """
     refused = [(path, outcome, outcome.refused) for path, outcome in outcomes if outcome.refused is not None]
     for path, outcome, reason in refused:
-        remedy = "; pass --batch ARG[:AXIS] for each argument that holds rows" if reason.code in _ABOUT_THE_BATCH else ""
+        remedy = (
+            "; pass --batch ARG[:AXIS] for each argument that holds rows" if reason.code in _ABOUT_THE_BATCH else ""
+        )
         yield f"{shown(path)}:{outcome.line}: refused ({reason.code}): {reason.message}{remedy}"
     for path, outcome in outcomes:
         if outcome.refused is None and outcome.note:
