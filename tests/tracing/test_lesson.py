@@ -28,3 +28,10 @@ def test_the_gather_stands_at_its_line_and_goes_with_the_axis_in_the_constraint(
     assert not after.errors
     assert {one.kind for one in after.collectives} == {"all-reduce"}
     assert dict(after.totals)["all-reduce"] == dict(found.totals)["all-reduce"]
+
+
+def test_a_line_shows_what_it_hands_on_and_not_what_its_gradient_needs(traced):
+    lines = LESSON.read_text("utf-8").splitlines()
+    shapes = {lines[one.place.row - 1].strip(): one.shape for one in traced(LESSON, devices="4x2").lines}
+    (softmax,) = (shape for line, shape in shapes.items() if line.startswith("weights = jax.nn.softmax("))
+    assert softmax[-1] == softmax[-2] > 1

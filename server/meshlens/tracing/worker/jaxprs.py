@@ -38,7 +38,7 @@ class Reading:
     """The results of a walk through a jaxpr.
 
     Attributes:
-        lines: the type of the last value that the forward pass computes on each line, by place.
+        lines: the type of the last value that each line computes and the forward pass uses, by place.
         collectives: explicit collectives, or those that differentiation makes of them.
         rows: every user line that leads to an equation.
         equations: the number of equations, and of those on a user's line.
@@ -106,6 +106,7 @@ def read(jaxpr: Any, inside: Inside) -> Reading:
 
 
 def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
+    forward = _used_forward(jaxpr, reading)
     for equation in jaxpr.eqns:
         reading.equations[0] += 1
         if reading.equations[0] > _MOST_EQUATIONS:
@@ -120,7 +121,7 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
         inner = list(_inner(equation))
         backward = around.backward or reading.is_transposed(equation.source_info.name_stack)
         if place is not None and not inner and not backward:
-            _keep_line(equation, place, reading)
+            _keep_line(equation, place, reading, forward)
         if name in KINDS:
             _keep_collective(equation, place, reading, around)
         reading.flops += _flops(equation) * around.times * around.copies
@@ -137,7 +138,19 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
             if branches:
                 _keep_largest(branches, place, reading)
             if place is not None and not backward:
-                _keep_line(equation, place, reading)
+                _keep_line(equation, place, reading, forward)
+
+
+def _used_forward(jaxpr: Any, reading: Reading) -> set[int]:
+    """Returns the ids of the variables that the forward pass uses, or that are results.
+
+    Differentiation adds values to a line that only the backward pass uses, such as the slope of a softmax.
+    """
+    found = set(map(id, jaxpr.outvars))
+    for equation in jaxpr.eqns:
+        if not reading.is_transposed(equation.source_info.name_stack):
+            found.update(map(id, equation.invars))
+    return found
 
 
 class _Branch:
@@ -224,8 +237,8 @@ def _inner(equation: Any) -> Iterator[Any]:
                 yield jaxpr
 
 
-def _keep_line(equation: Any, place: tuple[str, int], reading: Reading) -> None:
-    if not equation.outvars:
+def _keep_line(equation: Any, place: tuple[str, int], reading: Reading, forward: set[int]) -> None:
+    if not equation.outvars or (place in reading.lines and forward.isdisjoint(map(id, equation.outvars))):
         return
     aval = equation.outvars[0].aval
     if not hasattr(aval, "shape") or not hasattr(aval, "dtype"):
