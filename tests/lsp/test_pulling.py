@@ -56,3 +56,25 @@ def test_closing_a_text_changes_what_is_said_of_the_others(tmp_path: Path):
         server.notify("textDocument/didClose", {"textDocument": {"uri": train}})
         server.until(lambda: server.asked.count(REFRESH) > before)
         assert [one["code"] for one in server.findings(sync)] == ["AX101"]
+
+
+def test_a_project_that_is_left_takes_its_findings_along(tmp_path: Path):
+    (here := tmp_path / "here").mkdir()
+    (other := tmp_path / "other").mkdir()
+    (other / "pyproject.toml").write_text("")
+    (other / "sync.py").write_text(SYNC)
+    (other / "train.py").write_text(TRAIN.replace("ct", "tc"))
+    sync, train = ((other / name).as_uri() for name in ("sync.py", "train.py"))
+    with served(here, CAPABILITIES) as server:
+        server.open(train, (other / "train.py").read_text())
+        server.findings(train)
+        known = _kept(server.request("workspace/diagnostic", {"previousResultIds": []}))
+        assert list(known) == [sync]
+        server.notify("textDocument/didClose", {"textDocument": {"uri": train}})
+        ids = [{"uri": uri, "value": value} for uri, value in known.items()]
+        (report,) = server.request("workspace/diagnostic", {"previousResultIds": ids})["items"]
+        assert (report["uri"], report["kind"], report["items"]) == (sync, "full", [])
+
+
+def _kept(result: dict[str, list[dict[str, str]]]) -> dict[str, str]:
+    return {report["uri"]: report["resultId"] for report in result["items"]}

@@ -11,7 +11,7 @@ from meshlens.lsp.beside.whole import findings_of_project
 from meshlens.lsp.handlers.diagnostic import report
 from meshlens.lsp.progress import reporting
 from meshlens.lsp.session import Session
-from meshlens.lsp.texts.documents import Document, uri_of
+from meshlens.lsp.texts.documents import Document, path_of, uri_of
 from meshlens.lsp.to_lsp import diagnostic
 from meshlens.project.disk.python_text import read_source
 from meshlens.text import LineIndex
@@ -33,6 +33,11 @@ async def workspace_diagnostic(session: Session, params: dict[str, Any]) -> dict
                     continue
                 made = report(file_diagnostics(session, path, found), known.get(uri))
                 items.append({**made, "uri": uri, "version": None})
+    reported = {one["uri"] for one in items}
+    for uri, value in known.items():
+        # The file is gone, or its project is not open any more, as after the last page of the tour is closed.
+        if uri not in reported and uri.startswith("file:") and not session.is_open(path_of(uri)):
+            items.append({**report([], value), "uri": uri, "version": None})
     return {"items": items}
 
 
