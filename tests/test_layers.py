@@ -66,6 +66,7 @@ MAY_READ = {
     "tracing/worker/performing.py": "the same",
     "tracing/worker/plugin.py": "a file of our own package",
     "project/snippets.py": "a file of our own package",
+    "lsp/to_lsp.py": "a file of our own package",
     "cli/main.py": "the null device, to write to",
     "lsp/beside/aside.py": "the memory of its own process, as the kernel tells it",
 }

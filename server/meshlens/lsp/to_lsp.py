@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -105,16 +105,18 @@ def _with_line_ends(session: Session, path: Path, text: str) -> str:
 
 
 def rule_page(found: Diagnosed) -> str | None:
-    """Returns the address of a rule's page."""
-    page = _pages()
-    return f"{page}#{found.code.lower()}-{found.name}" if page else None
+    """Returns the address of a rule's page; editors that open the file go to its line."""
+    page, lines = _pages()
+    return f"{page}#L{lines.get(found.code, 1)}" if page else None
 
 
 @cache
-def _pages() -> str | None:
+def _pages() -> tuple[str, Mapping[str, int]]:
+    """Returns the address of the pages of all rules, empty if they are not installed, and the line of each."""
     inside = resources.files("meshlens") / "pages" / "rules.md"
     beside = Path(__file__).parents[3] / "docs" / "rules.md"
     for page in (Path(str(inside)), beside):
         if page.is_file():
-            return page.as_uri()
-    return None
+            headings = enumerate(page.read_text("utf-8").split("\n"), 1)
+            return page.as_uri(), {line[3:8]: number for number, line in headings if line.startswith("## AX")}
+    return "", {}
