@@ -66,7 +66,7 @@ def test_a_spec_is_drawn_over_its_mesh():
     assert found is not None
     assert [(axis.name, axis.size) for axis in found.axes] == [("data", 4), ("model", 2)]
     assert [text for text, _ in found.cells] == [f"[{row}, {column}]" for row in range(4) for column in range(2)]
-    assert found.detail == "8 blocks on 8 devices; equal numbers mark the same block"
+    assert found.detail == "8 blocks, one on each device"
 
 
 def test_a_collective_shows_which_devices_exchange():

@@ -96,7 +96,7 @@ export function isPossible(answer: Converted | undefined): answer is Converted {
     return false;
   }
   if (answer.refused !== null) {
-    void vscode.window.showInformationMessage(`MeshLens: ${answer.refused.message} (${answer.refused.code})`);
+    void vscode.window.showInformationMessage(`MeshLens: ${answer.refused.message}`);
     return false;
   }
   return true;

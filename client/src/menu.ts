@@ -9,6 +9,9 @@ interface Entry extends vscode.QuickPickItem {
 /** Offers the commands; those that the server does not know are left out. */
 export async function showMenu(unknown: ReadonlySet<string>): Promise<void> {
   const separator = (label: string): Entry => ({ label, kind: vscode.QuickPickItemKind.Separator });
+  const running: Entry = vscode.workspace.isTrusted
+    ? { label: `$(play) ${vscode.l10n.t("Run on Virtual Devices")}`, command: "meshlens.runOnVirtualDevices" }
+    : { label: `$(shield) ${vscode.l10n.t("Manage Workspace Trust")}`, command: "workbench.trust.manage" };
   const entries: Entry[] = [
     separator(vscode.l10n.t("Devices")),
     { label: `$(target) ${vscode.l10n.t("Choose Target Topology")}`, command: "meshlens.chooseTargetTopology" },
@@ -17,7 +20,7 @@ export async function showMenu(unknown: ReadonlySet<string>): Promise<void> {
       label: `$(type-hierarchy) ${vscode.l10n.t("Show Devices and Meshes")}`,
       command: "meshlens.showDevicesAndMeshes",
     },
-    { label: `$(play) ${vscode.l10n.t("Run on Virtual Devices")}`, command: "meshlens.runOnVirtualDevices" },
+    running,
     separator(vscode.l10n.t("Server")),
     { label: `$(debug-restart) ${vscode.l10n.t("Restart Server")}`, command: "meshlens.restart" },
     { label: `$(output) ${vscode.l10n.t("Show Logs")}`, command: "meshlens.showLogs" },

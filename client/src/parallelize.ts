@@ -89,7 +89,7 @@ async function go(
 /** Says why a way is closed, with the best one that is not as a button. */
 async function instead({ ways }: Ways, { refused }: Way): Promise<Way | undefined> {
   const open = ways.find((way) => !isClosed(way));
-  const text = `MeshLens: ${refused?.message ?? ""} (${refused?.code ?? ""})`;
+  const text = `MeshLens: ${refused?.message ?? ""}`;
   if (open === undefined) {
     void vscode.window.showInformationMessage(text);
     return undefined;

@@ -256,3 +256,14 @@ def test_an_environment_that_is_made_later_is_noticed(tmp_path: Path):
         (root / ".venv" / "pyvenv.cfg").touch()
         told = server.wait(CHANGED, before)
         assert (told["interpreter"], told["summary"]) == (python, "8 × NVIDIA H100 80GB HBM3")
+
+
+def test_another_target_in_the_settings_is_told(tmp_path: Path):
+    with session(tmp_path, {"interpreter": says(tmp_path / "elsewhere", answer())}) as server:
+        assert server.wait(CHANGED)["summary"] == "1 CPU device"
+        server.notify("workspace/didChangeConfiguration", {"settings": {"meshlens": {"devices": "8xH100"}}})
+        server.until(lambda: _summaries(server)[-1] == "target 8xH100, here 1 CPU device")
+
+
+def _summaries(server: Server) -> list[str]:
+    return [one["params"]["summary"] for one in server.notified if one["method"] == CHANGED]

@@ -70,7 +70,9 @@ def _of_spec(view: FileView, part: Part) -> Focus | None:
     if mesh is None or not isinstance(mesh, Mesh) or shards is None or len(shards) > _MOST_DEVICES:
         return None
     blocks = len({number for _, number in shards})
-    detail = f"{blocks} blocks on {len(shards)} devices; equal numbers mark the same block"
+    detail = f"{blocks} blocks, one on each device"
+    if blocks < len(shards):
+        detail = f"{blocks} blocks on {len(shards)} devices; those with the same number hold the same block"
     return Focus("array", view.text(part.site), detail, _axes(mesh), device_ids(view, mesh), shards)
 
 

@@ -20,7 +20,7 @@ def did_change_configuration(session: Session, params: dict[str, Any]) -> Awaita
         return ask_for_settings(session)
     given = params.get("settings")
     take(session, None, given.get(SECTION) if isinstance(given, Mapping) else None)
-    session.reopen()
+    _begin_anew(session)
     return None
 
 
@@ -37,7 +37,13 @@ async def ask_for_settings(session: Session) -> None:
     for scope, answer in zip(scopes, answers or (), strict=False):
         take(session, scope, answer)
     if session.editor != before:
-        session.reopen()
+        _begin_anew(session)
+
+
+def _begin_anew(session: Session) -> None:
+    """Reloads all projects, and tells what is shown of their devices, which may have another target."""
+    session.reopen()
+    session.probing.announce(list(session.folders))
 
 
 def take(session: Session, scope: Path | None, given: object) -> None:
