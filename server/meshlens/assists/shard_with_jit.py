@@ -116,7 +116,7 @@ from meshlens.refactoring.offering import offered
 from meshlens.refactoring.reading.elsewhere import Elsewhere, called_elsewhere, spelled_elsewhere
 from meshlens.refactoring.reading.functions import Target, dotted_name, function_at
 from meshlens.refactoring.reading.host_calls import Callee, HostCall, callee_at, host_calls
-from meshlens.refactoring.reading.on_a_mesh import already_mapped, must_not_be_on_a_mesh
+from meshlens.refactoring.reading.on_a_mesh import already_mapped, must_not_be_on_a_mesh, must_not_be_split
 from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.devices import device_mesh
 from meshlens.refactoring.writing.sharding import (
@@ -211,7 +211,8 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
     _must_compile(view, callee, function, every)
     if function is not None:
         carried = [(call.site, tuple(one.node for one in given if one.role == "state")) for call, given in own.calls]
-        must_not_be_on_a_mesh(view, function, carried)
+        must_not_be_on_a_mesh(view, function, [(site, ()) for site, _ in carried])
+        must_not_be_split(view, function, carried)
     first = min((view.span(call.site).start for call, _ in places[0].calls), default=_start(view, function))
     spelling = Spelling(view, min(first, _start(view, function) or first))
     axis = quoted(view, wishes.axis_name or _DEFAULT)

@@ -11,10 +11,13 @@ from meshlens.facts.nodes import (
     Attribute,
     Call,
     ClassDef,
+    Constant,
     For,
     FunctionDef,
+    ListDisplay,
     Name,
     Subscript,
+    TupleDisplay,
     last_name,
 )
 from meshlens.project.trees import Node, bound_by, tree, walk
@@ -76,6 +79,23 @@ def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[
             raise Obstacle("already-sharded", message)
 
 
+def must_not_be_split(view: FileView, target: Target, calls: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
+    """Checks that no argument of a function is certainly split over a mesh, which copies on all devices would undo.
+
+    Args:
+        view: the file.
+        target: the function.
+        calls: the place of each call in the file, with the arguments that count.
+
+    Raises:
+        Obstacle: one is.
+    """
+    for site, values in calls:
+        if any(_is_split(view, _scope(view, site), value, _DEEPEST) for value in values):
+            message = f'line {line_of(view, site)} passes "{target.name}" data that is already split over a mesh'
+            raise Obstacle("already-sharded", message)
+
+
 def _calls_in(scope: tuple[Node, ...]) -> Iterator[Call]:
     yield from (node for root in scope for node in walk(root) if isinstance(node, Call))
 
@@ -98,6 +118,29 @@ def _is_placed(view: FileView, scope: tuple[Node, ...], value: Node) -> bool:
         seen |= names
         waiting = [_value(one) for root in scope for one in walk(root) if names.intersection(bound_by(one))]
     return False
+
+
+def _is_split(view: FileView, scope: tuple[Node, ...], value: Node, deeper: int) -> bool:
+    """Returns whether an expression, or an item of it, is an array that its own `device_put` splits over an axis."""
+    if isinstance(value, (TupleDisplay, ListDisplay)):
+        return any(_is_split(view, scope, item, deeper) for item in value.items)
+    if isinstance(value, Name) and deeper:
+        made = (one for root in scope for one in walk(root) if isinstance(one, Assign) and value.name in bound_by(one))
+        return any(_is_split(view, scope, one.value, deeper - 1) for one in made if isinstance(one.targets[0], Name))
+    return (
+        isinstance(value, Call)
+        and _shards(view, scope, value)
+        and any(_names_axis(view, node) for argument in value.arguments[1:] for node in walk(argument.value))
+    )
+
+
+def _names_axis(view: FileView, node: Node) -> bool:
+    """Returns whether an expression is a spec with an axis."""
+    return (
+        isinstance(node, Call)
+        and dotted_name(view, node.callee) == "jax.sharding.PartitionSpec"
+        and any(isinstance(one.value, Constant) and isinstance(one.value.value, str) for one in node.arguments)
+    )
 
 
 def _value(binding: Node) -> Node:
