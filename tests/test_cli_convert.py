@@ -420,3 +420,13 @@ def test_numbers_that_change_are_spoken_of(tmp_path, target, said):
     assert ran.code == 0, ran.err
     note = "a.py:11: note: each device draws its own random numbers, so the numbers change\n"
     assert (note in ran.err) == said, ran.err
+
+
+def test_jitted_functions_of_a_folder_without_pmaps(tmp_path):
+    jitted = "import jax\nimport jax.numpy as jnp\n\n\n@jax.jit\ndef step(x):\n    return jnp.mean(x**2)\n"
+    write(tmp_path, {"a.py": f"{jitted}\n\nprint(step(jnp.ones((8, 4))))\n"})
+    ran = _convert(tmp_path, ".", "--all")
+    assert ran.err == _convert(tmp_path, "a.py::step").err == "Would convert 1, refused 0.\n"
+    assert "shard_map" in ran.out
+    write(tmp_path, {"b.py": STEP})
+    assert "+++ b/a.py" not in _convert(tmp_path, ".", "--all").out

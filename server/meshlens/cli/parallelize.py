@@ -28,7 +28,7 @@ from meshlens.project.writing.did_you_mean import closest
 from meshlens.refactoring.everywhere import Job, Outcome, convert_everywhere
 from meshlens.refactoring.model import Strategy, Wishes
 from meshlens.refactoring.reading.functions import functions
-from meshlens.refactoring.targets import TARGETS, assist_for, places_named
+from meshlens.refactoring.targets import TARGETS, all_places, assist_for, places_named
 from meshlens.settings import BadSetting, parse_device_sizes
 
 DONE, NOT_DONE, BROKEN = 0, 1, 2
@@ -65,7 +65,12 @@ def _argument(value: object) -> tuple[str, int]:
     default="data",
     help="Copy the state to every device, or split each of its arrays over them (fsdp).",
 )
-@click.option("--all", "everything", is_flag=True, help="Convert everything possible in FILE or in a folder.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Convert everything possible in FILE or in a folder; --to shard_map means its pmaps, if it has any.",
+)
 @click.option("--axis-name", metavar="NAME", help="The axis name of a new map.")
 @click.option(
     "--devices", metavar="N", callback=read_by(parse_device_sizes), help='The devices of a new map: 8, "2x4".'
@@ -76,7 +81,7 @@ def _argument(value: object) -> tuple[str, int]:
     metavar="ARG[:AXIS]",
     multiple=True,
     callback=read_by(_argument),
-    help="The argument that holds the batch, and the axis of its rows if that is not 0.",
+    help="The argument that holds the batch, and the axis of its rows if that is not 0; repeat it for more arguments.",
 )
 @click.option("--diff", "how", flag_value="diff", default=True, help="Show what would change (the default).")
 @click.option("--write", "how", flag_value="write", help="Change the files.")
@@ -91,7 +96,10 @@ def command(
     batch: tuple[tuple[str, int], ...],
     how: str,
 ) -> int:
-    """Run functions on several devices: FILE::FUNCTION for one, FILE --all for a whole file or folder."""
+    """Rewrite functions to run on several devices: FILE::FUNCTION for one, FILE --all for a whole file or folder.
+
+    Without --write, it only shows what would change.
+    """
     speak_utf8()
     named = [one.rpartition("::") for one in where]
     if everything == any(separator for _, separator, _ in named):
@@ -123,7 +131,8 @@ def _convert(group: Group, jobs: list[_Asked], target: str | None, wishes: Wishe
     with progress() as bar:
         workspace = open_group(replace(group, files=(*group.files, *_importing(group))), bar, None)
     usable = [job for job in jobs if str(job.path) in workspace.files]
-    todo = [Job(job.path, places_named(target, job.function)) for job in usable]
+    everywhere = all_places(target, (workspace.view(job.path) for job in usable))
+    todo = [Job(job.path, everywhere if job.function is None else places_named(target, job.function)) for job in usable]
     done = convert_everywhere(workspace, todo, assist_for(target), wishes)
     for job, found in zip(usable, done.outcomes, strict=True):
         if not found and job.function is not None:

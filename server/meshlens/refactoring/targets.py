@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Attribute, Call, Lambda, Name
@@ -85,6 +85,20 @@ def places_named(target: str | None, function: str | None) -> Callable[[FileView
         return next((found for found in applied if found), None) or _named_exactly(view, function)
 
     return places
+
+
+def all_places(target: str | None, views: Iterable[FileView]) -> Callable[[FileView], tuple[Span, ...]]:
+    """Returns a function that finds every place in a file where a target may apply.
+
+    For `shard_map` these are the pmaps, or, if none of the files has one, the functions that `jit` compiles.
+
+    Args:
+        target: a key of `TARGETS`; None for the best one.
+        views: the files that are converted together.
+    """
+    if target == "shard_map" and not any(map(applications, views)):
+        return _functions
+    return places_named(target, None)
 
 
 def _functions(view: FileView) -> tuple[Span, ...]:
