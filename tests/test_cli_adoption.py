@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import select
+import shlex
+import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +20,7 @@ import pytest
 
 from command_line import CELL, CLEAN, TYPO, meshlens, start, write
 from fake_interpreters import ANSWER, answer, says
+from launched import PROGRAM
 from meshlens.cli.schema import schema
 from meshlens.settings import keys
 
@@ -162,6 +168,51 @@ def test_bash_completes_commands_and_options(tmp_path: Path):
     asked = {"_MESHLENS_COMPLETE": "bash_complete", "COMP_WORDS": "meshlens check --wat", "COMP_CWORD": "2"}
     process = start(cwd=tmp_path, **asked)
     assert process.communicate(timeout=60)[0].decode().split() == ["plain,--watch"]
+
+
+@pytest.mark.skipif(os.name != "posix" or shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("check costm", "check costme.py "),
+        ("parallelize costm", "parallelize costme.py "),
+        ("cost --baseline costm", "cost --baseline costme.py "),
+        ("explain unb", "explain unbound-axis "),
+        ("check --select AX501,unb", "check --select AX501,unbound-axis "),
+    ],
+)
+def test_a_real_bash_completes_files_and_rules(tmp_path: Path, typed: str, completed: str):
+    import pty
+
+    write(tmp_path, {"costme.py": CLEAN})
+    program = tmp_path / "bin" / "meshlens"
+    write(tmp_path, {"bin/meshlens": f'#!/bin/sh\nexec {shlex.join([sys.executable, *PROGRAM])} "$@"\n'})
+    program.chmod(0o755)
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "PS1": "$ ", "TERM": "dumb"}
+    command = ["bash", "--norc", "--noprofile", "-i"]
+    bash = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    try:
+        os.write(ours, b'eval "$(meshlens completion bash)"; echo rea""dy\n')
+        _seen(ours, "ready\r\n")
+        os.write(ours, f"meshlens {typed}\t".encode())
+        _seen(ours, f"meshlens {completed}")
+    finally:
+        bash.kill()
+        bash.wait()
+        os.close(ours)
+        os.close(theirs)
+
+
+def _seen(terminal: int, text: str) -> None:
+    """Waits until a terminal has shown a text."""
+    shown = b""
+    while text.encode() not in shown:
+        ready, _, _ = select.select([terminal], [], [], 60)
+        assert ready, shown.decode()
+        shown += os.read(terminal, 1024)
 
 
 def test_the_schema_takes_every_example_and_no_other_key(tmp_path: Path):

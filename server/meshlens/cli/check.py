@@ -38,7 +38,7 @@ class _Check(click.Command):
 
 
 @click.command("check", cls=_Check)
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, type=click.Path(), metavar="[PATH]...")
 @settings_options
 @click.option(
     "--output-format", type=click.Choice(NAMES), default="full", show_default=True, help="How to print findings."
@@ -49,7 +49,7 @@ class _Check(click.Command):
 )
 @click.option("--diff", is_flag=True, help="Show the changes of --fix as a patch, without applying them.")
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule.")
-@click.option("--baseline", metavar="FILE", help="Hide the findings listed in this file.")
+@click.option("--baseline", type=click.Path(), metavar="FILE", help="Hide the findings listed in this file.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the --baseline file.")
 @click.option(
     "--add-noqa", is_flag=True, help="Add a comment to each line with findings, which ignores them from now on."
@@ -59,10 +59,13 @@ class _Check(click.Command):
 @click.option("--no-cache", is_flag=True, help="Do not read or write caches.")
 @click.option(
     "--cache-dir",
+    type=click.Path(file_okay=False),
     metavar="FOLDER",
     help=f"The folder for caches, instead of the user's; {VARIABLE} does the same.",
 )
-@click.option("--stdin-filename", metavar="PATH", help="The file name of the text on stdin, which the path - reads.")
+@click.option(
+    "--stdin-filename", type=click.Path(), metavar="PATH", help="The name of the text on stdin, which the path - reads."
+)
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check files and folders, the working folder by default.
 

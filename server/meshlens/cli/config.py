@@ -24,7 +24,7 @@ _TABLES = ("per-file-ignores", "entries", "machines")
 
 
 @click.command("config")
-@click.argument("path", default=".", metavar="[PATH]")
+@click.argument("path", default=".", type=click.Path(), metavar="[PATH]")
 @settings_options
 @click.option("--schema", "as_schema", is_flag=True, help="Print the JSON Schema of the configuration instead.")
 def command(path: str, as_schema: bool, **options: Any) -> int:

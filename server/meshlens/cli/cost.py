@@ -24,7 +24,12 @@ from meshlens.tracing.model import Trace, to_json
 
 @click.command("cost")
 @trace_options
-@click.option("--baseline", metavar="FILE", help="Fail on collectives that are new or have grown since this file.")
+@click.option(
+    "--baseline",
+    type=click.Path(),
+    metavar="FILE",
+    help="Fail on collectives that are new or have grown since this file.",
+)
 @click.option("--write-baseline", is_flag=True, help="Write the collectives to the --baseline file.")
 @click.option(
     "--fail-on",

@@ -40,9 +40,14 @@ def _topology(value: object) -> Topology:
 
 
 @click.command("devices")
-@click.argument("path", default=".", metavar="[PATH]")
+@click.argument("path", default=".", type=click.Path(), metavar="[PATH]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--interpreter", metavar="PATH", help="The Python or environment to query instead of the project's.")
+@click.option(
+    "--interpreter",
+    type=click.Path(),
+    metavar="PATH",
+    help="The Python or environment to query instead of the project's.",
+)
 @click.option("--installed", is_flag=True, help="Read package versions only; do not start JAX.")
 @click.option("--refresh", is_flag=True, help="Query again instead of using a cached answer; also starts a TPU.")
 @click.option("--untrusted", is_flag=True, help="Start no program; read package versions only.")

@@ -6,6 +6,7 @@ import click
 
 from meshlens.checking.registry import all_rules
 from meshlens.checking.select import did_you_mean
+from meshlens.cli.options import rules_like
 from meshlens.cli.pages import page
 from meshlens.cli.printing.terminal import print_markdown, speak_utf8
 
@@ -19,7 +20,7 @@ class _Explain(click.Command):
 
 
 @click.command("explain", cls=_Explain)
-@click.argument("rules", nargs=-1, required=True, metavar="RULE...")
+@click.argument("rules", nargs=-1, required=True, metavar="RULE...", shell_complete=rules_like)
 def command(rules: tuple[str, ...]) -> int:
     """Show the page of a rule, by its code or its name."""
     speak_utf8()

@@ -50,7 +50,7 @@ class _Seen:
 
 
 @click.command("init")
-@click.argument("path", default=".", metavar="[PATH]")
+@click.argument("path", default=".", type=click.Path(), metavar="[PATH]")
 @click.option(
     "--devices",
     metavar="N",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from meshlens.settings import BadSetting, Settings, names_rules, parse_devices, parse_version
 
@@ -31,15 +32,37 @@ def _commas(value: object) -> tuple[str, ...]:
     return tuple(part.strip() for part in str(value).split(",") if part.strip())
 
 
-def _list(name: str, metavar: str, text: str) -> Callable[[_Decorated], _Decorated]:
-    return click.option(name, multiple=True, metavar=metavar, callback=read_by(_commas), help=text)
+def rules_like(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """Returns the rules whose name or code begins like the last part of a list."""
+    from meshlens.checking.registry import all_rules
+
+    before, comma, begun = incomplete.rpartition(",")
+    known = [(key, rule.name) for rule in all_rules() for key in (rule.code, rule.name)]
+    return [
+        CompletionItem(f"{before}{comma}{key}", help=name)
+        for key, name in known
+        if key.lower().startswith(begun.lower())
+    ]
+
+
+def _rules(name: str, text: str) -> Callable[[_Decorated], _Decorated]:
+    return click.option(
+        name, multiple=True, metavar="RULES", callback=read_by(_commas), shell_complete=rules_like, help=text
+    )
 
 
 _OPTIONS = (
-    _list("--select", "RULES", "Rules to enable: codes, code prefixes, names or ALL."),
-    _list("--extend-select", "RULES", "Rules to enable in addition."),
-    _list("--ignore", "RULES", "Rules to disable."),
-    _list("--exclude", "PATTERNS", "Files and folders to skip, as in .gitignore."),
+    _rules("--select", "Rules to enable: codes, code prefixes, names or ALL."),
+    _rules("--extend-select", "Rules to enable in addition."),
+    _rules("--ignore", "Rules to disable."),
+    click.option(
+        "--exclude",
+        multiple=True,
+        type=click.Path(),
+        metavar="PATTERNS",
+        callback=read_by(_commas),
+        help="Files and folders to skip, as in .gitignore.",
+    ),
     click.option(
         "--devices",
         metavar="N",

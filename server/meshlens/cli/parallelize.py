@@ -52,7 +52,7 @@ def _argument(value: object) -> tuple[str, int]:
 
 
 @click.command("parallelize")
-@click.argument("where", nargs=-1, required=True, metavar="FILE::FUNCTION...")
+@click.argument("where", nargs=-1, required=True, type=click.Path(), metavar="FILE::FUNCTION...")
 @click.option(
     "--to",
     "target",

@@ -41,7 +41,7 @@ def _topologies(value: object) -> tuple[Topology, ...]:
 
 
 _OPTIONS = (
-    click.argument("entry", metavar="FILE::NAME"),
+    click.argument("entry", type=click.Path(), metavar="FILE::NAME"),
     click.argument("argv", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS OF THE PROGRAM]"),
     click.option(
         "--devices",
@@ -59,7 +59,12 @@ _OPTIONS = (
         show_default=True,
         help="How far to go: trace the function only, or have XLA partition it too.",
     ),
-    click.option("--interpreter", metavar="PATH", help="The Python or environment to use instead of the project's."),
+    click.option(
+        "--interpreter",
+        type=click.Path(),
+        metavar="PATH",
+        help="The Python or environment to use instead of the project's.",
+    ),
     click.option("--timeout", type=float, default=20.0, show_default=True, help="Time limit of a trace, in seconds."),
     click.option("--memory", type=float, default=2.0, show_default=True, help="Memory limit of a trace, in GiB."),
     click.option(
