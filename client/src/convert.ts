@@ -139,15 +139,26 @@ function wrongDevices(isMesh: boolean): string {
     : vscode.l10n.t("A number such as 8: a pmap has one axis of devices");
 }
 
-/** Makes an edit, after a preview if it changes several places. */
+/** Makes an edit, after a preview if it changes several places, or one that nobody sees. */
 export async function apply(client: LanguageClient, { edit, places }: Converted, title: string): Promise<void> {
   const whole = await client.protocol2CodeConverter.asWorkspaceEdit(edit);
   if (whole === undefined) {
     void vscode.window.showInformationMessage(vscode.l10n.t("There is nothing to change."));
     return;
   }
-  const shown = places > 1 ? withPreview(whole, title) : whole;
+  const shown = places > 1 || !isInView(whole) ? withPreview(whole, title) : whole;
   await vscode.workspace.applyEdit(shown, { isRefactoring: true });
+}
+
+/** Whether every place that an edit changes is on the screen. */
+function isInView(edit: vscode.WorkspaceEdit): boolean {
+  return edit.entries().every(([uri, changes]) => {
+    const editors = vscode.window.visibleTextEditors.filter(
+      ({ document }) => document.uri.toString() === uri.toString(),
+    );
+    const visible = editors.flatMap(({ visibleRanges }) => visibleRanges);
+    return changes.every(({ range }) => visible.some((one) => one.contains(range)));
+  });
 }
 
 function titleOf(to: Map): string {

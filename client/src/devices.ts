@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Abilities } from "./abilities";
+import { isRead } from "./documents";
 import { DEVICES, type Devices } from "./requests";
 import type { Server } from "./server";
 import type { Status } from "./status";
@@ -83,6 +84,6 @@ function uriInFront(client: LanguageClient): string | undefined {
   const document = activeTextEditor?.document;
   const isCell = document === undefined || document.uri.scheme === "vscode-notebook-cell";
   const notebook = isCell ? activeNotebookEditor?.notebook : undefined;
-  const uri = notebook?.uri ?? (document?.languageId === "python" ? document.uri : undefined);
+  const uri = notebook?.uri ?? (document !== undefined && isRead(document) ? document.uri : undefined);
   return uri && client.code2ProtocolConverter.asUri(uri);
 }

@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { Abilities } from "./abilities";
+import { isRead } from "./documents";
 import { meshPage, type Shown, type Words } from "./meshPage";
 import { DEVICES, MESHES, type Range } from "./requests";
 import type { Server } from "./server";
@@ -72,7 +73,7 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
       return;
     }
     const inFront = vscode.window.activeTextEditor?.document;
-    if (inFront?.languageId === "python") {
+    if (inFront !== undefined && isRead(inFront)) {
       this.#document = inFront;
     }
     const shown = await this.#ask().catch(() => undefined);

@@ -11,9 +11,8 @@ import {
   RevealOutputChannelOn,
   State,
 } from "vscode-languageclient/node";
+import { SCHEMES } from "./documents";
 import type { ServerProcess } from "./launch";
-
-const SCHEMES = ["file", "untitled", "vscode-notebook-cell"];
 
 /** What a client needs from outside. */
 export interface ClientNeeds {
