@@ -430,3 +430,11 @@ def test_jitted_functions_of_a_folder_without_pmaps(tmp_path):
     assert "shard_map" in ran.out
     write(tmp_path, {"b.py": STEP})
     assert "+++ b/a.py" not in _convert(tmp_path, ".", "--all").out
+
+
+def test_what_only_jit_runs_on_several_devices_is_told(tmp_path):
+    mixing = DRAWS.replace("jnp.where(kept, batch, 0.0) @ params", "(batch - batch[0]) @ params")
+    write(tmp_path, {"a.py": mixing})
+    ran = meshlens("parallelize", "a.py::step", "--to", "pmap", cwd=tmp_path)
+    assert (ran.code, ran.err.rstrip("\n").split("\n")[-1]) == (1, 'note: "step" can be converted with --to jit')
+    assert "note:" not in meshlens("parallelize", "a.py::loss_fn", "--to", "vmap", cwd=tmp_path).err

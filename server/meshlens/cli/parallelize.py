@@ -34,6 +34,7 @@ from meshlens.settings import BadSetting, parse_device_sizes
 DONE, NOT_DONE, BROKEN = 0, 1, 2
 _MOST_FILES = 20_000
 _FEW = 8
+_MAPS = ("pmap", "shard_map")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,25 @@ def _convert(group: Group, jobs: list[_Asked], target: str | None, wishes: Wishe
             complain(f'{shown(job.path)}: nothing to convert has the name "{job.function}"{hint}')
             return BROKEN
     outcomes = [(job.path, one) for job, found in zip(usable, done.outcomes, strict=True) for one in found]
-    return _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))
+    code = _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))
+    if target in _MAPS:
+        _suggest_jit(
+            workspace, [one for one, found in zip(usable, done.outcomes, strict=True) if _failed(found)], wishes
+        )
+    return code
+
+
+def _failed(outcomes: tuple[Outcome, ...]) -> bool:
+    return any(one.refused is not None for one in outcomes)
+
+
+def _suggest_jit(workspace: Workspace, refused: list[_Asked], wishes: Wishes) -> None:
+    """Names the functions that no map takes, but that can be run on several devices by jit with sharding."""
+    for job in (one for one in refused if one.function is not None):
+        todo = [Job(job.path, places_named("jit", job.function))]
+        (found,) = convert_everywhere(workspace, todo, assist_for("jit"), wishes).outcomes
+        if found and not _failed(found):
+            click.echo(visible(f'note: "{job.function}" can be converted with --to jit'), err=True)
 
 
 def _instead(view: FileView, wanted: str) -> str:
@@ -184,4 +203,4 @@ def _finish(
     verb = "Converted" if how == "write" else "Would convert"
     for line in report(outcomes, contents, verb, tables=tables):
         click.echo(visible(line), err=True)
-    return NOT_DONE if any(outcome.refused is not None for _, outcome in outcomes) else DONE
+    return NOT_DONE if _failed(tuple(outcome for _, outcome in outcomes)) else DONE
