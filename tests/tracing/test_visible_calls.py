@@ -31,6 +31,44 @@ def test_what_is_visible_is_what_the_program_calls_with(traced, file, name):
     assert (visible.lines, visible.mesh, visible.flops) == (run.lines, run.mesh, run.flops)
 
 
+RENAMED = """\
+import jax
+import jax.numpy as jnp
+
+
+def without_mapped_axis(function):
+    def on_shard(*args):
+        return function(*args)
+
+    return on_shard
+
+
+@jax.jit
+@without_mapped_axis
+def other(w):
+    return w
+
+
+@jax.jit
+@without_mapped_axis
+def step(w, batch):
+    return w - batch["x"].mean(axis=0)
+
+
+print(step(other(jnp.ones(3)), {"x": jnp.ones((8, 3))}))
+"""
+
+
+@pytest.mark.parametrize("runs_main", [False, True])
+def test_a_function_that_a_decorator_names_anew(traced, tmp_path, runs_main):
+    file = tmp_path / "train.py"
+    file.write_text(RENAMED)
+    found = traced(file, "step", runs_main=runs_main)
+    assert found.errors == ()
+    row = RENAMED.splitlines().index('    return w - batch["x"].mean(axis=0)') + 1
+    assert row in {line.place.row for line in found.lines}
+
+
 STEP = """\
 import jax
 import jax.numpy as jnp

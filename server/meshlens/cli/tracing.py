@@ -155,6 +155,8 @@ def _entry(written: str, here: Path) -> tuple[Path, str, Settings, Path]:
         start = Path(os.path.normpath(Path(settings.folder, found[1])))
     if not start.is_file():
         raise click.ClickException(f"{shown(start)}: no such file")
+    if start.suffix == ".ipynb":
+        raise click.ClickException(f"{shown(start)}: a notebook cannot be traced; name a function of a .py file")
     return start, found[2], settings, project_root(start)
 
 

@@ -103,12 +103,17 @@ class _Caught(BaseException):
 
 
 class _Waiting:
-    """A jitted function that waits for its first call with arrays."""
+    """A jitted function that waits for its first call with arrays.
 
-    def __init__(self, function: Any, jitted: Any, caught: dict[str, Any]) -> None:
+    A decorator of the file can give the function a name of its own, such as `wrapper`; then the variable that it is
+    called by says which one it is.
+    """
+
+    def __init__(self, function: Any, jitted: Any, caught: dict[str, Any], variable: str | None = None) -> None:
         self.__wrapped__ = function
         self._jitted = jitted
         self._caught = caught
+        self._variable = variable
         for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             if hasattr(function, name):
                 setattr(self, name, getattr(function, name))
@@ -117,7 +122,8 @@ class _Waiting:
         import jax
 
         leaves = jax.tree_util.tree_leaves((args, kwargs))
-        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+        is_other = self._variable is not None and sys._getframe(1).f_globals.get(self._variable) is not self
+        if is_other or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             return self._jitted(*args, **kwargs)
         if not self._caught:
             self._caught.update(function=self._jitted, args=abstract(args), kwargs=abstract(kwargs))
@@ -140,11 +146,11 @@ def by_running(file: str, name: str, root: str, argv: list[str]) -> tuple[Any, t
 
     caught: dict[str, Any] = {}
     for maker in ("jit", "pmap"):
-        setattr(jax, maker, _waiting_for(getattr(jax, maker), name, caught))
+        setattr(jax, maker, _waiting_for(getattr(jax, maker), file, name, caught))
     if "nnx" in text_of(file) and importlib.util.find_spec("flax") is not None:
         from flax import nnx
 
-        nnx.jit = _waiting_for(nnx.jit, name, caught)
+        nnx.jit = _waiting_for(nnx.jit, file, name, caught)
     sys.argv = argv
     sys.path[:0] = [os.path.dirname(file), root]
     sys.setprofile(_catcher(file, name, caught))
@@ -159,7 +165,7 @@ def by_running(file: str, name: str, root: str, argv: list[str]) -> tuple[Any, t
     return caught["function"], caught["args"], caught["kwargs"]
 
 
-def _waiting_for(make: Any, name: str, caught: dict[str, Any]) -> Any:
+def _waiting_for(make: Any, file: str, name: str, caught: dict[str, Any]) -> Any:
     def made(function: Any = None, *args: Any, **kwargs: Any) -> Any:
         if function is None:
             return lambda function: made(function, *args, **kwargs)
@@ -167,8 +173,12 @@ def _waiting_for(make: Any, name: str, caught: dict[str, Any]) -> Any:
         if sys._getframe(1).f_globals.get("__name__", "").startswith("flax."):
             return jitted
         inner = inspect.unwrap(getattr(function, "func", function))
-        names = (getattr(inner, "__name__", ""), getattr(inner, "__qualname__", "").replace("<locals>.", ""))
-        return _Waiting(function, jitted, caught) if name in names else jitted
+        whole = getattr(inner, "__qualname__", "")
+        names = (getattr(inner, "__name__", ""), whole.replace("<locals>.", ""))
+        if name in names:
+            return _Waiting(function, jitted, caught)
+        is_made_here = "<locals>" in whole and getattr(getattr(inner, "__code__", None), "co_filename", "") == file
+        return _Waiting(function, jitted, caught, variable=name) if is_made_here else jitted
 
     return made
 

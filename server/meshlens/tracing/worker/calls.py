@@ -102,7 +102,11 @@ class Calls:
 
     def _check(self, function: Any, site: Site) -> None:
         """Refuses the call of another function of the same name."""
-        code = getattr(inspect.unwrap(function), "__code__", None)
+        plain = inspect.unwrap(function)
+        code = getattr(plain, "__code__", None)
+        if "<locals>" in getattr(plain, "__qualname__", "") and getattr(self.definition, "decorator_list", None):
+            # A decorator made it, and gave it a name of its own.
+            return
         of_file = code is not None and os.path.realpath(code.co_filename) == os.path.realpath(self.source.file)
         if code is not None and self.definition is not None and of_file and code.co_name != self.definition.name:
             raise NoProgram("no-arguments", f'line {site.call.lineno} calls another "{self.name}"')
