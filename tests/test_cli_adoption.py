@@ -22,6 +22,7 @@ from command_line import CELL, CLEAN, TYPO, meshlens, start, write
 from fake_interpreters import ANSWER, answer, says
 from launched import PROGRAM
 from meshlens.cli.schema import schema
+from meshlens.project.settings.jax_version import JaxVersion
 from meshlens.settings import keys
 
 if sys.version_info >= (3, 11):
@@ -151,6 +152,13 @@ def _read_until(lines: IO[bytes], is_it: Callable[[str], bool]) -> None:
         if is_it(line.decode()):
             return
     raise AssertionError("it ended before it said so")
+
+
+def test_the_version_of_the_active_environment_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    version = JaxVersion((0, 9, 1), "installed in the active environment, /env")
+    monkeypatch.setattr("meshlens.cli.init.default_jax_version", lambda: version)
+    said = meshlens("init", "--print", "--devices", "8", cwd=write(tmp_path, {"a.py": CLEAN})).out
+    assert '# jax-version = "0.9.1"  # installed in the active environment, /env; used by default\n' in said
 
 
 def test_nothing_is_watched_on_stdin(tmp_path: Path):

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from command_line import CLEAN, TYPO, meshlens, write
+from meshlens.cli.baseline import BadBaseline
+from meshlens.cli.cost_baseline import against
 
 
 def _check(folder, *arguments):
@@ -94,3 +96,8 @@ def test_a_bad_baseline(project, content, reason):
 def test_a_missing_baseline(tmp_path):
     ran = _check(write(tmp_path, {"a.py": CLEAN}))
     assert (ran.code, ran.err) == (2, "meshlens: known.json: no such file; --write-baseline writes it\n")
+
+
+def test_a_missing_baseline_of_costs_says_how_to_write_it(tmp_path):
+    with pytest.raises(BadBaseline, match="no such file; --write-baseline writes it"):
+        against((), tmp_path / "costs.json")

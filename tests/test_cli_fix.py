@@ -189,3 +189,9 @@ def test_inserted_lines_end_as_the_file_ends_its_lines():
     edit = Edit(Span(3, 3), "b\nc\n")
     assert applied(b"a\r\nd\r\n", [edit]) == b"a\r\nb\r\nc\r\nd\r\n"
     assert applied(b"aa\nd\n", [edit]) == b"aa\nb\nc\nd\n"
+
+
+def test_unsafe_fixes_alone_are_refused(tmp_path):
+    ran = meshlens("check", "--unsafe-fixes", cwd=write(tmp_path, {"a.py": CLEAN}))
+    assert (ran.code, ran.out) == (2, "")
+    assert "--unsafe-fixes needs --fix or --diff" in ran.err

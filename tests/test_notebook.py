@@ -100,6 +100,23 @@ def test_what_is_left_is_python(cell):
     ast.parse(without_magics(cell))
 
 
+@pytest.mark.parametrize(
+    ("source", "rows"),
+    [
+        (["x\n", "y\n", "z"], [4, 5, 6]),
+        (["x\ny\n", "z"], [4, 4, 5]),
+        ("x\ny\nz", [3, 3, 3]),
+        (["x\n", "y\n"], [4, 5, 5]),
+    ],
+)
+def test_rows_of_the_file(source, rows):
+    cells = json.dumps([{"cell_type": "markdown", "source": ""}, {"cell_type": "code", "source": source}], indent=0)
+    notebook = read_notebook(f'{{"cells": {cells}}}'.encode())
+    lines = notebook.raw.split("\n")
+    begun = next(number for number, line in enumerate(lines) if '"source": ' in line and line != '"source": ""')
+    assert [notebook.row_in_file(1, row) - begun + 2 for row in (1, 2, 3)] == rows
+
+
 @given(st.lists(st.text(alphabet="ab=%!?()'\"\n #é数\t\\0"), max_size=5))
 def test_nothing_moves(cells):
     for cell in cells:

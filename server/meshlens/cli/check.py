@@ -106,6 +106,8 @@ def _prints_summary(options: Mapping[str, Any]) -> bool:
 
 
 def _refuse_nonsense(paths: tuple[str, ...], options: Mapping[str, Any]) -> None:
+    if options["unsafe_fixes"] and not (options["fix"] or options["diff"]):
+        raise click.UsageError("--unsafe-fixes needs --fix or --diff")
     if options["write_baseline"] and not options["baseline"]:
         raise click.UsageError("--write-baseline needs --baseline FILE")
     if options["write_baseline"] and (options["fix"] or options["diff"]):

@@ -159,6 +159,8 @@ def _key(one: Collective, folder: Path) -> _Key:
 
 
 def _read(path: Path) -> dict[str, dict[_Key, int]]:
+    if not path.exists():
+        raise BadBaseline("no such file; --write-baseline writes it")
     raw = read_bytes(path, BASELINE)
     if isinstance(raw, Unread):
         raise BadBaseline(raw.message)

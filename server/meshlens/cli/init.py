@@ -126,7 +126,9 @@ def _lines(devices: DevicesWanted | None, seen: _Seen) -> Iterator[str]:
     if seen.jax is None and installed is not None and parse_version(installed) is not None:
         yield f"jax-version = {written(installed)}  # as here; set another one if the project runs elsewhere"
     elif seen.jax is None:
-        yield f'# jax-version = "{spell_version(default_jax_version().version)}"  # no version found here: set yours'
+        usual = default_jax_version()
+        why = "no version found here: set yours" if usual.is_assumed else f"{usual.origin}; used by default"
+        yield f'# jax-version = "{spell_version(usual.version)}"  # {why}'
     else:
         yield f'# jax-version = "{spell_version(seen.jax.version)}"  # {seen.jax.origin}; used by default'
     if seen.exclude:

@@ -49,7 +49,8 @@ _OPTIONS = (
         multiple=True,
         metavar="N",
         callback=read_by(_topologies),
-        help='The target devices: 8, "4x4", "v5e-16", "8xH100"; several give a table.',
+        help='The target devices: 8, "4x4", "v5e-16", "8xH100"; several give a table.  '
+        "By default those of the configuration, or 8.",
     ),
     click.option("--machine", metavar="NAME", help='The machine to estimate times for: "H100", or one of "machines".'),
     click.option(

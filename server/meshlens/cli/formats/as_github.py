@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
+from pathlib import Path
 
 from meshlens.cli.printing.report import Place, Report, Reported
 from meshlens.cli.printing.visible import visible
+from meshlens.foreign_files import Unread
+from meshlens.project.disk.python_text import read_source
+from meshlens.project.notebooks.notebook import Notebook, read_notebook
 
 _COMMANDS = {"error": "error", "warning": "warning", "hint": "notice"}
 
@@ -20,9 +25,9 @@ def _command(finding: Reported) -> str:
     properties = {"title": f"MeshLens ({finding.code} {finding.name})", "file": _file(place.path)}
     message = finding.message
     if place.cell is not None:
-        # Rows in a notebook cell are not rows of its file.
         message = f"cell {place.cell}, row {place.start[0]}, column {place.start[1]}: {message}"
-        properties |= {"line": "1", "endLine": "1"}
+        rows = [str(_row_in_file(place.path, place.cell, row)) for row in (place.start[0], place.end[0])]
+        properties |= {"line": rows[0], "endLine": rows[1]}
     elif place.start[0] == place.end[0]:
         properties |= {
             "line": str(place.start[0]),
@@ -36,6 +41,21 @@ def _command(finding: Reported) -> str:
     order = ("file", "line", "col", "endLine", "endColumn", "title")
     written = ",".join(f"{key}={_property(properties[key])}" for key in order if key in properties)
     return f"::{_COMMANDS[finding.severity]} {written}::{_data(message)}"
+
+
+def _row_in_file(path: str, cell: int, row: int) -> int:
+    """Returns the row of a notebook's JSON text that has a row of a cell; 1 if it cannot be read."""
+    notebook = _notebook(path)
+    return notebook.row_in_file(cell - 1, row) if notebook is not None else 1
+
+
+@lru_cache(maxsize=1)
+def _notebook(path: str) -> Notebook | None:
+    raw = read_source(Path(path))
+    try:
+        return None if isinstance(raw, Unread) else read_notebook(raw)
+    except ValueError:
+        return None
 
 
 def _file(path: str) -> str:

@@ -53,6 +53,25 @@ class Notebook:
         place = bisect_right([cell.span.start for cell in self.cells], offset) - 1
         return self.cells[place] if place >= 0 else None
 
+    def row_in_file(self, index: int, row: int) -> int:
+        """Returns the row of the JSON text that has a row of a code cell; both count from 1.
+
+        Args:
+            index: the index of the cell among all cells.
+            row: a row of its text.
+        """
+        found = (value for cell, value in zip(self.cells, self.values, strict=True) if cell.index == index)
+        value = next(found, None)
+        if value is None:
+            return 1
+        at, next_row = value.start, 1
+        for item in _items(self.raw, value.start):
+            if next_row > row:
+                break
+            at = item.start
+            next_row += str(json.loads(self.raw[item.start : item.end])).count("\n")
+        return self.raw.count("\n", 0, at) + 1
+
     def with_edits(self, edits: Iterable[Edit]) -> bytes:
         """Returns the notebook's bytes after edits of the module.
 
