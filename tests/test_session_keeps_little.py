@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from meshlens.facts.nodes import Comparison
 from meshlens.lsp.handlers.did_change import did_change
 from meshlens.lsp.handlers.did_close import did_close
 from meshlens.lsp.handlers.did_open import did_open
@@ -191,3 +193,38 @@ print(sum(type(one) is Cyclic for one in gc.get_objects()))
 def test_a_short_pause_collects_what_was_frozen_at_a_long_one():
     ran = subprocess.run([sys.executable, "-c", FROZEN], capture_output=True, text=True, check=True)
     assert int(ran.stdout) == 100_000
+
+
+def test_the_state_before_a_file_was_broken_keeps_no_results_of_other_files(tmp_path: Path):
+    session, (common, user, *_) = _session(tmp_path.resolve(), 10)
+    user.write_text(f"import {common.stem}\n\n{WRONG}")
+    _open(session, common)
+    _open(session, user)
+    _type(session, common, 3, "(")
+    kept, now = session.last_whole[common].solution, session.folder_of(common).workspace.solution
+    assert {path for path, _ in kept.results} == {str(common)} < {path for path, _ in now.results}
+
+
+CHOOSES = """import jax
+
+@jax.pmap
+def choose(x, y):
+    if y > 1:
+        x = x + 1
+    return x
+"""
+
+
+def test_texts_that_are_gone_leave_few_nodes(tmp_path: Path):
+    session, (path, *_) = _session(tmp_path.resolve(), 10)
+    path.write_text(CHOOSES)
+    did_open(session, {"textDocument": {"uri": path.as_uri(), "version": 1, "text": CHOOSES}})
+    start = len("    if y > ")
+    for number in range(2, 600):
+        place = {"line": 4, "character": start}, {"line": 4, "character": start + len(str(number - 1))}
+        change = {"range": {"start": place[0], "end": place[1]}, "text": f"{number}"}
+        did_change(session, {"textDocument": {"uri": path.as_uri(), "version": number}, "contentChanges": [change]})
+        diagnostics(session, session.documents[path.as_uri()])
+    assert b"y > 599:" in session.documents[path.as_uri()].text
+    gc.collect()
+    assert sum(type(one) is Comparison for one in gc.get_objects()) < 450

@@ -214,8 +214,8 @@ class Session:
         if file is None or not file.facts.broken:
             self.last_whole.pop(path, None)
         elif was is not None and not was.facts.broken:
-            # It holds all results of its time, so one is enough.
-            self.last_whole = {path: before}
+            # It holds the records and modules of its time, so one is enough.
+            self.last_whole = {path: before.looked_back_at(path)}
 
     def add(self, document: Document) -> None:
         """Notes an open text."""

@@ -155,6 +155,13 @@ class Workspace:
             return self
         return replace(self, files={**self.files, str(path): replace(file, reading=None)})
 
+    def looked_back_at(self, path: Path) -> Workspace:
+        """Returns the workspace for views of one file once it has changed; keeps little if it has been solved."""
+        now = self._memory.get("now")
+        if now is None:
+            return self
+        return replace(self.with_closed(path), _memory={"now": now.looked_back_at(str(path))})
+
     def forget_checked(self, path: Path) -> None:
         """Forgets the findings of a file that is no longer shown."""
         for solution in self._memory.values():

@@ -30,7 +30,7 @@ class Said:
     version: bool
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=200)
 def said_by(node: object) -> Said:
     """Returns the subjects of an expression, cached because conditions recur."""
     words = _words_in(node)

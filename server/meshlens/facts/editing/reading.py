@@ -21,7 +21,9 @@ from meshlens.syntax.parse import Node, Tree, edited, is_cut, parse_again, reada
 from meshlens.syntax.sections import section_starts, sections
 from meshlens.text import Edit, Span, difference
 
-_MOST_REMEMBERED = 400
+_MOST_REMEMBERED, _MOST_BYTES = 200, 50_000
+"""Maximum number of blocks whose shapes are remembered, and of bytes in them; a shape takes thirty times as many."""
+
 _LONG = 3_000
 _NONE: frozenset[str] = frozenset()
 
@@ -87,8 +89,8 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
         source = made
     if change is None:
         return before
-    if len(before.memo) > _MOST_REMEMBERED:
-        for label in list(islice(before.memo, _MOST_REMEMBERED // 2)):
+    if len(before.memo) > _MOST_REMEMBERED or sum(map(len, before.memo)) > _MOST_BYTES:
+        for label in list(islice(before.memo, (len(before.memo) + 1) // 2)):
             before.memo.pop(label, None)
     text = readable(source)
     if is_cut(source, text) or is_cut(before.source, before.text):

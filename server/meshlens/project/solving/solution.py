@@ -165,6 +165,12 @@ class Solution:
         focus = self.assumed.focus
         return focus is None or focus.runs(key)
 
+    def looked_back_at(self, path: str) -> Solution:
+        """Returns what completions need of it in one file: its records, the modules and the results of that file."""
+        results = {key: result for key, result in self.results.items() if key[0] == path}
+        by_file = Sorted({}, {}, self.by_file)
+        return Solution(self.facts, self.index, self.assumed, self.modules, results, by_file)
+
     @property
     def paths(self) -> frozenset[str]:
         """Returns the paths of the files."""
