@@ -45,6 +45,8 @@ class Callee:
         dotted: the name as written.
         name: its canonical name.
         recorded: which calls are recorded: "all", "named" for those with a string argument, "" for none.
+        takes_spec: whether an argument may be a spec of the current mesh.
+        combines: whether it may combine arrays.
     """
 
     handle: Callable[[Run, Callee, Invocation], Value]
@@ -52,17 +54,18 @@ class Callee:
     dotted: str
     name: str
     recorded: str
+    takes_spec: bool
+    combines: bool
 
 
 @cache
 def _callee(dotted: str) -> Callee:
     name = canonical(dotted)
     handle, row = _handler(name)
-    if name in NAMED_REDUCTIONS:
-        return Callee(handle, row, dotted, name, "named")
     is_known = handle is not _ordinary
-    recorded = name.startswith(_RECORDED_ROOTS) and (is_known or not name.startswith(_NOT_RECORDED))
-    return Callee(handle, row, dotted, name, "all" if recorded else "")
+    is_recorded = name.startswith(_RECORDED_ROOTS) and (is_known or not name.startswith(_NOT_RECORDED))
+    recorded = "named" if name in NAMED_REDUCTIONS else "all" if is_recorded else ""
+    return Callee(handle, row, dotted, name, recorded, name in TAKE_SPECS, name.startswith("jax.numpy."))
 
 
 def _handler(name: str) -> tuple[Callable[[Run, Callee, Invocation], Value], Any]:
@@ -78,9 +81,9 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
     callee = _callee(dotted)
     result = callee.handle(run, callee, call)
     name, recorded, args = callee.name, callee.recorded, call.args
-    if call.ctx.env.maps and name.startswith("jax.numpy."):
+    if callee.combines and call.ctx.env.maps:
         note_combined(run, name, args, call.site, call.ctx)
-    takes_spec = name in TAKE_SPECS or OUT_SHARDING in [arg.label for arg in args]
+    takes_spec = callee.takes_spec or OUT_SHARDING in [arg.label for arg in args]
     if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
         mesh = run.ambient[-1] if run.ambient and takes_spec else None
         guarded = run.api_guard > 0 or call.ctx.expected

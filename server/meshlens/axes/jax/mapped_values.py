@@ -105,7 +105,7 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
         return Data(frozenset({"varying"}))
     entry = axis_of(binder, place, arg.label)
     # Each part of a value is split on its own, however often it occurs, and compared with its entry.
-    run.work += walked(arg.value, *[value.value for _, value in binder.arguments])
+    run.work += walked(arg.value, [given for _, given in binder.arguments])
     return _enter(run, binder, place, arg.value, entry)
 
 

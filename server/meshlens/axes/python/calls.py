@@ -50,7 +50,7 @@ from meshlens.axes.worth.spending import walked
 def invoke(run: Run, call: Invocation) -> Value:
     """Returns the result of calling a value."""
     run.calls += 1
-    run.work += 1 + walked(call.callee, *[arg.value for arg in call.args])
+    run.work += 1 + walked(call.callee, call.args)
     limit = run.limit
     if limit is not None and (run.calls > limit.calls or run.work > limit.work):
         run.refused += 1

@@ -6,9 +6,10 @@ quarters of what is left; so are calls in the first functions that they enter.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from meshlens.axes.domain.values import Function, Value
+from meshlens.axes.domain.values import Arg, Const, Data, Function, Value
 from meshlens.axes.runs.invocation import Invocation
 
 MOST_CALLS = 20_000
@@ -77,11 +78,12 @@ class Later:
     written: int
 
 
-def walked(*values: Value) -> int:
-    """Returns the work of walking values part by part, as a call does with its arguments; nothing for ordinary ones."""
-    weight = 0
-    for value in values:
-        weight += getattr(value, "weight", 0)
+def walked(value: Value, args: Iterable[Arg]) -> int:
+    """Returns the work of walking a value and arguments part by part, as a call does; nothing for ordinary ones."""
+    weight: int = getattr(value, "weight", 0)
+    for arg in args:
+        if type(arg.value) is not Data and type(arg.value) is not Const:
+            weight += getattr(arg.value, "weight", 0)
     return (weight - _ORDINARY_WEIGHT) // _WEIGHT_OF_A_STATEMENT if weight > _ORDINARY_WEIGHT else 0
 
 

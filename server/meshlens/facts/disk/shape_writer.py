@@ -19,7 +19,7 @@ from meshlens.facts.disk.grammar import (
     WIDTHS,
     NotFacts,
 )
-from meshlens.facts.nodes import CLASSES, Attribute, Call, Name, Pair
+from meshlens.facts.nodes import CLASSES, Attribute, Call, Constant, Name, Pair
 
 
 def _packed(numbers: Sequence[int]) -> tuple[int, bytes]:
@@ -85,10 +85,13 @@ def _block(writer: Writer, value: Any) -> None:
 def _constant(writer: Writer, value: Any) -> None:
     kind = type(value)
     key = (kind.__name__, value if kind is str else repr(value))
-    if kind not in CONSTANTS and value is not ...:
-        raise NotFacts("not a constant")
-    writer.constants.setdefault(key, value)
-    writer.out.append(writer._numbers.setdefault(key, len(writer._numbers)))
+    number = writer._numbers.get(key)
+    if number is None:
+        if kind not in CONSTANTS and value is not ...:
+            raise NotFacts("not a constant")
+        writer.constants[key] = value
+        number = writer._numbers[key] = len(writer._numbers)
+    writer.out.append(number)
 
 
 def _expression(writer: Writer, node: Any) -> None:
@@ -104,6 +107,9 @@ def _expression(writer: Writer, node: Any) -> None:
         out += (3, node.site)
         _expression(writer, node.callee)
         _arguments(writer, node.arguments)
+    elif kind is Constant:
+        out += (1, node.site)
+        _constant(writer, node.value)
     else:
         _node(writer, node, _WRITE_EXPRESSION[kind])
 
