@@ -229,6 +229,17 @@ def test_things_may_be_called_as_the_tags_of_nodes_are(name: str) -> None:
     assert {"psum", "pmean"} <= set(block.names)
 
 
+@pytest.mark.parametrize("filled", ["x:=>8", "x:=<{w}", "x[0]:=^+8", "f(x):==8", "x!r:=>8", "x:=8"])
+def test_a_format_that_fills_with_an_equals_sign_is_no_assignment(filled: str) -> None:
+    source = f'text = f"{{{filled}}}"\nx = 1\n'
+    ast.parse(source)
+    facts = extract(source.encode())
+    assert not facts.broken
+    assert "walrus" not in repr([bare(facts, key) for key in facts.top])
+    facts = extract(b'text = f"{(x := 8)}"\n')
+    assert "walrus" in repr(bare(facts, facts.top[0]))
+
+
 def test_broken_code_keeps_its_whole_statements() -> None:
     facts = extract(b"import a\nx = a(1)\ndef f(:\n    y = 1\nz = (\n")
     shapes = [bare(facts, key) for key in facts.top]

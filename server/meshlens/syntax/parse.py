@@ -27,23 +27,27 @@ LANGUAGE = Language(tree_sitter_python.language())
 
 _MOST_ROUNDS, _LARGEST_SHOWN = 20, 50_000
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
+_FILLED = re.compile(rb"(\{[^{}\"'\n]*:)=(?=[<>^=])")
+"""A format such as `{x:=>8}`, in which `=` fills the space; the grammar takes `:=` for an assignment."""
 
 
 def readable(source: bytes) -> bytes:
     """Returns text of the same length that the grammar can parse.
 
-    A lone carriage return becomes a newline; lines indented more deeply than Python accepts are blanked out.
+    A lone carriage return becomes a newline; `f"{x:=>8}"` is filled with another character; lines indented more deeply
+    than Python accepts are blanked out.
     """
-    return without_deepest(_with_line_ends(source))
+    return without_deepest(_respelled(source))
 
 
 def is_cut(source: bytes, text: bytes) -> bool:
     """Returns whether lines were blanked out to make the text readable."""
-    return text is not source and text != _with_line_ends(source)
+    return text is not source and text != _respelled(source)
 
 
-def _with_line_ends(source: bytes) -> bytes:
-    return _LONE_RETURN.sub(b"\n", source) if b"\r" in source else source
+def _respelled(source: bytes) -> bytes:
+    text = _LONE_RETURN.sub(b"\n", source) if b"\r" in source else source
+    return _FILLED.sub(rb"\1_", text) if b":=" in text else text
 
 
 def parse(source: bytes) -> Node:

@@ -16,6 +16,7 @@ _INTERPOLATION = kind("interpolation")
 _FORMAT = kind("format_specifier")
 _CONVERSION = kind("type_conversion")
 _CONTENT = kind("string_content")
+_NAMED = kind("named_expression")
 _QUOTES = (b'"""', b"'''")
 _PREFIX = re.compile(rb"[A-Za-z]*")
 _ESCAPE = re.compile(
@@ -101,7 +102,7 @@ def _parts(low: Lowering, node: Node, *, raw: bool) -> list[Expression]:
 def _interpolation(low: Lowering, node: Node) -> Expression:
     found = items(node)
     # Anything but braces around one expression is a conversion, a format or `=`, and changes the text.
-    if len(found) == 1 and node.child_count == 3:
+    if len(found) == 1 and node.child_count == 3 and found[0].kind_id != _NAMED:
         return expression(low, found[0])
     site = mark(low, node)
     return Opaque("opaque", site, tuple([expression(low, inner) for inner in _inside(found)]))
@@ -111,6 +112,9 @@ def _inside(found: list[Node]) -> Iterator[Node]:
     for child in found:
         if child.kind_id == _FORMAT:
             yield from (items(nested)[0] for nested in items(child))
+        elif child.kind_id == _NAMED:
+            # The grammar takes the format of `{x:=8}` for an assignment, which Python reads only in parentheses.
+            yield items(child)[0]
         elif child.kind_id != _CONVERSION:
             yield child
 
