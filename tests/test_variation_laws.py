@@ -35,13 +35,14 @@ ONE = {
     for name in (
         "linear bounded summed averaged within_rows picked transposed gathered totalled averaged_over same_over "
         "different_over divided_anew indexed cast_to_varying as_zeros as_constant entered_by_row left_by_row stacked "
-        "gathered_invariant"
+        "gathered_invariant arranged arranged_first inner reshaped taken_apart curved"
     ).split()
 }
 TWO = {
     name: getattr(transfer, name)
     for name in (
-        "added added_arrays multiplied divided product looked_up rowwise judged mixed chosen differentiated"
+        "added added_arrays multiplied divided product looked_up rowwise judged mixed chosen differentiated curved "
+        "arranged arranged_first inner summed_by networked layered"
     ).split()
 }
 TWO |= {"differentiated_checked": transfer.differentiated_checked, "after_step": after_step}

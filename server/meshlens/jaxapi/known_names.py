@@ -76,7 +76,9 @@ PARAMETRIZE = "pytest.mark.parametrize"
 REQUEST = "pytest.FixtureRequest"
 
 FLAX_METHODS = {
-    "flax.linen.Module": frozenset({"apply", "init", "init_with_output", "lazy_init", "bind", "is_initializing"}),
+    "flax.linen.Module": frozenset(
+        {"apply", "init", "init_with_output", "lazy_init", "bind", "is_initializing", "param"}
+    ),
     "flax.nnx.Module": frozenset({"eval", "train", "set_attributes"}),
 }
 """The methods that a user's module inherits from flax, by base class."""

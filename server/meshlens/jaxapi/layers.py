@@ -58,3 +58,15 @@ FEATURES: dict[str, Features] = {
     "equinox.nn.Linear": Features("out_features", 1),
 }
 """Layers that give their result a number of features of its own."""
+
+KEEP_ROWS: frozenset[str] = frozenset(
+    [name for name in (*KEEP_SHAPE, *KEEP_SHAPE_BY_DEFAULT, *FEATURES) if not name.startswith("equinox.")]
+    + [f"flax.{module}.{name}" for module in ("linen", "nnx") for name in "ConvTranspose Einsum PReLU".split()]
+    + ["flax.linen.DenseGeneral", "flax.linen.ConvLocal"]
+    + ["flax.nnx.LinearGeneral", "flax.nnx.LoRALinear"]
+    + [f"haiku.{name}" for name in "Conv1D Conv3D Conv1DTranspose Conv2DTranspose nets.MLP MultiHeadAttention".split()]
+)
+"""Layers that work on each row of their first argument, an array with at least one more dimension."""
+
+METHODS_OF_ROWS: frozenset[str] = frozenset({"attend"})
+"""Methods of layers, such as those of an embedding, that work on each row of their argument."""

@@ -57,6 +57,15 @@ _EXACT = {
         for prefix in ("tree_", "tree_util.tree_")
         for name in ("all", "flatten", "leaves", "reduce", "structure", "transpose", "unflatten")
     },
+    **{
+        f"flax.{module}.{name}": f"jax.nn.{name}"
+        for module in ("linen", "nnx")
+        for name in (
+            "celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid log_softmax "
+            "one_hot relu relu6 selu sigmoid silu soft_sign softmax softplus standardize swish"
+        ).split()
+    },
+    **{f"flax.{module}.tanh": "jax.numpy.tanh" for module in ("linen", "nnx")},
     "flax.linen.checkpoint": "flax.linen.remat",
     "flax.nnx.checkpoint": "flax.nnx.remat",
     "flax.nnx.jax_partial": "functools.partial",

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal[
     "rowwise",
+    "curved",
     "linear",
     "added",
     "multiplied",
@@ -29,19 +30,26 @@ Kind: TypeAlias = Literal[
     "zeros_like",
     "constant_like",
     "second",
+    "reshaped",
+    "arranged",
+    "inner",
+    "reordered",
+    "looked up",
     "untold",
 ]
 """How an operation treats its arguments.
 
-"rowwise": each element separately; "linear": one argument, whose elements may move within their rows; "added",
-"multiplied",
-"divided", "product": `+ * / @`; "bounded": `maximum` and similar functions; "chosen": the first argument selects from
-the others;
+"rowwise": each element separately; "curved": the same, and certainly not linear;
+"linear": one argument, whose elements may move within their rows;
+"added", "multiplied", "divided", "product": `+ * / @`; "bounded": `maximum` and similar functions;
+"chosen": the first argument selects from the others;
 "judged": a boolean or position for each element; "mixed": anything; "sum", "mean", "reduction", "verdict": over the
 dimensions in `axis`, or all of them, a verdict being a boolean or position; "along": works along `axis`, by default the
 last one, and keeps its shape; "transposed": reverses the dimensions; "constant", "zeros": the arguments are sizes;
-"zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument unchanged; "untold":
-it depends on something else.
+"zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument unchanged;
+"reshaped": the same elements in the same order; "arranged": the elements of the arguments, moved, joined or repeated
+along an axis; "inner": any function along an axis, of one or several arrays; "reordered": dimensions in another order;
+"looked up": the entries of a table for indices along an axis; "untold": it depends on something else.
 """
 
 
@@ -74,16 +82,18 @@ _SPECIAL = (
     "betainc betaln digamma entr erf erfc erfinv expit expn gammainc gammaincc gammaln i0 i0e i1 i1e "
     "kl_div log_ndtr logit ndtr ndtri polygamma rel_entr xlog1py xlogy zeta gamma"
 )
+_CURVED = "exp exp2 expm1 log log1p sqrt square pow"
 _COMPARISONS = "equal greater greater_equal less less_equal not_equal isclose"
 _VERDICTS = "isfinite isinf isnan isneginf isposinf iscomplex isreal logical_not"
 _ALONG = "sort argsort diff"
-_OVER_ALL = "cumsum cumprod nancumsum nancumprod flip roll gradient full linspace logspace geomspace"
+_OVER_ALL = "gradient full linspace logspace geomspace"
 
 OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("numpy", _ELEMENTS), "rowwise"),
     **dict.fromkeys(_names("lax", _LAX_ELEMENTS), "rowwise"),
     **dict.fromkeys(_names("nn", _ACTIVATIONS), "rowwise"),
     **dict.fromkeys(_names("scipy.special", _SPECIAL), "rowwise"),
+    **dict.fromkeys(_names("numpy lax", _CURVED), "curved"),
     **dict.fromkeys(_names("numpy", "maximum minimum"), "bounded"),
     **dict.fromkeys(_names("lax", "max min"), "bounded"),
     **dict.fromkeys(_names("numpy", "negative positive real imag astype copy array asarray"), "linear"),
@@ -117,7 +127,16 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("nn", "softmax log_softmax standardize glu"), "along"),
     **dict.fromkeys(_names("numpy", _ALONG), "along"),
     **dict.fromkeys(_names("numpy", _OVER_ALL), "mixed"),
-    **dict.fromkeys(_names("lax", "cumsum cumprod cummax cummin cumlogsumexp rev sort"), "mixed"),
+    **dict.fromkeys(_names("numpy", "reshape ravel"), "reshaped"),
+    "jax.lax.reshape": "mixed",
+    **dict.fromkeys(_names("numpy", "concatenate stack expand_dims squeeze repeat flip roll cumsum"), "arranged"),
+    **dict.fromkeys(_names("lax", "concatenate expand_dims cumsum"), "arranged"),
+    **dict.fromkeys(_names("numpy", "take_along_axis cumprod nancumsum nancumprod linalg.norm"), "inner"),
+    **dict.fromkeys(_names("lax", "cumprod cummax cummin cumlogsumexp"), "inner"),
+    **dict.fromkeys(_names("numpy", "swapaxes moveaxis"), "reordered"),
+    "jax.lax.transpose": "reordered",
+    "jax.numpy.take": "looked up",
+    **dict.fromkeys(_names("lax", "rev sort"), "mixed"),
     "jax.numpy.full_like": "untold",
     "jax.numpy.transpose": "transposed",
     **dict.fromkeys(_names("numpy", "zeros"), "zeros"),
@@ -133,8 +152,8 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(
         _names(
             "numpy",
-            "reshape ravel squeeze expand_dims swapaxes moveaxis rollaxis concatenate stack vstack hstack dstack tile "
-            "repeat pad broadcast_to flipud fliplr rot90 take take_along_axis triu tril diag diagonal trace kron "
+            "rollaxis vstack hstack dstack tile "
+            "pad broadcast_to flipud fliplr rot90 triu tril diag diagonal trace kron "
             "append insert delete resize searchsorted digitize interp convolve correlate polyval cross outer inner "
             "vdot tensordot einsum cov corrcoef quantile percentile nanquantile histogram bincount unwrap vander "
             "select column_stack atleast_1d atleast_2d atleast_3d partition argpartition lexsort "
@@ -145,16 +164,17 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(
         _names(
             "lax",
-            "broadcast broadcast_in_dim reshape expand_dims squeeze transpose concatenate pad slice slice_in_dim "
+            "broadcast broadcast_in_dim squeeze pad slice slice_in_dim "
             "dynamic_slice dynamic_slice_in_dim dynamic_update_slice dynamic_update_slice_in_dim index_in_dim "
             "dynamic_index_in_dim dot_general batch_matmul top_k full_like reduce_max reduce_min "
             "reduce_sum collapse optimization_barrier",
         ),
         "mixed",
     ),
-    **dict.fromkeys(_names("nn", "dot_product_attention"), "mixed"),
+    **dict.fromkeys(_of_flax("dot_product_attention"), "rowwise"),
+    "jax.nn.dot_product_attention": "mixed",
     **dict.fromkeys(
-        _names("numpy.linalg", "norm det slogdet inv solve pinv qr svd eigh eigvalsh cholesky matrix_power lstsq"),
+        _names("numpy.linalg", "det slogdet inv solve pinv qr svd eigh eigvalsh cholesky matrix_power lstsq"),
         "mixed",
     ),
     **dict.fromkeys(_names("numpy.fft", "fft ifft rfft irfft fft2 ifft2 fftn ifftn fftshift ifftshift"), "mixed"),
@@ -162,8 +182,9 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("scipy.stats.norm", "cdf logcdf logpdf pdf ppf"), "rowwise"),
     **dict.fromkeys(_names("tree", "leaves"), "linear"),
     **dict.fromkeys(_names("tree", "unflatten"), "second"),
-    **dict.fromkeys(_of_flax(f"{_ACTIVATIONS} relu6 sigmoid tanh one_hot"), "rowwise"),
-    **dict.fromkeys(_of_flax("softmax log_softmax glu standardize"), "along"),
+    **dict.fromkeys(_of_flax("make_attention_mask combine_masks"), "rowwise"),
+    **dict.fromkeys(_of_flax("make_causal_mask"), "constant"),
+    "flax.training.common_utils.onehot": "rowwise",
     **dict.fromkeys(_of_flax("avg_pool max_pool min_pool"), "along"),
     "optax.global_norm": "mixed",
     "optax.tree.norm": "mixed",
@@ -184,6 +205,27 @@ OPERATIONS: dict[str, Kind] = {
 }
 """Canonical names of functions and their effect on rows."""
 
+AXES: dict[str, tuple[int, int | None]] = {
+    "concatenate": (1, 0),
+    "stack": (1, 0),
+    "expand_dims": (1, None),
+    "squeeze": (1, None),
+    "repeat": (2, None),
+    "flip": (1, None),
+    "roll": (2, None),
+    "cumsum": (1, None),
+    "cumprod": (1, None),
+    "nancumsum": (1, None),
+    "nancumprod": (1, None),
+    "cummax": (1, 0),
+    "cummin": (1, 0),
+    "cumlogsumexp": (1, 0),
+    "take_along_axis": (2, -1),
+    "norm": (2, None),
+    "take": (2, None),
+}
+"""For functions along an axis: the place of its argument, and the axis if none is given (None: all of them)."""
+
 AT = "jax.Array.at"
 """The `made_by` of `x.at`, of which parts are picked and replaced."""
 
@@ -199,8 +241,10 @@ METHODS: dict[str, Kind] = {
     **dict.fromkeys("astype copy block_until_ready".split(), "linear"),
     **dict.fromkeys("round clip".split(), "rowwise"),
     **dict.fromkeys("argsort sort".split(), "along"),
-    **dict.fromkeys("cumsum cumprod".split(), "mixed"),
-    **dict.fromkeys("reshape flatten ravel squeeze swapaxes repeat".split(), "mixed"),
+    **dict.fromkeys("reshape flatten ravel".split(), "reshaped"),
+    **dict.fromkeys("squeeze repeat cumsum".split(), "arranged"),
+    "cumprod": "inner",
+    "swapaxes": "reordered",
     "dot": "product",
     "transpose": "transposed",
 }

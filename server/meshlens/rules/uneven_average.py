@@ -4,8 +4,11 @@ A total over all devices divided by the count of one device is too large by a fa
 mean of sums divided by the number of all rows is too small by the same factor.
 A sum over the devices that is taken after a bias was added counts the bias once for each device; that is a hint, too.
 Sum the count as well: `count = jax.lax.psum(jnp.sum(mask), "data")`.
-A mean of quotients, such as masked means, gives more weight to rows on devices with few of them; so does a
-mean of a loss that compares the rows of a device with each other: these are hints.
+A mean of quotients, such as masked means, gives more weight to rows on devices with few of them.
+A mean of square roots, products or other nonlinear functions of each device's mean is not that function of the mean
+over all devices, and a loss that compares the rows of a device with each other leaves out the pairs across devices.
+A mean of what one device holds and all others have zeros for is too small by a factor of the number of devices.
+These are hints.
 
 ```python
 import jax
@@ -30,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
@@ -38,6 +42,8 @@ from meshlens.text import Span
 
 _HINTS = {
     "ratio-averaged": "a mean over {axis} of quotients weighs all devices equally, whatever their counts",
+    "curved-averaged": "a mean over {axis} of a nonlinear function of each device's own mean or sum",
+    "pieces-averaged": "a mean over {axis} of what only some devices hold, and the others have zeros for; sum it",
     "pairs-averaged": "a mean over {axis} of a loss that compares rows within one device",
     "shifted-summed": "what is the same on all devices is added before this sum over {axis}, which counts it for each",
 }
@@ -58,7 +64,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
             continue
         if not context.sure or context.guarded or context.expected or context.skip:
             continue
-        site = use.other if use.other is not None and view.is_here(use.other) else use.site
+        site = use.other if use.other is not None and _is_to_blame(view, use, use.other) else use.site
         if not view.is_here(site):
             continue
         span = view.span(site)
@@ -67,11 +73,20 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
             yield _finding(view, use, span)
 
 
+def _is_to_blame(view: FileView, use: GradientUse, other: Site) -> bool:
+    """Returns whether the fault is where a value was counted or reduced, not where it is divided.
+
+    A helper that counts the rows of a device may be used in other ways by others.
+    """
+    counts_elsewhere = use.kind == "of-one-device" and (other.path, other.block) != (use.site.path, use.site.block)
+    return view.is_here(other) and not counts_elsewhere
+
+
 def _finding(view: FileView, use: GradientUse, span: Span) -> Finding:
     axis = f'"{use.axis}"'
     if use.kind in _HINTS:
         return Finding(span, _HINTS[use.kind].format(axis=axis), (), (), Severity.HINT)
     places: tuple[Related, ...] = ()
-    if use.other is not None:
+    if use.other is not None and span != view.span(use.site):
         places = (Related(view.path_of(use.site), view.span(use.site), "divided here"),)
     return Finding(span, _WARNINGS[use.kind].format(axis=axis), (), places)

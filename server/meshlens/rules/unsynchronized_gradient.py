@@ -53,7 +53,8 @@ import re
 from collections.abc import Iterator
 
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.values import Binder, Site
+from meshlens.axes.domain.values import Binder, Const, Data, Site
+from meshlens.axes.domain.variation import EVERYWHERE
 from meshlens.axes.runs.records import AxisUse, MappedCall, literal_name
 from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Fix, Related, Severity
@@ -79,7 +80,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
         span = _gradient_span(view, use.site) if use.kind == "stepped" else callee_span(view, use.site, "")
         if binder is None or not binder.names or span in seen:
             continue
-        reductions = [one for one in reductions_of(view, binder) if not _differentiated(one)]
+        reductions = [one for one in reductions_of(view, binder) if not _differentiated(one) and not _of_number(one)]
         evidence = reductions or _synchronized_layers(view, binder)
         if use.kind == "skipped":
             if reductions and not any(has(other.labels, "stepped") for other in reductions):
@@ -159,6 +160,14 @@ def _synchronized_layers(view: FileView, binder: Binder) -> list[AxisUse]:
 
 def _differentiated(use: AxisUse) -> bool:
     return any(step.how == "grad" for step in use.context.route)
+
+
+def _of_number(use: AxisUse) -> bool:
+    """Returns whether a number is summed, such as the size of an array, which no device needs to compute."""
+    summed = dict(use.arguments).get("x")
+    if summed is None or not isinstance(summed.value, Data):
+        return summed is not None and isinstance(summed.value, Const)
+    return summed.value.over == EVERYWHERE
 
 
 def _is_averaged_elsewhere(view: FileView, binder: Binder) -> bool:

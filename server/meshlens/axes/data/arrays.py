@@ -104,6 +104,17 @@ def literal_shape(value: Value) -> Sizes | None:
     return shape_of(value)
 
 
+def splits_rows(wanted: Value) -> bool:
+    """Returns whether a shape such as `(n, -1, *rest)` puts the rows of an array into groups, of which it has several.
+
+    If the whole shape is known, it tells more.
+    """
+    if not isinstance(wanted, Seq) or not wanted.open or len(wanted.items) < 2:
+        return False
+    first = wanted.items[0]
+    return not (isinstance(first, Const) and first.value in (1, -1))
+
+
 def reshaped(shape: Sizes | None, wanted: Sizes | None) -> Sizes | None:
     """Returns the shape after `reshape`; a `-1` is computed if all other sizes are known."""
     if wanted is None:

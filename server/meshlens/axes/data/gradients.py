@@ -143,6 +143,8 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
     for axis, along in above.axes:
         if along.truth == TOTAL and below.over(axis).truth == SUM:
             run.records.gradient_uses.append(GradientUse("of-one-device", site, _counted_at(right), ctx, axis))
+        elif along.truth == SUMS_AVERAGED and below.over(axis).truth == TOTAL:
+            run.records.gradient_uses.append(GradientUse("share-averaged", site, _reduced_at(left, axis), ctx, axis))
         elif along.truth in (SUMS_AVERAGED, AVERAGE) and "axis-size" in labels_of(right):
             run.records.gradient_uses.append(GradientUse("divided-twice", site, _reduced_at(left, axis), ctx, axis))
 

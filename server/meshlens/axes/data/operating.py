@@ -10,7 +10,7 @@ from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import variation_of, variations_in
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
 from meshlens.axes.domain.variation import ANYTHING, COLUMNS, EVERYWHERE, SUM, ZEROS, Along, Variation, joined
-from meshlens.jaxapi.operations import METHODS, OPERATIONS, Kind
+from meshlens.jaxapi.operations import AXES, METHODS, OPERATIONS, Kind
 
 _ONE: dict[Kind, Callable[[Along], Along]] = {"linear": transfer.linear, "transposed": transfer.transposed}
 _TWO: dict[Kind, Callable[[Along, Along], Along]] = {
@@ -21,6 +21,7 @@ _TWO: dict[Kind, Callable[[Along, Along], Along]] = {
 }
 _ANY: dict[Kind, Callable[..., Along]] = {
     "rowwise": transfer.rowwise,
+    "curved": transfer.curved,
     "judged": transfer.judged,
     "chosen": transfer.chosen,
     "mixed": transfer.mixed,
@@ -33,6 +34,7 @@ _OPERATORS: dict[str, Callable[[Along, Along], Along]] = {
     "*": transfer.multiplied,
     "/": transfer.divided,
     "@": transfer.product,
+    "**": transfer.curved,
 }
 SIZES = frozenset({"constant", "zeros"})
 """Kinds of operations whose results do not depend on any array."""
@@ -158,6 +160,8 @@ def _of_kind(kind: Kind, args: tuple[Arg, ...], dotted: str) -> Variation:
         return across(transfer.as_constant, first)
     if kind in ("sum", "mean", "reduction", "verdict"):
         return _reduced(kind, arrays, args, dotted)
+    if kind in _MOVES or (kind == "transposed" and len(args) > 1):
+        return _moved(kind, args, dotted.rpartition(".")[2])
     if kind == "along":
         axis = _axis(args, 1)
         if type(axis) is Data:
@@ -178,6 +182,63 @@ def _of_kind(kind: Kind, args: tuple[Arg, ...], dotted: str) -> Variation:
     return across(_ANY[kind], *(variation_of(arg.value) for arg in arrays))
 
 
+_MOVES = frozenset({"reshaped", "arranged", "inner", "reordered", "looked up"})
+_ON_TWO = frozenset({"take_along_axis"})
+
+
+def _moved(kind: Kind, args: tuple[Arg, ...], name: str) -> Variation:
+    """Returns the variation of a function that moves elements within arrays, or works along an axis of them."""
+    array = args[0].value
+    first = variation_of(array)
+    if args[0].label in _NO_ARRAYS:
+        return ANYTHING
+    if kind == "reshaped":
+        return across(transfer.reshaped, first) if not _begins_with_one(args) else of_all((array,))
+    if kind in ("reordered", "transposed"):
+        keeps = _begins_with_first(args) if name == "transpose" else _swaps_others(args)
+        return across(transfer.arranged if keeps else transfer.arranged_first, first)
+    place, default = AXES[name]
+    axis = _axis(args, place)
+    if axis is None and default is not None:
+        axis = Const(default)
+    if kind == "looked up":
+        is_table = isinstance(axis, Const) and axis.value == 0 and len(args) > 1
+        return across(transfer.looked_up, first, variation_of(args[1].value)) if is_table else of_all(_values(args))
+    values = _values(args[: 2 if name in _ON_TWO else 1])
+    parts = tuple(variation_of(value) for value in values)
+    within = axis is not None and not _is_none(axis) and _is_within(axis, values[0], None)
+    if kind == "inner":
+        return across(transfer.inner if within else transfer.mixed, *parts)
+    return across(transfer.arranged if within else transfer.arranged_first, *parts) if parts else ANYTHING
+
+
+def _values(args: tuple[Arg, ...]) -> tuple[Value, ...]:
+    """Returns the arrays that a function is given, one by one or in a list."""
+    first = args[0].value
+    if isinstance(first, Seq) and not first.open and first.items:
+        return (*first.items, *(arg.value for arg in args[1:]))
+    return tuple(arg.value for arg in args)
+
+
+def _begins_with_one(args: tuple[Arg, ...]) -> bool:
+    """Returns whether an array gets a new first dimension of one element, as `x.reshape(1, -1)` gives it."""
+    sizes = args[1].value if len(args) > 1 else None
+    first = sizes.items[0] if isinstance(sizes, Seq) and sizes.items else sizes
+    return isinstance(first, Const) and first.value == 1
+
+
+def _begins_with_first(args: tuple[Arg, ...]) -> bool:
+    """Returns whether a new order of all dimensions leaves the first one where it is."""
+    order = args[1].value
+    return (order.items[0] if isinstance(order, Seq) and order.items else order) == Const(0)
+
+
+def _swaps_others(args: tuple[Arg, ...]) -> bool:
+    """Returns whether two dimensions that change places are certainly not the first one."""
+    rank = args[0].value.shape if isinstance(args[0].value, Data) else None
+    return len(args) == 3 and all(_is_inner(one.value, len(rank) if rank is not None else None) for one in args[1:])
+
+
 def _axis(args: tuple[Arg, ...], place: int) -> Value | None:
     for arg in args:
         if arg.label in ("axis", "dimension"):
@@ -194,15 +255,15 @@ def _is_within(axis: Value | None, array: Value, default: int | None) -> bool:
         axis = Const(default)
     places = axis.items if isinstance(axis, Seq) and not axis.open else (axis,)
     rank = len(array.shape) if isinstance(array, Data) and array.shape is not None else None
+    return all(_is_inner(place, rank) for place in places)
 
-    def is_inner(place: Value) -> bool:
-        number = place.value if isinstance(place, Const) else None
-        if not isinstance(number, int) or isinstance(number, bool):
-            return False
-        # Code that means the first dimension writes 0.
-        return number > 0 or (number < 0 and (rank is None or rank + number > 0))
 
-    return all(is_inner(place) for place in places)
+def _is_inner(place: Value, rank: int | None) -> bool:
+    number = place.value if isinstance(place, Const) else None
+    if not isinstance(number, int) or isinstance(number, bool):
+        return False
+    # Code that means the first dimension writes 0.
+    return number > 0 or (number < 0 and (rank is None or rank + number > 0))
 
 
 def _takes_first(axis: Value | None) -> bool:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import Sizes, broadcast, is_array, product, reshaped, sizes
 from meshlens.axes.data.contractions import dot_of, einsum_of, matmul_of, shape_or_none
+from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
 from meshlens.axes.jax.naming import by_parameter
 
-_MODULES = ("jax.numpy.", "numpy.", "jax.nn.", "jax.lax.", "jax.scipy.special.", "jax.ops.")
+_MODULES = ("jax.numpy.", "numpy.", "jax.nn.", "jax.lax.", "jax.scipy.special.", "jax.ops.", "optax.")
 
 _SAME = frozenset(
     (
@@ -119,6 +121,22 @@ def _reduced(args: tuple[Arg, ...], short: str) -> Sizes | None:
     if keeps.value:
         return tuple(1 if place in axes else size for place, size in enumerate(shape))
     return tuple(size for place, size in enumerate(shape) if place not in axes)
+
+
+def _norm(args: tuple[Arg, ...]) -> Sizes | None:
+    """Returns the shape of `norm(x, ord, axis, keepdims)`, a reduction over one axis or all of them."""
+    found = by_parameter(("x", "ord", "axis", "keepdims"), args)
+    if "axis" not in found or isinstance(found["axis"].value, Seq):
+        return None
+    kept = (Arg(name, found[name].value, None, None) for name in ("axis", "keepdims") if name in found)
+    return _reduced((args[0], *kept), "max")
+
+
+def _cross_entropy(args: tuple[Arg, ...]) -> Sizes | None:
+    """Returns the shape of a cross entropy over the classes, which are the last axis."""
+    shape = shape_or_none(args[0].value)
+    plain = len(args) == 2 and all(arg.label in (None, "labels") for arg in args)
+    return shape[:-1] if shape and plain else None
 
 
 def _transpose(args: tuple[Arg, ...]) -> Sizes | None:
@@ -352,6 +370,8 @@ def _outer(args: tuple[Arg, ...]) -> Sizes | None:
 
 
 _KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
+    "norm": _norm,
+    **dict.fromkeys(("softmax_cross_entropy", "softmax_cross_entropy_with_integer_labels"), _cross_entropy),
     "matmul": matmul_of,
     "dot": dot_of,
     "einsum": einsum_of,
@@ -384,15 +404,24 @@ def split_in(name: str, args: tuple[Arg, ...]) -> Value | None:
     found = by_parameter(("ary", "indices_or_sections", "axis"), args)
     shape = shape_or_none(args[0].value) if args else None
     sections = found.get("indices_or_sections")
-    if shape is None or sections is None or not isinstance(args[0].value, Data):
+    array = args[0].value if args else None
+    if sections is None or not isinstance(array, Data):
         return None
-    axis = _axis(found["axis"].value if "axis" in found else Const(0), len(shape))
+    given = found["axis"].value if "axis" in found else Const(0)
     count = sections.value.value if isinstance(sections.value, Const) else None
-    if axis is None or type(count) is not int or not 0 < count <= 16:
+    if type(count) is not int or not 0 < count <= 16:
         return None
-    size = shape[axis]
-    part = (*shape[:axis], size // count if size is not None else None, *shape[axis + 1 :])
-    return Seq("list", (Data(args[0].value.labels, part, None, True),) * count)
+    part: Sizes | None = None
+    if shape is not None:
+        axis = _axis(given, len(shape))
+        if axis is None:
+            return None
+        size = shape[axis]
+        part = (*shape[:axis], size // count if size is not None else None, *shape[axis + 1 :])
+    is_inner = isinstance(given, Const) and type(given.value) is int and given.value not in (0, -len(shape or ()))
+    over = across(transfer.arranged if is_inner else transfer.arranged_first, array.over)
+    # Parts are told apart, unlike copies of one array.
+    return Seq("list", tuple([Data(array.labels, part, None, True, over) for _ in range(count)]))
 
 
 def indexed(shape: Sizes, index: Value) -> Sizes | None:

@@ -7,13 +7,15 @@ Each function here works on one axis; `across` does so for all axes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from meshlens.axes.domain.variation import (
     ANYTHING,
     APART,
     AVERAGE,
+    CHOICE,
     COLUMNS,
+    CURVED,
     DIFFERS,
     GIVEN,
     INVARIANT,
@@ -23,6 +25,7 @@ from meshlens.axes.domain.variation import (
     NUMBER,
     PAIRS,
     PAIRS_MEAN,
+    PIECE,
     RATIO,
     RATIOS_AVERAGED,
     ROW,
@@ -38,6 +41,7 @@ from meshlens.axes.domain.variation import (
     ZERO,
     Along,
     Variation,
+    either,
     is_apart,
     is_different,
     is_given,
@@ -45,9 +49,10 @@ from meshlens.axes.domain.variation import (
     of,
 )
 
-_ROWWISE = frozenset({ROWS, COLUMNS, ROW, PAIRS})
-_LINEAR = frozenset({ROWS, COLUMNS, ROW, PAIRS, SUM, SHARE, SHIFTED, MEAN, PAIRS_MEAN})
-_OF_ROWS = frozenset({ROW, SUM, MEAN, RATIO, SHARE, SHIFTED, PAIRS_MEAN})
+_ROWWISE = frozenset({ROWS, COLUMNS, ROW, PAIRS, CHOICE})
+_LINEAR = frozenset({ROWS, COLUMNS, ROW, PAIRS, SUM, SHARE, SHIFTED, MEAN, PAIRS_MEAN, PIECE, CURVED})
+_REDUCED = frozenset({SUM, MEAN, RATIO, CURVED})
+_OF_ROWS = frozenset({ROW, SUM, MEAN, RATIO, SHARE, SHIFTED, PAIRS_MEAN, CURVED, PIECE})
 _KEPT_OF_SAME = frozenset({ZERO, TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RATIOS_AVERAGED})
 
 
@@ -82,6 +87,9 @@ def _rowwise(*truths: str) -> str:
     if UNTOLD in truths:
         # The other operand may cancel the difference, such as what other devices sent.
         return UNTOLD
+    if ROWS in truths:
+        # What a device computes for each of its rows, from whatever else it has, is a row as well.
+        return ROWS
     different = {truth for truth in truths if is_different(truth)}
     if not different:
         if any(map(is_apart, truths)):
@@ -92,6 +100,16 @@ def _rowwise(*truths: str) -> str:
         (only,) = different
         return only if only in _ROWWISE else DIFFERS
     return DIFFERS
+
+
+def curved(*parts: Along) -> Along:
+    """Returns the result of a nonlinear function of each element, which of a mean does not give a mean."""
+    return Along(_curved(*(part.truth for part in parts)), typed(*parts))
+
+
+def _curved(*truths: str) -> str:
+    different = [truth for truth in truths if not is_same(truth)]
+    return CURVED if different and all(truth in _REDUCED for truth in different) else _rowwise(*truths)
 
 
 def linear(part: Along) -> Along:
@@ -149,7 +167,7 @@ def _multiplied(left: str, right: str) -> str:
                 return one
             if one in _KEPT_OF_SAME and is_given(other):
                 return one
-    return _rowwise(left, right)
+    return CURVED if left in _REDUCED and right in _REDUCED else _rowwise(left, right)
 
 
 def divided(left: Along, right: Along) -> Along:
@@ -160,6 +178,8 @@ def divided(left: Along, right: Along) -> Along:
 def _divided(left: str, right: str) -> str:
     if left == SUM and right in (SUM, TOTAL):
         return RATIO if right == SUM else SHARE
+    if left == right == MEAN:
+        return RATIO
     if left in _LINEAR and is_same(right):
         # A sum divided by an unknown number may be a mean.
         return left if left not in (SUM, SHIFTED) else DIFFERS
@@ -190,6 +210,9 @@ def _product(left: str, right: str) -> str:
         return SUM
     if (left == COLUMNS and is_same(right)) or (right == ROWS and is_same(left)):
         return DIFFERS
+    if ROWS in (left, right) and not is_same(left) and not is_same(right):
+        # The other matrix may hold columns, or something else that is multiplied with rows.
+        return UNTOLD if UNTOLD in (left, right) else DIFFERS
     return _multiplied(left, right)
 
 
@@ -197,6 +220,8 @@ def chosen(test: Along, *parts: Along) -> Along:
     """Returns the result of `where(test, x, y)`, which picks each element from one of two arrays."""
     truths = [part.truth for part in parts]
     truth = _rowwise(test.truth, *truths)
+    if test.truth == CHOICE and len(parts) == 2 and truths.count(ZERO) == 1:
+        return Along(PIECE, typed(test, *parts))
     if truth == UNTOLD and is_different(test.truth) and len(parts) == 2 and truths.count(ZERO) == 1:
         # What some devices hold and others have zeros for is not the same on all, whatever it is.
         truth = DIFFERS
@@ -208,8 +233,9 @@ def chosen(test: Along, *parts: Along) -> Along:
 def judged(*parts: Along) -> Along:
     """Returns the result of a comparison, a count or an argmax, which may agree on devices with different data."""
     truths = [part.truth for part in parts]
-    if NUMBER in truths and all(is_same(truth) for truth in truths if truth != NUMBER) and truths.count(NUMBER) == 1:
-        return Along(DIFFERS, typed(*parts))
+    different = [truth for truth in truths if not is_same(truth)]
+    if different == [NUMBER] or (different and set(different) == {CHOICE}):
+        return Along(CHOICE, typed(*parts))
     truth = _rowwise(*truths)
     return Along(truth if truth in _ROWWISE or not is_different(truth) else APART, typed(*parts))
 
@@ -230,7 +256,7 @@ def summed_by(data: Along, segments: Along) -> Along:
     truths = (data.truth, segments.truth)
     if ROWS in truths and all(truth == ROWS or is_same(truth) for truth in truths):
         return Along(SUM, typed(data, segments))
-    return rowwise(summed(data), segments)
+    return mixed(summed(data), segments)
 
 
 def averaged(part: Along) -> Along:
@@ -243,7 +269,7 @@ def _reduced(truth: str, of_rows: str, of_pairs: str) -> str:
         return of_rows
     if truth == PAIRS:
         return of_pairs
-    if truth in (ROW, SUM, SHARE, MEAN, PAIRS_MEAN) or (truth in _KEPT_OF_SAME):
+    if truth in (ROW, SUM, SHARE, MEAN, PAIRS_MEAN, CURVED, PIECE) or (truth in _KEPT_OF_SAME):
         return truth
     return _rowwise(truth)
 
@@ -261,10 +287,47 @@ def networked(*parts: Along) -> Along:
     return Along(DIFFERS, typed(*parts))
 
 
+def layered(first: Along, *others: Along) -> Along:
+    """Returns the result of a layer that works on each row of its first argument, whatever its parameters are."""
+    result = networked(first, *others)
+    if first.truth in (ROWS, ROW):
+        return Along(first.truth, VARYING if first.typed == VARYING else result.typed)
+    return Along(DIFFERS, result.typed) if is_different(result.truth) else result
+
+
 def picked(part: Along) -> Along:
     """Returns a selection of entries along dimensions other than the first, or their sum."""
     kept = part.truth in _OF_ROWS - {ROW} or is_same(part.truth)
     return part if kept else within_rows(part)
+
+
+def arranged(*parts: Along) -> Along:
+    """Returns the result of moving, joining or repeating elements along dimensions other than the first."""
+    return Along(_arranged(picked, parts), typed(*parts))
+
+
+def arranged_first(*parts: Along) -> Along:
+    """Returns the same along the first dimension, or along all of them."""
+    return Along(_arranged(mixed, parts), typed(*parts))
+
+
+def _arranged(how: Callable[..., Along], parts: tuple[Along, ...]) -> str:
+    truths = {part.truth for part in parts} - {ZERO}
+    both = reduce(either, truths) if truths else ZERO
+    if both != ROW and (both in _OF_ROWS or both in _KEPT_OF_SAME):
+        # A sum over the rows of each device stays one wherever its elements are.
+        return both
+    return _rowwise(*(how(part).truth for part in parts))
+
+
+def inner(*parts: Along) -> Along:
+    """Returns the result of a function of arrays along dimensions other than the first."""
+    return Along(_rowwise(*(within_rows(part).truth for part in parts)), typed(*parts))
+
+
+def reshaped(part: Along) -> Along:
+    """Returns the result of `x.reshape(…)`: the elements stay in order, so that rows lie together."""
+    return Along(DIFFERS if part.truth == COLUMNS else linear(part).truth, part.typed)
 
 
 def transposed(part: Along) -> Along:
@@ -340,12 +403,17 @@ def as_constant(part: Along) -> Along:
 
 def entered_by_row(part: Along) -> Along:
     """Returns an argument as a vmapped function sees it, mapped along the first dimension."""
-    return Along({ROWS: ROW, ROW: ROW}.get(part.truth, _rowwise(part.truth)), part.typed)
+    return Along(ROW if is_different(part.truth) else _rowwise(part.truth), part.typed)
 
 
 def left_by_row(part: Along) -> Along:
     """Returns a `vmap`'s result, given the result of its function."""
     return Along(ROWS if part.truth == ROW else _rowwise(part.truth) if part.truth == ROWS else part.truth, part.typed)
+
+
+def taken_apart(part: Along) -> Along:
+    """Returns the part of an array that a `scan` passes to one step, an array as well: rows of the device again."""
+    return Along(ROWS if part.truth == ROWS else mixed(part).truth, part.typed)
 
 
 def stacked(part: Along) -> Along:

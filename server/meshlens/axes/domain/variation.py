@@ -22,7 +22,10 @@ A `Variation` describes a value over every axis in scope. For each axis it has t
         mean                  a mean over the rows of the device
         ratio                 a quotient of two sums over the rows of the device, such as a masked mean
         share                 a sum over the rows of the device, divided by a total of all devices
+        curved                a nonlinear function of such a mean, sum or quotient
         number                the index of the device
+        choice                a test of that index
+        piece                 what the devices that pass such a test hold; zeros on the others
         pairs                 computed from all pairs of the device's rows
         pairs-mean            a mean over these
     ""                    unknown
@@ -65,6 +68,9 @@ RATIO = "ratio"
 SHARE = "share"
 SHIFTED = "shifted"
 NUMBER = "number"
+CHOICE = "choice"
+PIECE = "piece"
+CURVED = "curved"
 PAIRS = "pairs"
 PAIRS_MEAN = "pairs-mean"
 TOTAL = "total"
@@ -84,6 +90,7 @@ ABOVE = {
     DIFFERS: APART,
     **dict.fromkeys((TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RATIOS_AVERAGED), SAME),
     **dict.fromkeys((ROWS, COLUMNS, ROW, SHIFTED, MEAN, RATIO, SHARE, NUMBER, PAIRS, PAIRS_MEAN), DIFFERS),
+    **dict.fromkeys((CHOICE, PIECE, CURVED), DIFFERS),
     SUM: SHIFTED,
     INVARIANT: UNTOLD,
     VARYING: UNTOLD,

@@ -37,11 +37,21 @@ def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
         before, after = fields_of(run, start), fields_of(run, stepped)
         if before and after and before.keys() == after.keys():
             return with_fields(run, start, lambda name, held: carried(run, held, after[name], site), site)
+    if isinstance(start, (Seq, Dict)) and not start.open and type(stepped) is Data:
+        # A carry keeps its structure.
+        return carried(run, start, _in_structure(start, stepped), site)
     is_number = isinstance(start, Const) and isinstance(start.value, (int, float)) and type(stepped) is Data
     both = stepped if is_number else join(start, stepped)
     if isinstance(both, Data):
         return replace(both, over=after_steps(variation_of(start), variation_of(stepped)))
     return both
+
+
+def _in_structure(start: Seq | Dict, stepped: Data) -> Value:
+    """Returns a tree of the same structure, of whose arrays one value tells what is known."""
+    if isinstance(start, Dict):
+        return Dict(tuple([(key, stepped) for key, _ in start.items]))
+    return Seq(start.kind, (stepped,) * len(start.items))
 
 
 def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Context) -> None:

@@ -14,10 +14,12 @@ from meshlens.axes.domain.labels import NONE, after_reduction, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
+    CURVED,
     EVERYWHERE,
     MEAN,
     NUMBER,
     PAIRS_MEAN,
+    PIECE,
     RATIO,
     SHARE,
     SHIFTED,
@@ -135,7 +137,13 @@ def note_averages(run: Run, value: Value, names: tuple[str, ...], call: Invocati
                 run.records.gradient_uses.append(GradientUse(kind, call.site, None, call.ctx, name))
 
 
-_AVERAGED = {RATIO: "ratio-averaged", PAIRS_MEAN: "pairs-averaged", SHARE: "share-averaged"}
+_AVERAGED = {
+    RATIO: "ratio-averaged",
+    PAIRS_MEAN: "pairs-averaged",
+    SHARE: "share-averaged",
+    CURVED: "curved-averaged",
+    PIECE: "pieces-averaged",
+}
 _SUMMED = {SHIFTED: "shifted-summed"}
 _SUMMED_GRADIENTS = {**_SUMMED, MEAN: "mean-summed", RATIO: "mean-summed"}
 

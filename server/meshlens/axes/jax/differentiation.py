@@ -9,9 +9,11 @@ from meshlens.axes.data import transfer
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Seq, Site, Value, Wrapped
+from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Seq, Site, Value, Wrapped
 from meshlens.axes.domain.variation import ANYTHING, DIFFERS, MEAN, RATIO, VARYING, Along, Variation, with_axes
+from meshlens.axes.jax.taken_apart import ARRAYS
 from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.heap import attributes_of
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
@@ -60,6 +62,8 @@ def _labelled(gradient: Value, labels: set[Any]) -> Value:
         return Data(gradient.labels | labels, gradient.shape, over=gradient.over)
     if isinstance(gradient, Seq):
         return Seq(gradient.kind, tuple(_labelled(item, labels) for item in gradient.items), gradient.open)
+    if isinstance(gradient, Dict):
+        return Dict(tuple((key, _labelled(item, labels)) for key, item in gradient.items), gradient.open)
     return gradient
 
 
@@ -84,13 +88,23 @@ def _gradients(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], loss: Value, c
 
 def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: Context) -> Value:
     index = place.value if isinstance(place, Const) and isinstance(place.value, int) else 0
-    value = args[index].value if 0 <= index < len(args) else UNKNOWN
+    return _gradient_for(run, args, args[index].value if 0 <= index < len(args) else UNKNOWN, loss, ctx)
+
+
+def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ctx: Context) -> Value:
+    """Returns the gradient for an argument, a tree of the same structure."""
+    if isinstance(value, Dict) and not value.open and not value.attributes:
+        return Dict(tuple([(key, _gradient_for(run, args, part, loss, ctx)) for key, part in value.items]))
+    if isinstance(value, Seq) and not value.open:
+        return Seq(value.kind, tuple([_gradient_for(run, args, part, loss, ctx) for part in value.items]))
+    if isinstance(value, Instance):
+        value = attributes_of(run, value).get(ARRAYS, value)
     binder = _device_map(ctx)
     over = _over(run, binder, loss, value)
     loss_labels = labels_of(loss)
     labels: set[Any] = {"of-gradient"} | ({"mean", "scaled"} & loss_labels)
     labels |= {label for label in loss_labels if isinstance(label, tuple) and label[0] == "alike"}
-    everything = loss_labels.union(*(labels_of(arg.value) for arg in args))
+    everything = loss_labels.union(labels_of(value), *(labels_of(arg.value) for arg in args))
     if binder is None or "varying" not in everything:
         return Data(frozenset(labels | ({"varying"} & everything)), over=over)
     if "varying" not in loss_labels or "reduced-behind" in loss_labels:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from meshlens.axes.data import transfer
+from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.layer_shapes import shape_of_layer
 from meshlens.axes.data.noise import handed_to_dropout, on_devices
 from meshlens.axes.data.operating import of_network
-from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.data.transfer import across
+from meshlens.axes.domain.joining import labels_of, variation_of, variations_in
 from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Made, Value, Wrapped
+from meshlens.axes.domain.variation import Variation
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.library_calls import is_harmless
 from meshlens.axes.jax.transparent import wraps_function
@@ -19,6 +23,8 @@ from meshlens.axes.runs import fixtures
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import Consumer, consumer
+from meshlens.jaxapi.layers import KEEP_ROWS
+from meshlens.jaxapi.names import canonical
 
 _LAYERS = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
 
@@ -33,7 +39,7 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
         consume(run, made, row, call)
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else NONE
         own = {"normed"} if row.name == "BatchNorm" and _is_of_one_device(made, row, call) else NONE
-        return Data(labels | own, shape_of_layer(made, args), over=of_network(UNKNOWN, args))
+        return Data(labels | own, shape_of_layer(made, args), over=of_layer(made, UNKNOWN, args))
     if len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if len(args) == 1 and wraps_function(args[0].value) and args[0].whole == args[0].site:
@@ -44,8 +50,17 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
         return Wrapped("same", "meshlens.unknown", args[0].value, call.site)
     result = call_unknown(run, call)
     if isinstance(result, Data) and made.dotted.startswith(_LAYERS):
-        return replace(result, shape=shape_of_layer(made, args), over=of_network(result, args))
+        return replace(result, shape=shape_of_layer(made, args), over=of_layer(made, result, args))
     return result
+
+
+def of_layer(made: Made, result: Value, args: tuple[Arg, ...]) -> Variation:
+    """Returns the variation of a layer's result: rows if its input has rows."""
+    shape = shape_of(args[0].value) if args and args[0].label is None else ()
+    if canonical(made.dotted) not in KEEP_ROWS or (shape is not None and len(shape) < 2):
+        return of_network(result, args)
+    others = dict.fromkeys(one for arg in args[1:] for one in variations_in(arg.value))
+    return across(transfer.layered, variation_of(args[0].value), *others)
 
 
 def _of_call(row: Consumer, args: tuple[Arg, ...]) -> Iterator[tuple[str, Value]]:

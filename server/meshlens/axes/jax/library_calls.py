@@ -141,7 +141,8 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         result = split_in(name, args) or _shaped(shaped, args, labels)
         if isinstance(result, Data) and result.shape is None:
             shape = shape_of_result(name, args)
-            result = replace(result, shape=shape, labels=result.labels | _MAY_REPEAT) if shape is not None else result
+            repeats = NONE if _joins_others(args) else _MAY_REPEAT
+            result = replace(result, shape=shape, labels=result.labels | repeats) if shape is not None else result
         alike = short in libraries.MAY_REPEAT and isinstance(result, Data)
         if alike and (count := _copies(shaped.how, args)) and isinstance(result, Data):
             result = replace(result, labels=result.labels | {("copies", site, count)})
@@ -149,6 +150,13 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
     if short in ELEMENTWISE:
         noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
     return _array(run, name, args, labels, frame, ctx) if name.startswith(known_names.MODULES_OF_ARRAYS) else None
+
+
+def _joins_others(args: tuple[Arg, ...]) -> bool:
+    """Returns whether arrays that are put together are different, and some of them not the same along every axis."""
+    items = args[0].value.items if args and isinstance(args[0].value, Seq) and not args[0].value.open else ()
+    differ = len(items) > 1 and len({*items}) == len(items)
+    return differ and any(isinstance(item, Data) and item.shape and "uniform" not in item.labels for item in items)
 
 
 def _split_over_devices(name: str, given: frozenset[object]) -> frozenset[object]:
@@ -210,14 +218,14 @@ def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
     if name in libraries.GENERATORS:
         return Made(name, site)
     if name.startswith(known_names.MODULES_WITHOUT_CALLS):
-        return Data(_labels(args))
+        return Data(_labels(args), shape_of_result(name, args))
     result = call_unknown(run, call.of(Ext(name), args))
     labels = result.labels if isinstance(result, Data) else frozenset()
     if name in libraries.NORMS:
         return Data(of_number(labels), ())
     if (decorator or name.split(".")[0] in known_names.LIBRARIES_WITH_OBJECTS) and name not in OPERATIONS:
         return Made(name, site, _labelled(args), labels)
-    return Data(labels)
+    return Data(labels, shape_of_result(name, args))
 
 
 def is_harmless(name: str) -> bool:
@@ -361,6 +369,13 @@ def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[obje
         kept = first.labels & {"devices", "device-grid", "in-order"} if isinstance(first, Data) else frozenset()
         if any(arg.label == "order" for arg in args):
             kept -= {"in-order"}
+        if (
+            row.how == "reshape"
+            and value is not None
+            and arrays.splits_rows(value)
+            and "uniform" not in labels_of(first)
+        ):
+            kept |= {"sharded"}
         return Data(labels | kept, arrays.reshaped(arrays.shape_of(first), wanted))
     if row.how == "stack":
         axis = by_parameter(("arrays", "axis"), args).get("axis")

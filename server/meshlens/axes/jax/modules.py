@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.data.arrays import is_array, shape_of, sizes
 from meshlens.axes.data.operating import of_all, of_network
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, travelling
@@ -15,6 +16,7 @@ from meshlens.axes.domain.values import (
     Const,
     Data,
     Dict,
+    Ext,
     Instance,
     Made,
     Seq,
@@ -22,6 +24,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax.module_methods import transformed
+from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.python.objects import instance_attribute
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.context import Context
@@ -42,10 +45,22 @@ def call_module_method(run: Run, receiver: Instance, dotted: str, call: Invocati
         return Const(True) if ctx.skip else UNKNOWN
     if name == "bind":
         return receiver
+    if name == "param":
+        return _parameter(run, call)
     if name in ("eval", "train", "set_attributes"):
         _switch_layers(run, receiver, _switched(name, args, ctx), set())
         return Const(None)
     return _run_module(run, receiver, name, call)
+
+
+def _parameter(run: Run, call: Invocation) -> Value:
+    """Returns a parameter of a module, of the shape that an initializer of a library is given."""
+    found = by_parameter(("name", "init_fn", "shape"), call.args)
+    made = call_unknown(run, call)
+    maker = found["init_fn"].value if "init_fn" in found else UNKNOWN
+    is_known = isinstance(maker, (Ext, Made)) and ".initializers." in maker.dotted
+    shape = sizes(found["shape"].value) if is_known and "shape" in found else None
+    return replace(made, shape=shape) if isinstance(made, Data) else made
 
 
 def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Value:
@@ -63,12 +78,19 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
         mutable = next((arg.value for arg in args if arg.label == "mutable"), Const(False))
         is_plain = isinstance(mutable, Const) and mutable.value is False
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
-        over = of_network(value, args)
-        value = Data(labels | travelling(labels_of(value)), over=over) if not isinstance(value, Seq) else value
+        value = _given_out(value, labels, args)
         state = of_all(arg.value for arg in args)
         return value if is_plain else Seq("tuple", (value, Data(labels | _own_statistics(value), over=state)))
     run.invoke(call.inside(target, (*positional, *rest), ctx._replace(skip=True), "run"))
     return Data(frozenset({"fresh"}))
+
+
+def _given_out(value: Value, labels: frozenset[Any], args: tuple[Arg, ...]) -> Value:
+    """Returns what `apply` returns, given the result of the module's own method."""
+    if isinstance(value, Seq):
+        return value
+    over = of_network(value, args)
+    return Data(labels | travelling(labels_of(value)), shape_of(value), None, is_array(value), over)
 
 
 def _own_statistics(value: Value) -> frozenset[Any]:
@@ -127,8 +149,7 @@ def call_transformed(run: Run, receiver: Wrapped, name: str, call: Invocation) -
         fresh = Data(frozenset({"fresh"}))
         return Seq("tuple", (fresh, fresh)) if has_state else fresh
     labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
-    over = of_network(value, args)
-    value = Data(labels | travelling(labels_of(value)), over=over) if not isinstance(value, Seq) else value
+    value = _given_out(value, labels, args)
     if not has_state:
         return value
     state = Data(labels | _own_statistics(value), over=of_all(arg.value for arg in args))

@@ -6,10 +6,10 @@ The structure remembers the module, so that its calls can be followed; the array
 from __future__ import annotations
 
 from meshlens.axes.data.noise import on_devices
-from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.joining import labels_of, variations_in
 from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import Const, Data, Ext, Instance, Made, Seq, Value
-from meshlens.axes.domain.variation import DIFFERS, VARYING, Along, Variation, of
+from meshlens.axes.domain.variation import DIFFERS, VARYING, Along, Variation, of, of_tree
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import attributes_of, set_attribute
@@ -23,6 +23,8 @@ _MERGES = frozenset({"flax.nnx.merge", "equinox.combine"})
 _STATE = "flax.nnx.state"
 SPLITS_AND_MERGES = _MERGES | frozenset(_SPLITS) | {_STATE}
 _MODULE = "meshlens.module"
+ARRAYS = "<arrays>"
+"""The attribute of a module that was merged in a map: its arrays."""
 _OF_ONE_DEVICE = "<statistics of one device>"
 """The attribute of a module whose layers updated their running statistics with the rows of one device."""
 
@@ -31,7 +33,13 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
     """Returns the result of splitting or merging a module; None for any other call or if unknown."""
     args = call.args
     if name in _MERGES:
-        return next((module for arg in args if (module := _held(arg.value)) is not None), None)
+        module = next((module for arg in args if (module := _held(arg.value)) is not None), None)
+        if isinstance(module, Instance) and on_devices(call.ctx):
+            arrays = [arg.value for arg in args if arg.label is None and _held(arg.value) is None]
+            labels = frozenset().union(*(labels_of(value) for value in arrays))
+            over = of_tree([one for value in arrays for one in variations_in(value)])
+            set_attribute(run, module, ARRAYS, Data(labels, over=over))
+        return module
     if name == _STATE:
         return _arrays(run, args[0].value, args[1].value if args[1:] else None, call.ctx) if args else None
     structure = _SPLITS.get(name)

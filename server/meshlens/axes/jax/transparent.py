@@ -230,7 +230,7 @@ def _run_now(
         if how == "tree_map" and len(trees) == 1:
             return mapped_tree(run, run_operand, first, _rest_of_map(row, args)[0].value, site)
         if how == "tree_map" and trees:
-            return mapped_trees(run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
+            return mapped_trees(run, run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
         if row.dotted == _WITH_PATH and len(trees) == 1 and all(arg.label is None for arg in args):
             return mapped_with_paths(run_operand, first, _rest_of_map(row, args)[0].value, site)
         value = run_operand(first, leaves)
@@ -268,6 +268,9 @@ def step_of(run: Run, xs: Value, site: Site) -> Value:
         return Dict(tuple((key, step_of(run, item, site)) for key, item in xs.items))
     if isinstance(xs, Instance) and fields_of(run, xs):
         return with_fields(run, xs, lambda _, held: step_of(run, held, site), site)
+    if isinstance(xs, Data) and (xs.shape is None or len(xs.shape) > 1):
+        part = element(xs)
+        return replace(part, over=across(transfer.taken_apart, xs.over)) if isinstance(part, Data) else part
     return xs if isinstance(xs, Const) else element(xs)
 
 

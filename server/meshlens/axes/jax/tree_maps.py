@@ -35,8 +35,10 @@ def _is_whole(value: Value) -> bool:
     return isinstance(value, Spec) or (isinstance(value, Made) and value.dotted == "jax.sharding.NamedSharding")
 
 
-def _is_tree(value: Value) -> bool:
-    """Returns whether a field may hold arrays, which names, functions and static fields do not."""
+def _is_mapped(value: Value) -> bool:
+    """Returns whether a field may hold arrays or specs, which names, functions and static fields do not."""
+    if _is_whole(value):
+        return True
     if isinstance(value, Const):
         return not isinstance(value.value, str) and value.value is not None
     return isinstance(value, (Data, Seq, Dict, Instance)) or is_state(value)
@@ -61,7 +63,7 @@ def mapped_tree(
         return with_fields(
             run,
             tree,
-            lambda _, held: mapped_tree(run, run_operand, operand, held, site, depth + 1) if _is_tree(held) else held,
+            lambda _, held: mapped_tree(run, run_operand, operand, held, site, depth + 1) if _is_mapped(held) else held,
             site,
         )
     value = run_operand(operand, (Arg(None, leaf(tree), None, site),))
@@ -94,23 +96,38 @@ def mapped_with_paths(
 
 
 def mapped_trees(
-    run_operand: Callable[..., Value], operand: Arg, trees: tuple[Value, ...], site: Site, depth: int = 0
+    run: Run, run_operand: Callable[..., Value], operand: Arg, trees: tuple[Value, ...], site: Site, depth: int = 0
 ) -> Value:
     """Runs a function on several trees; the first gives the structure, and the others must match it or be unknown."""
     first, rest = trees[0], trees[1:]
     if depth < _DEEPEST_TREE and all(_are_alike(first, one) for one in rest):
         if isinstance(first, Seq):
             columns = zip(*(one.items for one in trees if isinstance(one, Seq)), strict=True)
-            made = tuple([mapped_trees(run_operand, operand, column, site, depth + 1) for column in columns])
+            made = tuple([mapped_trees(run, run_operand, operand, column, site, depth + 1) for column in columns])
             return Seq(first.kind, made)
         if isinstance(first, Dict):
             entries: list[tuple[Any, Value]] = []
             for key, _ in first.items:
                 column = tuple([one.get(key) or UNKNOWN for one in trees if isinstance(one, Dict)])
-                entries.append((key, mapped_trees(run_operand, operand, column, site, depth + 1)))
+                entries.append((key, mapped_trees(run, run_operand, operand, column, site, depth + 1)))
             return Dict(tuple(entries))
+    fields = _fields_alike(run, trees) if isinstance(first, Instance) and depth < DEEPEST else []
+    if fields and isinstance(first, Instance):
+
+        def mapped(name: str, held: Value) -> Value:
+            column = tuple([one[name] for one in fields])
+            return mapped_trees(run, run_operand, operand, column, site, depth + 1) if _is_mapped(held) else held
+
+        return with_fields(run, first, mapped, site)
     leaves = tuple(Arg(None, leaf(tree), None, site) for tree in trees)
     return as_tree(run_operand(operand, leaves))
+
+
+def _fields_alike(run: Run, trees: tuple[Value, ...]) -> list[dict[str, Value]]:
+    """Returns the fields of objects of one class; none if the trees are anything else."""
+    fields = [fields_of(run, tree) or {} for tree in trees]
+    alike = all(isinstance(tree, Instance) for tree in trees) and all(one.keys() == fields[0].keys() for one in fields)
+    return fields if alike and fields[0] else []
 
 
 def _are_alike(one: Value, other: Value) -> bool:

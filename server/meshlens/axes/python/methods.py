@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 
 from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.fitting import note_combined
@@ -29,7 +30,7 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.jax import modules, optimizers, train_states
 from meshlens.axes.jax.collecting import note_uses
-from meshlens.axes.jax.libraries import consume
+from meshlens.axes.jax.libraries import consume, of_layer
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.python.tables import call_table
 from meshlens.axes.python.unknown_calls import call_unknown
@@ -39,6 +40,7 @@ from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.collectives import NAMED_METHODS
 from meshlens.jaxapi.consumers import consumer
+from meshlens.jaxapi.layers import METHODS_OF_ROWS
 from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
 
 _MAY_REPEAT = frozenset({"uniform"})
@@ -82,9 +84,12 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
     if name == "reshape":
         wanted = args[0].value if len(args) == 1 else Seq("tuple", tuple(arg.value for arg in args))
         if any(arg.label == "*" for arg in args):
-            wanted = UNKNOWN
+            before = takewhile(lambda arg: arg.label is None, args)
+            wanted = Seq("tuple", tuple([arg.value for arg in before]), True)
         sizes = arrays.sizes(wanted)
         kept = receiver.labels & {"devices", "uniform", "in-order"}
+        if arrays.splits_rows(wanted) and not ctx.env.maps and "uniform" not in kept:
+            kept |= {"sharded"}
         if any(arg.label == "order" for arg in args):
             kept -= {"in-order"}
         result = Data(labels | kept, arrays.reshaped(receiver.shape, sizes), over=over)
@@ -254,6 +259,9 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     if receiver.dotted in GENERATORS and name in ("rand", "randn") and all(arg.label is None for arg in args):
         return Data(NONE, arrays.sizes(Seq("tuple", tuple([arg.value for arg in args]))))
     result = call_unknown(run, call.of(receiver, call.args))
+    if name in METHODS_OF_ROWS and isinstance(result, Data):
+        shape = arrays.shape_of(args[0].value) if args else None
+        return replace(result, shape=(*shape[:-1], None) if shape else None, over=of_layer(receiver, result, args))
     if name == "update" and receiver.dotted.startswith("optax.") and isinstance(result, Data):
         return replace(result, over=of_all(arg.value for arg in args))
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result

@@ -31,10 +31,14 @@ from meshlens.axes.python import enums
 from meshlens.axes.python.enums import class_of, is_enum
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.heap import altered, attributes_of, through
+from meshlens.axes.runs.heap import altered, attributes_of, set_attribute, through
 from meshlens.axes.runs.invocation import Invocation, from_inside
-from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.run import MOST_FOLLOWED, Run
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.libraries import APPLY
+
+_MADE_LATER = "<made later>"
+"""The attribute of a module whose constructor ran in a map."""
 
 
 def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
@@ -67,7 +71,7 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
         # Named tuples have the first, structs of flax and chex the second.
         return Bound(instance, Ext("typing.NamedTuple._replace"))
     if value is None:
-        return library_method(instance, name) or UNKNOWN
+        return library_method(instance, name) or _made_later(run, instance, name, site, ctx)
     if isinstance(value, Function):
         if value.kind == "property":
             return run.invoke(Invocation(Bound(instance, value), (), site, site, value.frame, ctx))
@@ -75,6 +79,28 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
             return Bound(instance.cls, value)
         return value if value.kind == "static" else Bound(instance, value)
     return as_method(instance, value)
+
+
+def _made_later(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
+    """Returns a layer that a module's constructor keeps, once a map needs it, if the constructor was not worth running.
+
+    The constructor then runs with unknown arguments: the kinds of its layers show all the same.
+    """
+    held = attributes_of(run, instance)
+    on_devices = any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps)
+    if not on_devices or held.get(_MADE_LATER) or run.followed >= MOST_FOLLOWED or not has_unknown_base(instance.cls):
+        return UNKNOWN
+    run.followed += 1
+    known = dict(held)
+    set_attribute(run, instance, _MADE_LATER, Const(True))
+    unknown = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
+    for maker, args in (("__init__", unknown), ("setup", ())):
+        method = class_attribute(instance.cls, maker)
+        if isinstance(method, Function):
+            bound, perhaps = Bound(instance, method), ctx.perhaps(ctx.env)
+            run.invoke(Invocation(bound, args, site, site, method.frame, perhaps, "start"))
+    held.update(known)
+    return held.get(name, UNKNOWN)
 
 
 def member_attribute(run: Run, value: Made, name: str, site: Site, ctx: Context) -> Value | None:

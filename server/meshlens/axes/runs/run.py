@@ -44,6 +44,8 @@ MOST_VAGUE_CONTEXTS = 4
 DEEPEST_IN_MAP = 24
 DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
+MOST_FOLLOWED = 40
+"""Maximum number of calls in maps that are followed only for their effect on arrays."""
 
 
 class World(Protocol):

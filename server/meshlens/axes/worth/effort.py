@@ -39,7 +39,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.heap import attributes_of
 from meshlens.axes.runs.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
-from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.run import MOST_FOLLOWED, Run
 from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.facts.nodes import (
     Assign,
@@ -69,8 +69,6 @@ _HOLD_NAMES = frozenset(
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
-_MOST_FOLLOWED = 40
-"""Maximum number of calls in maps that are followed only for their effect on arrays."""
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _MOST_SHORT = 16
 """Maximum number of runs of a function that is one expression and gets sizes or a key."""
@@ -359,7 +357,7 @@ def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Contex
         return False
     if function.frame.maps == 0 and not any(_varies(arg.value) for arg in args):
         return False
-    if run.followed >= _MOST_FOLLOWED:
+    if run.followed >= MOST_FOLLOWED:
         run.is_brief = True
         return False
     run.followed += 1

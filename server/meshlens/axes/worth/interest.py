@@ -28,7 +28,8 @@ from meshlens.jaxapi.known_names import CONFIGURATION_WORDS
 _SMALL = 12
 _SHORT = 40
 _MAKE_ARRAYS = frozenset(
-    "normal uniform truncated_normal zeros ones full reshape einsum one_hot concatenate stack transpose split".split()
+    "integers standard_normal randint randn normal uniform truncated_normal zeros ones full reshape einsum one_hot "
+    "concatenate stack transpose split".split()
 )
 _MATCH = frozenset("search fullmatch keystr tree_map_with_path map_with_path".split())
 """The names by which functions pick an entry of a table for each path of a tree."""

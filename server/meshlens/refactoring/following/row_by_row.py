@@ -36,7 +36,9 @@ from meshlens.refactoring.reading.functions import Target, dotted_name, reached
 
 _LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "rlax.", "math.", "builtins.")
 _MODULES = frozenset({"jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special", "optax"})
-_BY_ELEMENT = frozenset({"rowwise", "linear", "added", "multiplied", "divided", "bounded", "chosen", "judged"})
+_BY_ELEMENT = frozenset(
+    {"rowwise", "curved", "linear", "added", "multiplied", "divided", "bounded", "chosen", "judged"}
+)
 _OTHERWISE = frozenset("frexp gamma modf one_hot smooth_labels where".split())
 """Names with their own entries below, with several results, or that draw random numbers in another library."""
 

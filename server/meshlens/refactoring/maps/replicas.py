@@ -159,6 +159,8 @@ def _is_same(value: Value) -> bool:
 
 def _is_state(value: Value) -> bool:
     """Returns whether a value differs only as its input did, and was updated with a reduced value."""
+    if isinstance(value, (Seq, Dict)) and not value.open and value.items:
+        return all(_is_state(item[1] if isinstance(item, tuple) else item) for item in value.items)
     return isinstance(value, Data) and "met" in value.labels
 
 
