@@ -122,3 +122,49 @@ def test_members_that_may_lie_along_another_axis_are_refused(tmp_path):
 
 def test_a_function_that_a_vmap_and_jit_decorate_may_move_rows(tmp_path):
     assert refusal(tmp_path, MAPPED) == "no-mean"
+
+
+CHOSEN = """
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+TABLE = {"norm": hk.BatchNorm(True, True, 0.9), "linear": hk.Linear}
+NETS = {"small": hk.nets.ResNet18, "large": hk.nets.ResNet50}
+PLAIN = {"small": hk.nets.MLP, "large": hk.nets.MLP}
+
+
+@hk.transform_with_state
+def net(x):
+    return MAKER(x)
+
+
+@jax.jit
+def step(params, state, x):
+    out, STATE = net.apply(params, state, None, x)
+    return RESULT
+
+
+x = jnp.sin(jnp.arange(48.0)).reshape(16, 3)
+step(*net.init(jax.random.key(0), x), x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("maker", "state", "result"),
+    [
+        ('NETS["small"](10)', "_", "jnp.mean(out)"),
+        ('getattr(hk.nets, "ResNet18")(10)', "_", "jnp.mean(out)"),
+        ('unknown["small"](10)', "_", "jnp.mean(out)"),
+        ('PLAIN["small"]([4, 2])', "state", "jnp.mean(out), state"),
+        ("hk.nets.MLP([4, 2])", "state", "jnp.mean(out), state"),
+    ],
+)
+def test_layers_from_a_table_and_states_of_haiku_are_not_taken_on_trust(tmp_path, maker, state, result):
+    text = CHOSEN.replace("MAKER", maker).replace("STATE", state).replace("RESULT", result)
+    assert refusal(tmp_path, text) == "unreduced-output"
+
+
+def test_layers_from_a_table_that_keep_rows_apart_are_followed(tmp_path):
+    text = CHOSEN.replace("MAKER", 'PLAIN["small"]([4, 2])').replace("STATE", "_").replace("RESULT", "jnp.mean(out)")
+    assert "pmean" in converted_step(tmp_path, text, "pmap")

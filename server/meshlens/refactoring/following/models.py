@@ -22,6 +22,7 @@ from meshlens.facts.nodes import (
     ClassDef,
     Comprehension,
     Constant,
+    DictDisplay,
     FunctionDef,
     IfExpression,
     Import,
@@ -123,7 +124,9 @@ def model_called(follow: Follow, home: Follow, callee: Node, node: Call) -> Resu
         return Result(_along_new_axis(result.kind))
     method = next((value for label, _, value in node.arguments if label == "method"), None)
     bodies = _bodies(home, callee, 0) if method is None else _of_method(home, method, callee)
-    if bodies is None or works_along_rows(follow, home, callee, node, _makers(home, callee)):
+    chosen = [_chosen(home, maker) for maker in _makers(home, callee)]
+    makers = [maker for one in chosen for maker in one or ()]
+    if bodies is None or None in chosen or works_along_rows(follow, home, callee, node, makers):
         return Result("mixed")
     return _result_of_all(follow, bodies, node) if bodies else _of_layers(follow, home, callee, node)
 
@@ -200,7 +203,8 @@ def _result_of_body(follow: Follow, body: Body, node: Call) -> Result:
         if not follow.joins_norms and any(not one.said for one in layers_of(follow.view).norms):
             return Result("mixed")
         # Batch statistics over all devices are the same on each, and so is their mean.
-        state = "mean" if changed is not None and _is_of_joined_norms(follow, changed) else "tree"
+        is_joined = changed is not None and _is_of_joined_norms(follow, changed)
+        state = "mean" if is_joined else "mixed" if body.has_state else "tree"
         return Result((result.kind, state), (result.axes, 0))
     # What nothing shows to depend on rows may still do so.
     return result._replace(kind="tree") if flat(result.kind) in SAME else result
@@ -329,6 +333,21 @@ def _makers(home: Follow, callee: Node) -> list[Node]:
     if own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver:
         return [one.value for one in _set_on(home, callee)]
     return [callee]
+
+
+def _chosen(home: Follow, maker: Node) -> list[Node] | None:
+    """Returns the creations of a layer whose class code chooses from a table; None if the table is unknown."""
+    if not isinstance(maker, Call):
+        return [maker]
+    callee = maker.callee
+    if isinstance(callee, Call) and isinstance(callee.callee, Name) and callee.callee.name == "getattr":
+        return None
+    if not isinstance(callee, Subscript):
+        return [maker]
+    tables = _values(home, callee.object) if isinstance(callee.object, Name) else [callee.object]
+    if len(tables) != 1 or not isinstance(tables[0], DictDisplay):
+        return None
+    return [maker._replace(callee=value) for _, value in tables[0].pairs]
 
 
 def _keeps(follow: Follow, body: Body) -> bool:
@@ -504,6 +523,8 @@ def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
         found = [_bodies(_top_of(home, one), value, depth + 1) for one, value in given]
         if not found:
             return _every_model(home)
+    elif (decorated := _transformed(home, callee.object)) is not None:
+        return (decorated,)
     else:
         values = [one for held in _held_anywhere(home, callee.object) for one in _behind_factory(*held)]
         found = [_behind_apply(scope, value, depth) for scope, value in values]
@@ -511,6 +532,16 @@ def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
             is_open = not any(_is_layer(scope, value) for scope, value in values)
             return _every_model(home) if is_open and _has_models(_root(home)) else None
     return _all(found)
+
+
+def _transformed(home: Follow, node: Node) -> Body | None:
+    """Returns the function that haiku's transformations decorate."""
+    defined = function_defined(home, node) if isinstance(node, Name) else None
+    makers = _transforms_above(home, defined[0]) if defined is not None else []
+    if defined is None or not makers:
+        return None
+    has_state = "haiku.transform_with_state" in makers
+    return Body(*defined, 1 + has_state + ("haiku.without_apply_rng" not in makers), has_state)
 
 
 def _held_anywhere(home: Follow, node: Node) -> list[tuple[Follow, Node]]:
