@@ -140,8 +140,9 @@ class Interest:
                 names |= now.keys() ^ was.keys()
         more: set[tuple[str, str]] = set()
         less: set[tuple[str, str]] = set()
-        around = {(path, key.rpartition(".")[0]) for path, key in changed}
-        for block in {*changed, *around, *(self.mentioning(frozenset(names)) if names else ())}:
+        blocks = {*changed}
+        around = {(path, key.rpartition(".")[0]) for path, key in blocks}
+        for block in {*blocks, *around, *(self.mentioning(frozenset(names)) if names else ())}:
             worths = before.reach(*block) + before.verdict(*block), self.reach(*block) + self.verdict(*block)
             came_or_went = len(worths[0]) != len(worths[1])
             if came_or_went or any(now and not was for was, now in zip(*worths, strict=True)):
