@@ -173,3 +173,25 @@ async def test_clients_without_dialogs_get_every_way_open_or_closed(ed: Editor):
         for one in await _actions(ed, "report(params, batch)", types.CodeActionTriggerKind.Automatic)
         if one.disabled
     ]
+
+
+INSIDE = """\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def predict(params, batch):
+    return batch @ params
+"""
+
+
+@ASKING
+async def test_it_is_said_whether_the_function_or_its_calls_change(ed: Editor):
+    called = "\n\nfor _ in range(3):\n    print(predict(jnp.ones(3), jnp.ones((16, 3))))\n"
+    for text, said in ((INSIDE, "splits the batch in the first lines"), (INSIDE + called, "leaves the function unch")):
+        ed.open("train.py", text)
+        way = (await _ask(ed, "meshlens/waysToParallelize", "predict(params"))["ways"][0]
+        assert (way["to"], way["refused"]) == ("jit", None)
+        assert way["detail"].startswith(said)
+        ed.close("train.py")

@@ -49,6 +49,9 @@ _WAYS = (
 )
 
 
+_IN_BODY = "splits the batch in the first lines of the function, because only compiled code calls it"
+
+
 def ways_to_parallelize(session: Session, params: dict[str, Any]) -> dict[str, Any]:
     """Returns the ways to convert the function at a position.
 
@@ -86,8 +89,22 @@ def _answered(view: FileView, subject: Span, way: _Way, wishes: Wishes) -> dict[
         refused = {"code": answer.code, "message": answer.message}
     elif not isinstance(answer, Proposal):
         refused = {"code": "nothing-here", "message": "it does not apply to this function"}
-    note = f"; {answer.note}" if isinstance(answer, Proposal) and answer.note else ""
-    return {"to": way.to, "strategy": way.strategy, "title": way.title, "detail": way.detail + note, "refused": refused}
+    detail = way.detail
+    if way.to == "jit" and isinstance(answer, Proposal) and _changes_body(view, subject, answer):
+        detail = _IN_BODY
+    if isinstance(answer, Proposal) and answer.note:
+        detail = f"{detail}; {answer.note}"
+    return {"to": way.to, "strategy": way.strategy, "title": way.title, "detail": detail, "refused": refused}
+
+
+def _changes_body(view: FileView, subject: Span, answer: Proposal) -> bool:
+    """Returns whether a proposal changes the lines of the function at a position, and not only its calls."""
+    target = function_at(view, subject)
+    if target is None or not target.body:
+        return False
+    start = view.span(target.at(target.node.site)).start
+    end = view.span(target.at(target.body[-1].site)).end
+    return any(one.path == view.path and start < one.edit.span.start <= end for one in answer.edits())
 
 
 def _closed_alike(ways: list[dict[str, Any]]) -> list[dict[str, Any]]:
