@@ -40,12 +40,13 @@ total = jax.pmap(lambda x: jax.lax.psum(x, "batch"), "batch")(jnp.arange(8.0))
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Constant, FString, Match, Name, Opaque
 from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
-from meshlens.project.trees import path_to, tree, walk
+from meshlens.project.trees import names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.project.views import view_of
 from meshlens.project.writing.literals import is_string
@@ -107,6 +108,7 @@ def _written(view: FileView, symbol: AxisSymbol) -> tuple[FileEdit, ...]:
 def _constant_for(view: FileView, symbol: AxisSymbol, here: list[Site]) -> tuple[str, int, list[FileEdit]]:
     """Returns the constant, its position, and the edit that creates it if there is none."""
     known = [(name, view.span(site).end) for site in here if (name := _constant(view, site)) is not None]
+    known += _constants_above(view, symbol.name, here)
     if known:
         return (*known[0], [])
     name = _name(view, symbol)
@@ -117,6 +119,21 @@ def _constant_for(view: FileView, symbol: AxisSymbol, here: list[Site]) -> tuple
     if at > view.span(here[0]).start:
         raise Obstacle("no-place", "the axis name is used before a constant can be defined")
     return name, at, [FileEdit(view.path, Edit(Span(at, at), f"\n\n{text}" + "\n" * max(1 - blank, 0)))]
+
+
+def _constants_above(view: FileView, value: str, here: list[Site]) -> list[tuple[str, int]]:
+    """Returns the constants above the first literal that have the same value, with their positions."""
+    path = str(view.path)
+    top = {Site(path, key, one.site): one for key in view.facts.top if isinstance(one := tree(view, path, key), Assign)}
+    names = Counter(name for one in top.values() for name in names_bound((one,)))
+    return [
+        (target.name, view.span(site).end)
+        for site, one in top.items()
+        for target in one.targets
+        if isinstance(target, Name) and target.name.isupper() and names[target.name] == 1
+        if isinstance(one.value, Constant) and one.value.value == value
+        if here and view.span(site).end <= view.span(here[0]).start
+    ]
 
 
 def _name(view: FileView, symbol: AxisSymbol) -> str:
