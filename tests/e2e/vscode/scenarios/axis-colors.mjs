@@ -46,7 +46,7 @@ await play(async (workbench, page) => {
       await page.locator(".monaco-workbench.vs-dark").waitFor();
     }
     await workbench.find(FILE, 'P("da');
-    await view.locator("main", { hasText: "8 blocks on 8 devices" }).waitFor();
+    await view.locator("main", { hasText: "8 blocks, one on each device" }).waitFor();
     await workbench.until(
       async () => (await colorOf('"data"')) !== (await colorOf('"model"')),
       async () => `both axes are ${await colorOf('"data"')}`,
