@@ -38,7 +38,9 @@ class Reading:
     """The results of a walk through a jaxpr.
 
     Attributes:
-        lines: the type of the last value that each line computes and the forward pass uses, by place.
+        lines: the type of the last value that each line hands on to another in the forward pass, by place; of a line
+            that hands on nothing, the last one. Differentiation adds values that only the backward pass uses.
+        handed_on: the numbers of the equations that compute these values.
         collectives: explicit collectives, or those that differentiation makes of them.
         rows: every user line that leads to an equation.
         equations: the number of equations, and of those on a user's line.
@@ -64,7 +66,14 @@ class Reading:
         self.meshes: dict[str, Any] = {}
         self.first: dict[int, tuple[str, int] | None] = {}
         self.callers: set[Any] = set()
+        self.handed_on: dict[tuple[str, int], int] = {}
         self._transposed: dict[int, bool] = {}
+
+    def hand_on(self, place: tuple[str, int], number: int, aval: Any) -> None:
+        """Records that another line uses a value of a line, or that it is a result."""
+        if number >= self.handed_on.get(place, -1):
+            self.handed_on[place] = number
+            self.lines[place] = aval
 
     def is_transposed(self, stack: Any) -> bool:
         """Returns whether a name stack of the jaxpr, which shares it among equations, is of the backward pass."""
@@ -106,7 +115,7 @@ def read(jaxpr: Any, inside: Inside) -> Reading:
 
 
 def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
-    forward = _used_forward(jaxpr, reading)
+    made: dict[int, tuple[tuple[str, int], int, Any]] = {}
     for equation in jaxpr.eqns:
         reading.equations[0] += 1
         if reading.equations[0] > _MOST_EQUATIONS:
@@ -120,8 +129,12 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
         name = equation.primitive.name
         inner = list(_inner(equation))
         backward = around.backward or reading.is_transposed(equation.source_info.name_stack)
+        if place is not None and not backward:
+            for variable in equation.invars:
+                if (one := made.get(id(variable))) is not None and one[0] != place:
+                    reading.hand_on(*one)
         if place is not None and not inner and not backward:
-            _keep_line(equation, place, reading, forward)
+            _keep_line(equation, place, reading, made)
         if name in KINDS:
             _keep_collective(equation, place, reading, around)
         reading.flops += _flops(equation) * around.times * around.copies
@@ -138,19 +151,10 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
             if branches:
                 _keep_largest(branches, place, reading)
             if place is not None and not backward:
-                _keep_line(equation, place, reading, forward)
-
-
-def _used_forward(jaxpr: Any, reading: Reading) -> set[int]:
-    """Returns the ids of the variables that the forward pass uses, or that are results.
-
-    Differentiation adds values to a line that only the backward pass uses, such as the slope of a softmax.
-    """
-    found = set(map(id, jaxpr.outvars))
-    for equation in jaxpr.eqns:
-        if not reading.is_transposed(equation.source_info.name_stack):
-            found.update(map(id, equation.invars))
-    return found
+                _keep_line(equation, place, reading, made)
+    for variable in jaxpr.outvars:
+        if (one := made.get(id(variable))) is not None:
+            reading.hand_on(*one)
 
 
 class _Branch:
@@ -237,14 +241,18 @@ def _inner(equation: Any) -> Iterator[Any]:
                 yield jaxpr
 
 
-def _keep_line(equation: Any, place: tuple[str, int], reading: Reading, forward: set[int]) -> None:
-    if not equation.outvars or (place in reading.lines and forward.isdisjoint(map(id, equation.outvars))):
+def _keep_line(
+    equation: Any, place: tuple[str, int], reading: Reading, made: dict[int, tuple[tuple[str, int], int, Any]]
+) -> None:
+    if not equation.outvars:
         return
     aval = equation.outvars[0].aval
     if not hasattr(aval, "shape") or not hasattr(aval, "dtype"):
         return
     keep_sharding_meshes(equation, reading)
-    reading.lines[place] = aval
+    made[id(equation.outvars[0])] = place, reading.equations[0], aval
+    if place not in reading.handed_on:
+        reading.lines[place] = aval
 
 
 def written_type(aval: Any) -> dict[str, Any]:
