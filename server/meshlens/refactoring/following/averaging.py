@@ -43,6 +43,7 @@ from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
 from meshlens.refactoring.reading.made import BATCH, used_as_arrays
 from meshlens.refactoring.reading.own_methods import owner_of
 from meshlens.refactoring.reading.scopes import home_of
+from meshlens.refactoring.writing.hoisting import hoisted
 from meshlens.refactoring.writing.spelling import Spelling, fresh
 from meshlens.refactoring.writing.writing import lines_before, wrapping
 from meshlens.text import Edit, FileEdit, Span
@@ -392,10 +393,7 @@ def reducing(
             text = f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})"
             edits.append(_line_below(view, target, statement, text, guard))
     if guard and found.inside:
-        line = line_of(view, target.at(found.inside[0][0].site))
-        raise Obstacle(
-            "reduction-inside", f"line {line} reduces inside an expression, which the uses without an axis cannot skip"
-        )
+        return [*edits, *hoisted(view, target, found.inside, spelling, axis)]
     for node, how in found.inside:
         span = view.span(target.at(node.site))
         if how == "divided":

@@ -44,7 +44,7 @@ from meshlens.project.trees import Node, definitions, name_of_block, names_used,
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.axes_known import Axes, Least, fewest, least_axes, least_of
 from meshlens.refactoring.following.grad_calls import takes
-from meshlens.refactoring.following.helpers import Helper
+from meshlens.refactoring.following.helpers import Helper, helper_called, is_entered
 from meshlens.refactoring.following.kinds import (
     LINEAR,
     MEANS,
@@ -282,7 +282,14 @@ class Follow:
         """Returns the kind of a dictionary, of which a function of the step reduces entries that differ in kind."""
         kinds = [self.whole(value) for _, value in node.pairs]
         found = {flat(kind) for kind in kinds}
-        if self.is_inner and found & LINEAR and len(found) > 1 and found <= {*LINEAR, "same"}:
+        is_summed = found <= {"total", "count"}
+        if (
+            self.is_inner
+            and found & LINEAR
+            and len(found) > 1
+            and not is_summed
+            and found <= {*LINEAR, "same", "count"}
+        ):
             kinds = [self.put_together(value, kind) for (_, value), kind in zip(node.pairs, kinds, strict=True)]
         return kept(kinds)
 
@@ -531,6 +538,28 @@ def result_of(
     for other in inner.returned[1:]:
         result = either(result, other)
     return Result(result, fewest(inner.returned_axes))
+
+
+def entered(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow | None:
+    """Returns the scope around a function that a call runs, in which it may reduce for the step if it is a helper.
+
+    Args:
+        follow: the calling scope.
+        home: the scope of the function's name.
+        known: the function, and the scope around it.
+        node: the call, to which the name of the axis can be added.
+    """
+    function, around = known
+    caller = follow.helper
+    is_plain = all(label not in ("*", "**") for label, _, _ in node.arguments)
+    if caller is None or not is_plain or not isinstance(function, FunctionDef):
+        return around
+    helper = helper_called(around.view if around is not None else home.view, function, caller)
+    if helper is None or not is_entered(caller, node, helper):
+        return around
+    scope = around.frozen() if around is not None else home.outside()
+    scope.entered, scope.reduce, scope.within, scope.helper = function, helper.reduce, helper.within, helper
+    return scope
 
 
 def _spread(

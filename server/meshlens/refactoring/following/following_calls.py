@@ -29,6 +29,7 @@ from meshlens.refactoring.following.features import takes_features_apart
 from meshlens.refactoring.following.following import (
     Defined,
     Follow,
+    entered,
     function_defined,
     function_of,
     method_called,
@@ -37,7 +38,6 @@ from meshlens.refactoring.following.following import (
 )
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.gradients import gradient_kind, maker_above
-from meshlens.refactoring.following.helpers import helper_called, is_entered
 from meshlens.refactoring.following.kinds import (
     LINEAR,
     MEANS,
@@ -110,7 +110,7 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     known = function_of(home, callee)
     if known is not None:
         given = [(label, follow.kind(value)) for label, _, value in node.arguments]
-        result = result_of(follow, known[0], _entered(follow, home, known, node), given, node.arguments)
+        result = result_of(follow, known[0], _around(follow, home, known, node), given, node.arguments)
         follow.results[node.site] = result.axes
         return result.kind
     defined = function_defined(home, callee)
@@ -126,21 +126,11 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     return special if special is not None else _unread(follow, home, callee, node)
 
 
-def _entered(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow | None:
-    """Returns the scope around a function that a call runs, in which it may reduce for the step if it is a helper."""
-    function, around = known
-    caller = follow.helper
+def _around(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow | None:
+    """Returns the scope around a function that a call runs by its name."""
     meant = follow.meant(node.callee)
     is_named = isinstance(node.callee, (Name, Attribute)) and meant[0] is follow and meant[1] is node.callee
-    is_plain = all(label not in ("*", "**") for label, _, _ in node.arguments)
-    if caller is None or not is_named or not is_plain or not isinstance(function, FunctionDef):
-        return around
-    helper = helper_called(around.view if around is not None else home.view, function, caller)
-    if helper is None or not is_entered(caller, node, helper):
-        return around
-    scope = around.frozen() if around is not None else home.outside()
-    scope.entered, scope.reduce, scope.within, scope.helper = function, helper.reduce, helper.within, helper
-    return scope
+    return entered(follow, home, known, node) if is_named else known[1]
 
 
 def _fold_into_arguments(follow: Follow, dotted: str, node: Call) -> None:

@@ -19,7 +19,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, tree, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.following import Defined, Follow, called, function_of
+from meshlens.refactoring.following.following import Defined, Follow, called, entered, function_of
 from meshlens.refactoring.following.grad_calls import TAKES, takes
 from meshlens.refactoring.following.kinds import SAME, Kind, applied, flat
 from meshlens.refactoring.following.settled_tests import constant_of
@@ -87,7 +87,11 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
         return together
     scope, loss_function = home.meant(operand) if operand is not None else (home, NOTHING)
     known = decorated if decorated is not None else function_of(scope, loss_function)
-    loss: Kind = called(follow, *known, given, node.arguments) if known is not None else "mixed"
+    loss: Kind = "mixed"
+    if known is not None:
+        is_named = decorated is None and loss_function is operand
+        around = entered(follow, scope, known, node) if is_named else known[1]
+        loss = called(follow, known[0], around, given, node.arguments)
     is_applied = known is None and isinstance(loss_function, Attribute) and loss_function.name == "apply"
     if is_applied or (isinstance(loss_function, Call) and operand is not None and decorated is None):
         loss = follow.constructs.call(follow, scope, loss_function, node)

@@ -30,6 +30,7 @@ from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
 from meshlens.refactoring.following.running import VMAPS
 from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence, never_rows
+from meshlens.refactoring.following.sizes import shapes_given
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
 from meshlens.refactoring.reading.made import BATCH
@@ -264,6 +265,8 @@ def axis_of_parameter(
         return None
     if BATCH.fullmatch(name) or _has_split_siblings(view, target, uses, place):
         return 0
+    if _has_as_many_rows(view, target, place, uses):
+        return 0
     if len(target.parameters) == 1:
         return 0
     # A name such as `w` is as strong evidence against rows as a shared assignment with rows is for them.
@@ -399,6 +402,17 @@ def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], p
         )
 
     return bool(calls) and all(map(is_sibling, calls))
+
+
+def _has_as_many_rows(view: FileView, target: Target, place: int, uses: tuple[Use, ...]) -> bool:
+    """Returns whether the calls say that an argument has as many entries as a batch has rows, and nothing else has."""
+    names = [one.name for one in target.parameters]
+    shapes = shapes_given(view, names, uses)
+    own = shapes.get(names[place])
+    batches = [shape for name in names if _is_batch(name) and name != names[place] and (shape := shapes.get(name))]
+    if not own or own[0] is None or own[0] == 1 or not batches:
+        return False
+    return all(one[0] == own[0] and own[0] not in one[1:] for one in batches) and own[0] not in own[1:]
 
 
 def _is_batch(name: str) -> bool:

@@ -143,7 +143,8 @@ def _made(node: Call, of: Callable[[Node], Shape]) -> Shape:
     elif name in ("rand", "randn") and size is None:
         return _sizes(given)
     elif name in _DRAWN and size is None:
-        size = next((one for one in given if isinstance(one, TupleDisplay)), None)
+        only = given[0] if name == "random" and len(given) == 1 else None
+        size = next((one for one in given if isinstance(one, TupleDisplay)), only)
     elif name in ("arange", "linspace"):
         return (_number(given[0]) if len(given) == 1 else None,)
     elif name in _AS_ARRAYS and given:
