@@ -13,6 +13,8 @@ from meshlens.facts.nodes import (
     BinaryOperation,
     Call,
     ClassDef,
+    Clause,
+    Comprehension,
     Expression,
     For,
     FunctionDef,
@@ -22,7 +24,7 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     last_name,
 )
-from meshlens.project.trees import Node, bound_by, names_bound, tree, walk
+from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import dotted_name
 
@@ -48,6 +50,9 @@ def is_drawn(view: FileView, site: Site, value: Node) -> bool:
         site: the call.
         value: the expression.
     """
+    clause = _clause_around(view, site, value)
+    if clause is not None and isinstance(value, Name):
+        return value.name in _drawn_by(_scope(view, site), clause.target, clause.iterable, 0)
     return _is_part(_scope(view, site), value, 0)
 
 
@@ -61,10 +66,20 @@ def is_yielded(view: FileView, site: Site, value: Node) -> bool:
     """
     if not isinstance(value, Name):
         return False
+    clause = _clause_around(view, site, value)
+    if clause is not None:
+        return _is_yielded_by(clause.target, clause.iterable, value.name)
     binding = [node for root in _scope(view, site) for node in walk(root) if value.name in bound_by(node)]
     return bool(binding) and all(
         isinstance(one, For) and _is_yielded_by(one.target, one.iterable, value.name) for one in binding
     )
+
+
+def _clause_around(view: FileView, site: Site, value: Node) -> Clause | None:
+    """Returns the innermost `for` of a comprehension around a call that binds a variable; None if none does."""
+    around = [one for one in reversed(path_to(view, site)) if isinstance(one, Comprehension)]
+    clauses = (clause for one in around for clause in reversed(one.clauses))
+    return next((one for one in clauses if isinstance(value, Name) and value.name in _names(one.target)), None)
 
 
 def _is_yielded_by(target: Expression, iterable: Node, name: str) -> bool:
