@@ -335,8 +335,16 @@ def test_what_comes_together_with_rows_is_split_whatever_its_name(tmp_path, targ
 
 @pytest.mark.parametrize("name", ["w", "weights", "discount", "t", "scale"])
 def test_a_name_alone_does_not_tell_what_is_shared(tmp_path, name):
-    text = HEAD + re.sub(r"\bw\b", name, WEIGHTED) + "params, loss = step(params, xs, ws)\n"
+    text = HEAD + re.sub(r"\bw\b", name, WEIGHTED) + "params, loss = step(params, xs, some())\n"
     assert refusal(tmp_path, text) == "which-batch"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("name", ["w", "scale", "keep"])
+def test_as_many_entries_as_there_are_rows_tell_what_is_split(tmp_path, name, target):
+    text = HEAD + re.sub(r"\bw\b", name, WEIGHTED) + "params, loss = step(params, xs, ws)\n"
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.parametrize("given", SHARED_WEIGHTS)

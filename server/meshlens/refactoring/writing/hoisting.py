@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from meshlens.facts.nodes import (
     AnnAssign,
@@ -32,6 +33,7 @@ from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.refactoring.writing.writing import lines_before
 from meshlens.text import Edit, FileEdit
 
+_Statement: TypeAlias = Return | Assign | AnnAssign | AugAssign | ExpressionStatement
 _STATEMENTS = (Return, Assign, AnnAssign, AugAssign, ExpressionStatement)
 # What these contain may run never, or more than once.
 _NOT_ONCE = (Lambda, Comprehension, IfExpression, BoolOperation)
@@ -54,7 +56,7 @@ def hoisted(
     Raises:
         Obstacle: an expression cannot be computed earlier.
     """
-    statements: dict[int, tuple[Node, list[tuple[Node, str, str]]]] = {}
+    statements: dict[int, tuple[_Statement, list[tuple[Node, str, str]]]] = {}
     taken = names_used(target.node) | names_bound(target.body) | {one.name for one in target.node.function.parameters}
     for node, how in inside:
         path = path_to(view, target.at(node.site))
@@ -63,8 +65,7 @@ def hoisted(
             line = line_of(view, target.at(node.site))
             message = f"line {line} reduces inside an expression, which the uses without an axis cannot skip"
             raise Obstacle("reduction-inside", message)
-        is_ready = isinstance(node, Name) and isinstance(statement, Return) and _is_read_once(statement, node)
-        name = node.name if is_ready else next(one for one in _names_for(node, how, path) if one not in taken)
+        name = _own_name(statement, node) or next(one for one in _names_for(node, how, path) if one not in taken)
         taken.add(name)
         statements.setdefault(statement.site, (statement, []))[1].append((node, how, name))
     edits: list[FileEdit] = []
@@ -85,7 +86,7 @@ def hoisted(
     return edits
 
 
-def _runs_once(statement: Node, node: Node, path: tuple[Node, ...], every: list[Node]) -> bool:
+def _runs_once(statement: _Statement, node: Node, path: tuple[Node, ...], every: list[Node]) -> bool:
     """Returns whether an expression runs exactly once with its statement, and may as well run before the rest of it."""
     between = path[path.index(statement) + 1 : -1]
     if any(isinstance(one, _NOT_ONCE) or any(one is other for other in every) for one in between):
@@ -93,8 +94,12 @@ def _runs_once(statement: Node, node: Node, path: tuple[Node, ...], every: list[
     return not any(isinstance(one, Walrus) for one in walk(statement)) and node is not statement
 
 
-def _is_read_once(statement: Node, name: Name) -> bool:
-    return sum(isinstance(one, Name) and one.name == name.name for one in walk(statement)) == 1
+def _own_name(statement: _Statement, node: Node) -> str:
+    """Returns the name of a variable that only a `return` reads, which can be reduced itself; "" for other code."""
+    if not isinstance(node, Name) or not isinstance(statement, Return):
+        return ""
+    is_only = sum(isinstance(one, Name) and one.name == node.name for one in walk(statement)) == 1
+    return node.name if is_only else ""
 
 
 def _names_for(node: Node, how: str, path: tuple[Node, ...]) -> Iterator[str]:
