@@ -231,3 +231,48 @@ def test_features_that_may_have_changed_are_not_taken_apart(tmp_path, between):
     parts = "(-1, *pair)" if "pair" in between else "(-1, 2, 4)"
     text = _draws(parts=parts).replace("        return nn.Dense", f"        {between}\n        return nn.Dense")
     assert refusal(tmp_path, text) == "no-mean"
+
+
+RENAMED = """
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+def net(x):
+    MIXED
+    return hk.nets.MLP([16, 4])(x)
+
+
+net = hk.transform(net)
+
+
+def loss_fn(params, x, labels):
+    logits = net.apply(params, None, x)
+    labels = jax.nn.one_hot(labels, logits.shape[-1])
+    return -jnp.sum(labels * jax.nn.log_softmax(logits)) / labels.shape[0]
+
+
+@jax.jit
+def step(params, x, labels):
+    loss, grads = jax.value_and_grad(loss_fn)(params, x, labels)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
+
+
+x, labels = jnp.sin(jnp.arange(48.0)).reshape(16, 3), jnp.arange(16) % 4
+params = net.init(jax.random.key(0), x)
+for _ in range(3):
+    params, loss = step(params, x, labels)
+    print(loss)
+"""
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
+def test_a_function_may_give_its_name_to_its_transformation(tmp_path, target):
+    text = RENAMED.replace("    MIXED\n", "")
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
+def test_a_function_that_has_rows_meet_is_refused_under_the_name_of_its_transformation(tmp_path):
+    assert refusal(tmp_path, RENAMED.replace("MIXED", "x = x - x.mean(0)")) == "no-mean"

@@ -61,6 +61,7 @@ _SAME_AXES = (
 _LAYERS = {
     **{f"{library}.{name}": 0 for library in ("flax.linen", "flax.nnx", "haiku") for name in _SAME_AXES},
     **{f"{library}.Embed": 1 for library in ("flax.linen", "flax.nnx", "haiku")},
+    "haiku.nets.MLP": 0,
 }
 """The layers whose result is an array with as many axes as their first argument, or one more."""
 _LIBRARIES = ("jax.", "numpy.", "flax.linen.", "flax.nnx.")

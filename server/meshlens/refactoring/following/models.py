@@ -68,8 +68,9 @@ from meshlens.refactoring.reading.constructed import (
 from meshlens.refactoring.reading.functions import dotted_name, functions
 from meshlens.refactoring.reading.importing import reached_from
 from meshlens.refactoring.reading.layers import layers_of
-from meshlens.refactoring.reading.made import made_outside
+from meshlens.refactoring.reading.made import made_outside, times_bound
 from meshlens.refactoring.reading.own_methods import class_meant, classes_above, method_defined, owner_of
+from meshlens.refactoring.reading.scopes import home_of
 from meshlens.refactoring.reading.siblings import calls_elsewhere, imported_value, view_of
 
 
@@ -298,6 +299,8 @@ def loss_applied(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind
         made = list(_transforms_in(home, values[0])) if len(values) == 1 else []
         makers = [maker for maker, _ in made]
         defined = function_defined(home.outside(), made[-1][1]) if made else None
+        replaced = _replaced_by(home, values[0], made[-1][1]) if made and isinstance(values[0], Call) else None
+        defined = (replaced, None) if replaced is not None else defined
     if defined is None or isinstance(defined[0], Lambda):
         return None
     has_state = "haiku.transform_with_state" in makers
@@ -474,6 +477,9 @@ def _of_made(home: Follow, made: Call, depth: int) -> Bodies | None:
         return _of_given(home, given, depth, makes=True)
     if maker in _TRANSFORMS or maker == "functools.partial" or maker in ("jax.jit", "jax.checkpoint", "jax.remat"):
         operand = next((value for label, _, value in made.arguments if label in (None, "f", "fun")), None)
+        replaced = _replaced_by(home, made, operand) if maker in _TRANSFORMS else None
+        if replaced is not None:
+            return (Body(replaced, home.outside()),)
         return _bodies(home, operand, depth + 1) if operand is not None else None
     if maker.startswith(NETWORKS):
         if maker.startswith(_OBJECTS) and maker.rpartition(".")[2][:1].islower():
@@ -488,6 +494,16 @@ def _of_made(home: Follow, made: Call, depth: int) -> Bodies | None:
     if made_by_it and (found := _all([_bodies(scope, value, depth + 1) for scope, value in made_by_it])) is not None:
         return found
     return _every_model(home) if home.in_model else None
+
+
+def _replaced_by(home: Follow, made: Call, operand: Node | None) -> FunctionDef | None:
+    """Returns the function whose name is given to its own transformation, as in `f = hk.transform(f)`."""
+    if not isinstance(operand, Name) or _values(home, operand) != [made]:
+        return None
+    found = [one for one in functions(home.view) if one.name == operand.name]
+    is_one = len(found) == 1 and not found[0].is_method and not found[0].node.function.decorators
+    is_at_top = is_one and home_of(home.view, found[0].at(found[0].node.site)) is None
+    return found[0].node if is_at_top and times_bound(home.view, None, operand.name) == 2 else None
 
 
 def _functions_given(home: Follow, made: Call) -> Iterator[Node]:
