@@ -68,6 +68,51 @@ def test_several_processes_are_spoken_of(tmp_path):
     assert "note:" not in meshlens("convert", "a.py::step", "--to", "vmap", cwd=tmp_path).err
 
 
+COMPILED = """
+import jax
+import jax.numpy as jnp
+
+
+class Trainer:
+    def __init__(self):
+        self.step = jax.jit(self._step)
+        self.both = jax.jit(self._both)
+
+    def _step(self, params, batch):
+        return jnp.mean((batch @ params) ** 2)
+
+    def _both(self, batch):
+        return helper(batch)
+
+    def fit(self, params, batch):
+        return self.step(params, batch), self.both(batch)
+
+
+def helper(batch):
+    return batch.sort()
+
+
+def mean_of(params, batch):
+    return jnp.mean(batch @ params)
+
+
+evaluate = jax.jit(mean_of)
+evaluate(jnp.ones(3), jnp.ones((8, 3)))
+"""
+
+
+@pytest.mark.parametrize("target", ["jit", "pmap", "shard_map"])
+@pytest.mark.parametrize("name", ["Trainer.step", "evaluate"])
+def test_a_function_has_the_name_of_its_compiled_version_too(tmp_path, name, target):
+    ran = meshlens("convert", f"a.py::{name}", "--to", target, cwd=write(tmp_path, {"a.py": COMPILED}))
+    assert ran.err.endswith("Would convert 1, refused 0.\n")
+
+
+def test_a_compiled_method_that_does_not_name_jax_gets_a_reason(tmp_path):
+    ran = meshlens("convert", "a.py::Trainer.both", "--to", "pmap", cwd=write(tmp_path, {"a.py": COMPILED}))
+    assert "refused (unreduced-output)" in ran.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -108,7 +108,7 @@ from meshlens.refactoring.reading.functions import (
     may_use_jax,
     uses_libraries,
 )
-from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.reading.mentions import is_read
 from meshlens.refactoring.reading.on_a_mesh import already_mapped
 from meshlens.refactoring.reading.parameters import without_star
 from meshlens.refactoring.writing.devices import count_of_devices, pmap_devices
@@ -132,7 +132,7 @@ def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
     if (refused := already_mapped(view, target, _TITLE)) is not None:
         return refused
     answer = offered_with_note(_TITLE, lambda: _written(view, target, span, wishes))
-    is_expected = uses_libraries(view, target) or bool(mentions_of(view, target.name))
+    is_expected = uses_libraries(view, target) or is_read(view, target.name)
     return answer if isinstance(answer, Proposal) or is_expected else None
 
 

@@ -109,7 +109,7 @@ from meshlens.refactoring.offering import offered_with_note
 from meshlens.refactoring.reading.calls import without_labels
 from meshlens.refactoring.reading.functions import Target, function_at, may_use_jax, uses_libraries
 from meshlens.refactoring.reading.jit import operand_of
-from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.reading.mentions import is_read
 from meshlens.refactoring.reading.on_a_mesh import already_mapped
 from meshlens.refactoring.reading.parameters import without_star
 from meshlens.refactoring.writing.devices import device_mesh
@@ -130,7 +130,7 @@ def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     if (refused := already_mapped(view, target, _TITLE)) is not None:
         return refused
     answer = offered_with_note(_TITLE, lambda: _written(view, target, span, wishes))
-    is_expected = uses_libraries(view, target) or bool(mentions_of(view, target.name))
+    is_expected = uses_libraries(view, target) or is_read(view, target.name)
     return answer if isinstance(answer, Proposal) or is_expected else None
 
 

@@ -82,7 +82,8 @@ def places_named(target: str | None, function: str | None) -> Callable[[FileView
 
     def places(view: FileView) -> tuple[Span, ...]:
         applied = (_of_function(view, function, one) for one in before)
-        return next((found for found in applied if found), None) or _named_exactly(view, function)
+        found = next((found for found in applied if found), None) or _named_exactly(view, function)
+        return found or _compiled_as(view, function)
 
     return places
 
@@ -128,6 +129,20 @@ def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
     if function is None:
         return tuple(view.span(one.site) for one in found if not _holds_lambda(view, one))
     return tuple(view.span(one.site) for one in found if one.name == function.rsplit(".", 1)[-1])
+
+
+def _compiled_as(view: FileView, name: str) -> tuple[Span, ...]:
+    """Returns the functions that variables of a name hold compiled, as in `self.step = jit(self._step)`."""
+    found: set[Span] = set()
+    for one in compiled_variables(view):
+        assigned = parent_of(view, one.site)
+        made = assigned.value if isinstance(assigned, Assign) and one.name == name.rsplit(".", 1)[-1] else None
+        if isinstance(made, Call) and made.arguments and dotted_name(view, made.callee) in COMPILES:
+            value = made.arguments[0].value
+            if isinstance(value, (Name, Attribute)):
+                site = Site(one.site.path, one.site.block, value.site)
+                found |= {view.span(target.site) for target in _meant(view, site, value)}
+    return tuple(sorted(found))
 
 
 def _holds_lambda(view: FileView, variable: Callee) -> bool:

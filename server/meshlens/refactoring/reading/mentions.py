@@ -87,6 +87,11 @@ def attributes_called(view: FileView, name: str) -> tuple[AttributeMention, ...]
     )
 
 
+def is_read(view: FileView, name: str) -> bool:
+    """Returns whether a file reads a variable or an attribute of a name, as it does where it calls a function."""
+    return bool(mentions_of(view, name) or attributes_called(view, name))
+
+
 def bound_at_top(view: FileView, name: str) -> int:
     """Returns how often the top level binds a name."""
     return sum(one.found.bound_at_top.get(name, 0) for one in entries(view))
