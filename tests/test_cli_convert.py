@@ -360,6 +360,28 @@ def test_what_is_best_is_the_default_of_parallelize(tmp_path):
     assert "jax.shard_map" in meshlens("parallelize", "b.py::step", cwd=tmp_path).out
 
 
+@pytest.mark.parametrize(
+    ("rows", "devices", "is_told"),
+    [("16.0", "4", False), ("18.0", "4", True), ("16.0", "", True), ("count", "4", True)],
+)
+def test_rows_that_may_not_divide_are_told(tmp_path, rows, devices, is_told):
+    write(tmp_path, {"a.py": PLAIN.replace("arange(16.0)", f"arange({rows})")})
+    sizes = ["--devices", devices] if devices else []
+    ran = meshlens("parallelize", "a.py::outer", "--to", "jit", "--batch", "model", *sizes, cwd=tmp_path)
+    note = "a.py:8: note: rows that do not divide evenly over the devices are not split; "
+    note += "each device computes all of them\n"
+    assert (ran.code, ran.err) == (0, f"{note * is_told}Would convert 1, refused 0.\n")
+
+
+def test_a_state_is_not_split_where_nobody_calls_the_function(tmp_path):
+    step = "import jax\n\n\n@jax.jit\ndef step(params, batch):\n    return params - (batch @ params).mean()\n"
+    write(tmp_path, {"a.py": step})
+    asked = ("parallelize", "a.py::step", "--strategy", "fsdp")
+    refused = 'a.py:5: refused (no-state): no loop carries a state through "step" that could be split'
+    ran = meshlens(*asked, cwd=tmp_path)
+    assert (ran.code, ran.out, ran.err.split("\n")[0]) == (1, "", refused)
+
+
 def test_a_question_names_the_option_that_answers_it(tmp_path):
     write(tmp_path, {"a.py": PLAIN})
     ran = meshlens("parallelize", "a.py::outer", cwd=tmp_path)
@@ -436,7 +458,8 @@ def test_a_lambda_that_nothing_compiles_is_converted_only_by_name(tmp_path):
     text = "import jax.numpy as jnp\n\nhalve = lambda x: x / 2\nlog = lambda path, value: print(path, value)\n"
     write(tmp_path, {"a.py": text + 'print(halve(jnp.ones((8, 2))))\nlog("out.txt", 1)\n'})
     assert meshlens("parallelize", "a.py", "--all", cwd=tmp_path).err == "Would convert 0, refused 0.\n"
-    assert meshlens("parallelize", "a.py::halve", cwd=tmp_path).err == "Would convert 1, refused 0.\n"
+    asked = ("parallelize", "a.py::halve", "--devices", "4")
+    assert meshlens(*asked, cwd=tmp_path).err == "Would convert 1, refused 0.\n"
 
 
 DRAWS = """\

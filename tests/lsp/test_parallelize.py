@@ -194,4 +194,5 @@ async def test_it_is_said_whether_the_function_or_its_calls_change(ed: Editor):
         way = (await _ask(ed, "meshlens/waysToParallelize", "predict(params"))["ways"][0]
         assert (way["to"], way["refused"]) == ("jit", None)
         assert way["detail"].startswith(said)
+        assert way["detail"].endswith("are not split; each device computes all of them")
         ed.close("train.py")

@@ -2,8 +2,9 @@
 
 `jit` compiles for the devices that hold its arguments, and adds the collectives itself, so the numbers, including
 random ones, equal those of one device up to the order of sums.
-The rows of a batch are split over a mesh, an array that does not divide evenly is copied, and state that a loop carries
-is copied to all devices before the loop.
+The rows of a batch are split over a mesh, and state that a loop carries is copied to all devices before the loop.
+An array that does not divide evenly is copied too; you are told that this may happen, unless the code shows that the
+rows divide by the number of devices you chose.
 No import starts the backend: the mesh is created when data is first placed.
 A function that only compiled code calls gets the split in its body.
 A function that is not compiled yet gets `@jax.jit`, or `nnx.jit` or `eqx.filter_jit` if it takes their objects, with
@@ -98,7 +99,7 @@ for _ in range(3):
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Call, Constant, ExpressionStatement, last_name
@@ -109,12 +110,13 @@ from meshlens.refactoring.following.by_row import may_convolve, takes_gradients_
 from meshlens.refactoring.following.carried import carried_state, placing_lines
 from meshlens.refactoring.following.jitting import compiled, jitting
 from meshlens.refactoring.following.roles import Given, batch_parameters, batches_made, read_roles, underlying
+from meshlens.refactoring.following.sizes import around_call, shape_of
 from meshlens.refactoring.following.tracing import traced
 from meshlens.refactoring.maps.pmap import Obstacle
-from meshlens.refactoring.model import Answer, Wishes
+from meshlens.refactoring.model import Answer, Proposal, Wishes
 from meshlens.refactoring.offering import offered
 from meshlens.refactoring.reading.elsewhere import Elsewhere, called_elsewhere, spelled_elsewhere
-from meshlens.refactoring.reading.functions import Target, dotted_name, function_at
+from meshlens.refactoring.reading.functions import Target, Use, dotted_name, function_at
 from meshlens.refactoring.reading.host_calls import Callee, HostCall, callee_at, host_calls
 from meshlens.refactoring.reading.on_a_mesh import already_mapped, must_not_be_on_a_mesh, must_not_be_split
 from meshlens.refactoring.reading.scopes import parent_of
@@ -148,6 +150,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "parallelize with jit and sharding"
 _DEFAULT = "data"
+_MAY_NOT_DIVIDE = "rows that do not divide evenly over the devices are not split; each device computes all of them"
 _PLACES = frozenset({"jax.device_put", "jax.device_put_sharded", "jax.make_array_from_process_local_data"})
 _SHARDED = frozenset({"in_shardings", "in_axis_resources"})
 
@@ -199,7 +202,29 @@ def shard_with_jit(view: FileView, span: Span, wishes: Wishes) -> Answer:
     function = underlying(view, callee)
     if function is not None and (refused := already_mapped(view, function, _TITLE)) is not None:
         return refused
-    return offered(_TITLE, lambda: _written(view, callee, function, wishes))
+    answer = offered(_TITLE, lambda: _written(view, callee, function, wishes))
+    if not isinstance(answer, Proposal) or _divides(view, callee, wishes):
+        return answer
+    return replace(answer, caveat=_MAY_NOT_DIVIDE)
+
+
+def _divides(view: FileView, callee: Callee, wishes: Wishes) -> bool:
+    """Returns whether the code shows that the rows of every batch divide by the number of devices."""
+    if not wishes.devices or called_elsewhere(view, callee):
+        return False
+    axes = dict(wishes.batch)
+    sizes = [
+        _rows(view, call, one, axes.get(one.name, 0))
+        for call, given in _with_roles(view, callee, host_calls(view, callee), wishes)
+        for one in given
+        if one.role == "batch"
+    ]
+    return bool(sizes) and all(size is not None and size % wishes.devices[0] == 0 for size in sizes)
+
+
+def _rows(view: FileView, call: HostCall, given: Given, axis: int) -> int | None:
+    shape = shape_of(given.node, around_call(view, Use(call.site, call.node)))
+    return shape[axis] if shape is not None and axis < len(shape) else None
 
 
 def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wishes) -> tuple[FileEdit, ...]:
@@ -218,6 +243,8 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
     axis = quoted(view, wishes.axis_name or _DEFAULT)
     mesh = OnMesh(device_mesh(wishes, axis, spelling), axis)
     if not every:
+        if wishes.strategy == "fsdp":
+            raise Obstacle("no-state", f'no loop carries a state through "{callee.name}" that could be split')
         if function is None or not function.body:
             raise Obstacle("no-calls", f'no call of "{callee.name}" that passes a batch was found in this project')
         return _in_body(view, function, spelling, mesh, wishes)

@@ -45,12 +45,14 @@ class Outcome:
         text: the first line of its code.
         refused: the reason; None if it was converted.
         note: why its numbers are not those of before; empty if they are.
+        caveat: what the code does not show but the result relies on; empty if nothing.
     """
 
     line: int
     text: str
     refused: Refused | None
     note: str = ""
+    caveat: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,7 @@ def _offer(offers: Round, places: list[_Taken], one: _Progress, assist: Assist, 
             text,
             None,
             answer.note if isinstance(answer, Proposal) else "",
+            answer.caveat if isinstance(answer, Proposal) else "",
         )
         place = _Taken(one, span, answer.title, outcome)
         if isinstance(answer, Proposal):

@@ -57,12 +57,14 @@ class Proposal:
         edits: computes all edits, in any file; they do not overlap, and insertions at one place are in order.
         parts: computes the edits as parts; None if the offer invalidates what it assumes about other places.
         note: why the numbers are not those of before, as the title says in parentheses; empty if they are.
+        caveat: what the code does not show but the result relies on; empty if nothing.
     """
 
     title: str
     edits: Callable[[], tuple[FileEdit, ...]]
     parts: Parts | None = None
     note: str = ""
+    caveat: str = ""
 
 
 @dataclass(frozen=True, slots=True)

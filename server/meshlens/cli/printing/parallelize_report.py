@@ -35,6 +35,8 @@ def report(outcomes: Outcomes, sources: Mapping[Path, bytes], verb: str, *, tabl
     for path, outcome in outcomes:
         if outcome.refused is None and outcome.note:
             yield f"{shown(path)}:{outcome.line}: note: {outcome.note}, so the numbers change"
+        if outcome.refused is None and outcome.caveat:
+            yield f"{shown(path)}:{outcome.line}: note: {outcome.caveat}"
     if tables and len({path for path, _ in outcomes}) > 1:
         yield from ("", *_by_file(outcomes), "")
     if tables and len({reason.code for _, _, reason in refused}) > 1:

@@ -92,8 +92,8 @@ def _answered(view: FileView, subject: Span, way: _Way, wishes: Wishes) -> dict[
     detail = way.detail
     if way.to == "jit" and isinstance(answer, Proposal) and _changes_body(view, subject, answer):
         detail = _IN_BODY
-    if isinstance(answer, Proposal) and answer.note:
-        detail = f"{detail}; {answer.note}"
+    if isinstance(answer, Proposal):
+        detail = "; ".join(filter(None, (detail, answer.note, answer.caveat)))
     return {"to": way.to, "strategy": way.strategy, "title": way.title, "detail": detail, "refused": refused}
 
 
