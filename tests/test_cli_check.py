@@ -308,3 +308,10 @@ def test_other_files_do_not_decide_what_is_found_in_a_file(tmp_path, text):
     both = meshlens("check", "a.py", "b.py", "--output-format", "json", cwd=tmp_path)
     assert json.loads(alone.out) == json.loads(both.out)
     assert [found["code"] for found in json.loads(alone.out)] == ["AX502"]
+
+
+def test_a_mesh_of_the_wrong_shape_names_the_call_that_makes_it_so(tmp_path):
+    function = "import jax\n\n\ndef grid(shape, names):\n    return jax.make_mesh(shape, names)\n\n\n"
+    write(tmp_path, {"a.py": function + 'grid((4, 2), ("data",))\n'})
+    (found,) = json.loads(meshlens("check", "--output-format", "json", cwd=tmp_path).out)
+    assert [one["message"] for one in found["related"]] == ["grid is called here", "2 dimensions here"]

@@ -68,3 +68,48 @@ def test_a_lens_traces_an_entry(tmp_path: Path):
     assert seen["error"][0] == seen["row"]
     assert "add got incompatible shapes" in seen["error"][1]
     assert seen["pass"] is True
+
+
+STEPS = """import jax
+import jax.numpy as jnp
+
+
+def report(params, batch):
+    print(params)
+    return jnp.mean(batch @ params)
+
+
+@jax.jit
+def unclear(first, second):
+    return jnp.mean(first * second)
+
+
+@jax.jit
+def predict(params, batch):
+    return batch @ params
+
+
+first = second = jnp.ones(8)
+report(jnp.ones(3), jnp.ones((8, 3)))
+unclear(first, second)
+for _ in range(3):
+    out = predict(jnp.ones(3), jnp.ones((8, 3)))
+"""
+
+
+@pytest.mark.parametrize("version", [(0, 11), (0, 7)], ids=["0.11", "0.7"])
+def test_a_function_is_parallelized_or_the_menu_says_why_not(tmp_path: Path, version: tuple[int, int]):
+    nvim = neovim(version)
+    root = tmp_path / "project"
+    write(root, {"pyproject.toml": "", "train.py": STEPS})
+    init = tmp_path / "init.lua"
+    init.write_text(documented("Neovim", "lua")[0 if version >= (0, 11) else 1])
+    scripts = ["-c", f"luafile {init}", "-c", "edit", "-c", f"luafile {HERE / 'parallelize.lua'}"]
+    seen = said(run([nvim, "--clean", "--headless", *scripts, "train.py"], root).stdout)
+    refused = [one for one in seen["refused"] if one.startswith("Cannot ")]
+    assert any("calls print()" in one for one in refused)
+    assert any("which argument" in one or "is unknown" in one for one in seen["asked"])
+    assert "Parallelize with jit and sharding" in seen["ways"]
+    assert "Convert function to pmap" in seen["ways"]
+    assert "predict(jnp.ones(3), shard_batch(jnp.ones((8, 3))))" in seen["text"]
+    assert seen["pass"] is True

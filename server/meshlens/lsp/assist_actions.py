@@ -45,7 +45,8 @@ def assist_actions(
     wishes = project_wishes(session, document, Wishes())
     subject = subject_at(view, asked)
     shows_refusals = session.client.disabled_actions
-    was_asked = context.get("triggerKind") == _INVOKED
+    # Clients that do not know the kind ask because their user did.
+    was_asked = context.get("triggerKind", _INVOKED) == _INVOKED
     if subject is not None and session.client.asks_how:
         yield _question(document, subject)
     for assist in all_assists():
@@ -56,8 +57,12 @@ def assist_actions(
         answer = assist.propose(view, span, wishes)
         if isinstance(answer, Proposal):
             yield _offer(session, document, span, assist.name, answer)
-        elif isinstance(answer, Refused) and shows_refusals and (only or (is_way and was_asked)):
-            yield {"title": _title(answer.title), "kind": REWRITE, "disabled": {"reason": answer.message}}
+        elif isinstance(answer, Refused) and (only or (is_way and was_asked)):
+            if shows_refusals:
+                yield {"title": _title(answer.title), "kind": REWRITE, "disabled": {"reason": answer.message}}
+            elif is_way and was_asked:
+                # The only place in which such a client shows the reason.
+                yield {"title": f"Cannot {answer.title}: {answer.message}", "kind": REWRITE, "edit": {"changes": {}}}
 
 
 def _question(document: Document, subject: Span) -> dict[str, Any]:

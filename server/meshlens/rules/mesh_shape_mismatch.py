@@ -39,6 +39,7 @@ from meshlens.axes.domain.values import Mesh, Seq, Site
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.places import route_places
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
 from meshlens.jaxapi.meshes import MESHES
@@ -91,7 +92,7 @@ def _of_sizes(view: FileView, call: ApiCall) -> Finding:
     if shape is not None and shape.site is not None:
         here = f"{counted(dimensions, 'dimension')} here"
         related = (Related(view.path_of(shape.site), view.span(shape.site), here),)
-    return Finding(view.span(_names(view, call)), message, (), related)
+    return Finding(view.span(_names(view, call)), message, (), (*route_places(view, call.context), *related))
 
 
 def _of_types(view: FileView, call: ApiCall) -> Finding:
@@ -99,7 +100,7 @@ def _of_types(view: FileView, call: ApiCall) -> Finding:
     assert isinstance(call.result, Mesh) and types is not None and isinstance(types.value, Seq)
     site = types.site if view.is_here(types.site) else None
     given, names = counted(len(types.value.items), "axis type"), counted(len(call.result.names), "axis name")
-    return Finding(view.span(site or call.call), f"{given}, but {names}")
+    return Finding(view.span(site or call.call), f"{given}, but {names}", (), route_places(view, call.context))
 
 
 def _names(view: FileView, call: ApiCall) -> Site:
