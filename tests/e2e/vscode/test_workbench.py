@@ -114,6 +114,11 @@ def test_a_function_whose_batch_is_not_known_is_asked_for_it(room: Room):
     room.play("parallelize-context-menu", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
 
 
+@pytest.mark.deep
+def test_three_doors_lead_to_the_same_question(room: Room):
+    room.play("parallelize-doors", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
+
+
 def test_what_became_a_pmap_runs_under_jax(room: Room):
     """The two questions were answered with "workers" and 8."""
     room.play("parallelize", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
