@@ -136,6 +136,9 @@ COMBINED = some(
 )
 """Both kinds of models with both targets; each occurs in what is not deep."""
 
+REDUCED = ["X / X.shape[0]", "jax.lax.cond(X.mean() > 0, lambda h: h, lambda h: 2 * h, X)"]
+"""What a loss, which gets the name of the axis, can reduce over the devices, and a model cannot."""
+
 
 def _program(template: str, bodies: list[str]) -> str:
     """A file with a step for each body, and a call of each."""
@@ -154,10 +157,20 @@ def _program(template: str, bodies: list[str]) -> str:
 
 @pytest.mark.parametrize(("template", "target"), COMBINED)
 def test_what_has_rows_meet_is_refused(tmp_path: Path, template: str, target: str) -> None:
-    text = _program(template, MIXES)
-    after, refused = converted_steps(tmp_path, text, len(MIXES), target)
-    assert [body for n, body in enumerate(MIXES) if n not in refused] == []
+    mixes = [one for one in MIXES if template is LINEN or one not in REDUCED]
+    text = _program(template, mixes)
+    after, refused = converted_steps(tmp_path, text, len(mixes), target)
+    assert [body for n, body in enumerate(mixes) if n not in refused] == []
     assert after == text
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", some(["shard_map", "pmap"], 1))
+def test_a_loss_reduces_means_and_numbers_of_rows_where_they_are_taken(tmp_path: Path, target: str) -> None:
+    before = _program(PLAIN, REDUCED)
+    after, refused = converted_steps(tmp_path, before, len(REDUCED), target)
+    assert refused == []
+    runs_alike(tmp_path, before, after)
 
 
 @pytest.mark.parametrize(("template", "target"), COMBINED)

@@ -1030,3 +1030,23 @@ rows = step(jnp.ones(3), jnp.sin(jnp.arange(48.0)).reshape(16, 3))
 @pytest.mark.parametrize("name", UNREAD)
 def test_a_name_does_not_tell_what_a_function_does(tmp_path, name):
     assert refusal(tmp_path, HEAD + IMPORTED.replace("CALLED", UNREAD[name])) == "unreduced-output"
+
+
+LAST_SIZE = """
+
+@jax.jit
+def step(params, x):
+    def loss_fn(params):
+        err = (x - params) ** 2
+        return jnp.sum(err) / err.shape[-1]
+
+    loss, grads = jax.value_and_grad(loss_fn)(params)
+    return params - 0.01 * grads, loss
+
+
+params, loss = step(jnp.zeros(3), jnp.ones((16, 3)))
+"""
+
+
+def test_a_size_that_is_counted_from_the_end_may_not_be_the_number_of_rows(tmp_path):
+    assert refusal(tmp_path, HEAD + LAST_SIZE) == "no-mean"

@@ -718,8 +718,11 @@ def _item(follow: Follow, node: Subscript) -> Kind:
     if isinstance(kind, tuple):
         number = index.value if isinstance(index, Constant) and type(index.value) is int else None
         return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
+    if kind == "shape" and _has_no_rows(follow, node.object, index):
+        return "same"
     if kind == "shape":
-        return "same" if _has_no_rows(follow, node.object, index) else "count"
+        # A size that is counted from the end may be that of the rows or another one.
+        return "count" if isinstance(index, Slice) or index_of(index) == 0 else "mixed"
     is_array = isinstance(node.object, Name) and node.object.name in follow.arrays
     if kind == "tree" and not is_array and _is_key(follow, index):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"
