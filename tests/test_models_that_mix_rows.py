@@ -137,7 +137,7 @@ COMBINED = some(
 """Both kinds of models with both targets; each occurs in what is not deep."""
 
 REDUCED = ["X / X.shape[0]", "jax.lax.cond(X.mean() > 0, lambda h: h, lambda h: 2 * h, X)"]
-"""What a loss, which gets the name of the axis, can reduce over the devices, and a model cannot."""
+"""Bodies that a loss can reduce over the devices because it gets the name of the axis; a model does not get it."""
 
 
 def _program(template: str, bodies: list[str]) -> str:

@@ -57,12 +57,11 @@ def assist_actions(
         answer = assist.propose(view, span, wishes)
         if isinstance(answer, Proposal):
             yield _offer(session, document, span, assist.name, answer)
-        elif isinstance(answer, Refused) and (only or (is_way and was_asked)):
-            if shows_refusals:
-                yield {"title": _title(answer.title), "kind": REWRITE, "disabled": {"reason": answer.message}}
-            elif is_way and was_asked:
-                # The only place in which such a client shows the reason.
-                yield {"title": f"Cannot {answer.title}: {answer.message}", "kind": REWRITE, "edit": {"changes": {}}}
+        elif isinstance(answer, Refused) and shows_refusals and (only or (is_way and was_asked)):
+            yield {"title": _title(answer.title), "kind": REWRITE, "disabled": {"reason": answer.message}}
+        elif isinstance(answer, Refused) and not shows_refusals and is_way and was_asked:
+            # The title is the only place in which such a client shows the reason.
+            yield {"title": f"Cannot {answer.title}: {answer.message}", "kind": REWRITE, "edit": {"changes": {}}}
 
 
 def _question(document: Document, subject: Span) -> dict[str, Any]:

@@ -3,9 +3,8 @@
 local PATIENCE = 20000
 local places = vim.fn.json_decode(vim.env.PLACES)
 
-local function say(key, value)
-  io.stdout:write(vim.fn.json_encode({ [key] = value }) .. "\n")
-end
+local common = dofile(debug.getinfo(1, "S").source:match("@(.*/)") .. "common.lua")
+local say = common.say
 
 local function names()
   local found = {}
@@ -59,8 +58,4 @@ local function main()
   say("answered", answered)
 end
 
-local fine, message = xpcall(main, debug.traceback)
-if not fine then
-  io.stderr:write(message .. "\n")
-end
-vim.cmd(fine and "qa!" or "cquit 1")
+common.run(main)

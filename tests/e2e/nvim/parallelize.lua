@@ -3,13 +3,8 @@
 
 local PATIENCE = 20000
 
-local function say(key, value)
-  io.stdout:write(vim.fn.json_encode({ [key] = value }) .. "\n")
-end
-
-local function text(buffer)
-  return table.concat(vim.api.nvim_buf_get_lines(buffer, 0, -1, false), "\n") .. "\n"
-end
+local common = dofile(debug.getinfo(1, "S").source:match("@(.*/)") .. "common.lua")
+local say, text = common.say, common.text
 
 local function until_true(what, test)
   assert(vim.wait(PATIENCE, test, 20), what)
@@ -68,8 +63,4 @@ local function main()
   say("pass", true)
 end
 
-local fine, message = xpcall(main, debug.traceback)
-if not fine then
-  io.stderr:write(message .. "\n")
-end
-vim.cmd(fine and "qa!" or "cquit 1")
+common.run(main)

@@ -3,9 +3,8 @@
 
 local PATIENCE = 60000
 
-local function say(key, value)
-  io.stdout:write(vim.fn.json_encode({ [key] = value }) .. "\n")
-end
+local common = dofile(debug.getinfo(1, "S").source:match("@(.*/)") .. "common.lua")
+local say = common.say
 
 local function until_true(what, test)
   assert(vim.wait(PATIENCE, test, 50), what)
@@ -92,8 +91,4 @@ local function main()
   say("pass", true)
 end
 
-local fine, message = xpcall(main, debug.traceback)
-if not fine then
-  io.stderr:write(message .. "\n")
-end
-vim.cmd(fine and "qa!" or "cquit 1")
+common.run(main)

@@ -43,7 +43,7 @@ from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
 from meshlens.refactoring.reading.made import BATCH, used_as_arrays
 from meshlens.refactoring.reading.own_methods import owner_of
 from meshlens.refactoring.reading.scopes import home_of
-from meshlens.refactoring.writing.hoisting import hoisted
+from meshlens.refactoring.writing.hoisting import hoisted, reduction
 from meshlens.refactoring.writing.spelling import Spelling, fresh
 from meshlens.refactoring.writing.writing import lines_before, wrapping
 from meshlens.text import Edit, FileEdit, Span
@@ -370,10 +370,7 @@ def reducing(
     """
     edits = [edit for edit, _ in groupby(sorted(map(_loosening, found.loosened)))]
     for statement, names, how in found.lines:
-        joined = ", ".join(names)
-        value = f"({joined})" if len(names) > 1 else joined
-        text = f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis})"
-        edits.append(_line_below(view, target, statement, text, guard))
+        edits.append(_line_below(view, target, statement, reduction(names, how, spelling, axis), guard))
     index = f"{spelling.of('jax', 'lax.axis_index')}({axis})" if found.folds_index else ""
     own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
     renewed = {one.name: fresh(view, f"next_{one.name}") for one in found.renewed}

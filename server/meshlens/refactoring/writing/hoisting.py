@@ -27,6 +27,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, names_bound, names_used, path_to, walk
 from meshlens.project.view import FileView
+from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, line_of
 from meshlens.refactoring.writing.spelling import Spelling
@@ -37,7 +38,6 @@ _Statement: TypeAlias = Return | Assign | AnnAssign | AugAssign | ExpressionStat
 _STATEMENTS = (Return, Assign, AnnAssign, AugAssign, ExpressionStatement)
 # What these contain may run never, or more than once.
 _NOT_ONCE = (Lambda, Comprehension, IfExpression, BoolOperation)
-_GRADIENTS = frozenset({"grad", "filter_grad"})
 _NAMES = {"pmean": "mean", "psum": "total", "all_gather": "gathered"}
 
 
@@ -65,25 +65,32 @@ def hoisted(
             line = line_of(view, target.at(node.site))
             message = f"line {line} reduces inside an expression, which the uses without an axis cannot skip"
             raise Obstacle("reduction-inside", message)
-        name = _own_name(statement, node) or next(one for one in _names_for(node, how, path) if one not in taken)
+        name = _own_name(statement, node) or next(one for one in _names_for(view, node, how, path) if one not in taken)
         taken.add(name)
         statements.setdefault(statement.site, (statement, []))[1].append((node, how, name))
     edits: list[FileEdit] = []
     for statement, found in statements.values():
         start = view.span(target.at(statement.site)).start
+        if view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
+            line = line_of(view, target.at(statement.site))
+            raise Obstacle("no-place", f"line {line} holds more than one statement")
         fresh = [(node, name) for node, _, name in found if not (isinstance(node, Name) and node.name == name)]
         lines = [f"{name} = {_text(view, target, node)}" for node, name in fresh]
         lines.append(f"if {axis} is not None:")
         for how in dict.fromkeys(how for _, how, _ in found):
-            names_of_it = [name for _, one, name in found if one == how]
-            joined = ", ".join(names_of_it)
-            value = f"({joined})" if len(names_of_it) > 1 else joined
-            rest = ", tiled=True" if how == "all_gather" else ""
-            collective = spelling.of("jax", f"lax.{how}")
-            lines.append(f"    {joined} = {collective}({value}, axis_name={axis}{rest})")
+            names = tuple(name for _, one, name in found if one == how)
+            lines.append(f"    {reduction(names, how, spelling, axis)}")
         edits.append(lines_before(view, statement, start, lines))
         edits += [FileEdit(view.path, Edit(view.span(target.at(node.site)), name)) for node, name in fresh]
     return edits
+
+
+def reduction(names: tuple[str, ...], how: str, spelling: Spelling, axis: str) -> str:
+    """Returns the statement that reduces variables over devices."""
+    joined = ", ".join(names)
+    value = f"({joined})" if len(names) > 1 else joined
+    rest = ", tiled=True" if how == "all_gather" else ""
+    return f"{joined} = {spelling.of('jax', f'lax.{how}')}({value}, axis_name={axis}{rest})"
 
 
 def _runs_once(statement: _Statement, node: Node, path: tuple[Node, ...], every: list[Node]) -> bool:
@@ -102,14 +109,14 @@ def _own_name(statement: _Statement, node: Node) -> str:
     return node.name if is_only else ""
 
 
-def _names_for(node: Node, how: str, path: tuple[Node, ...]) -> Iterator[str]:
+def _names_for(view: FileView, node: Node, how: str, path: tuple[Node, ...]) -> Iterator[str]:
     """Yields names for a variable that holds an expression, best first."""
     above = path[-2] if len(path) > 1 else None
     if isinstance(above, DictDisplay):
         key = next((key for key, value in above.pairs if value is node), None)
         if isinstance(key, Constant) and isinstance(key.value, str) and re.fullmatch(r"[a-z_][a-z0-9_]*", key.value):
             yield key.value
-    if isinstance(node, Call) and isinstance(node.callee, Call) and last_name(node.callee.callee) in _GRADIENTS:
+    if isinstance(node, Call) and takes(view, node.callee):
         yield "grads"
     owner = _operand(node)
     base = _NAMES[how]
