@@ -618,6 +618,52 @@ def test_a_mean_over_what_works_along_the_last_axis_may_be_over_that_of_the_batc
     assert refusal(tmp_path, FLAT.replace("VALUE", value)) == "last-axis"
 
 
+NETWORK = """
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(WIDTH)(x)
+
+
+net = Net()
+
+
+@jax.jit
+def step(params, x, y):
+    out = net.apply(params, x)
+    return jnp.mean(VALUE)
+
+
+x, y = jnp.arange(64.0).reshape(16, 4) / 64, jnp.arange(16.0)
+params = net.init(jax.random.PRNGKey(0), x)
+for _ in range(2):
+    print("loss", step(params, x, y))
+"""
+
+
+@pytest.mark.parametrize("value", ["jax.nn.softmax((out - y) ** 2)", "jnp.max(out * y, axis=-1)"])
+def test_a_network_that_gives_a_number_for_each_row_shows_no_other_axis(tmp_path, value):
+    text = NETWORK.replace("nn.Dense(WIDTH)(x)", "nn.Dense(1)(x)[..., 0]").replace("VALUE", value)
+    assert refusal(tmp_path, text) == "last-axis"
+
+
+def test_what_a_network_gives_shows_nothing_about_other_arrays(tmp_path):
+    text = NETWORK.replace("WIDTH", "3").replace("VALUE", "out.mean(1) * jax.nn.softmax(y)")
+    assert refusal(tmp_path, text) == "last-axis"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_network_that_gives_features_for_each_row_shows_another_axis(tmp_path, target):
+    text = NETWORK.replace("WIDTH", "3").replace("VALUE", "jax.nn.softmax(2 * out) ** 2")
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
+
+
 def test_a_name_that_is_bound_again_may_have_lost_its_last_axis(tmp_path):
     loss = LOSS.replace(
         "    return jnp.mean((batch @ params - 1) ** 2)", "    batch = batch @ params\n    return VALUE"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
 from typing import TypeAlias
 
@@ -24,6 +24,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, bound_by, names_bound, names_used, nodes_of_block, walk
 from meshlens.project.view import FileView
+from meshlens.refactoring.following.axes_known import Networks
 from meshlens.refactoring.following.following import Constructs, Follow, Loosened
 from meshlens.refactoring.following.following_calls import call_of
 from meshlens.refactoring.following.following_statements import follow_body
@@ -75,6 +76,7 @@ class Reductions:
         helpers: these functions, and those that they call.
         loosened: the sizes in assertions, of which each device has a part.
         changed: the names of objects that it puts values into that differ between devices.
+        networks: how many axes the results of calls of networks have at least, by file and place.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
@@ -90,6 +92,7 @@ class Reductions:
     helpers: tuple[Helper, ...] = ()
     loosened: tuple[Loosened, ...] = ()
     changed: tuple[str, ...] = ()
+    networks: Networks = field(default_factory=dict)
 
     @property
     def sums(self) -> bool:
@@ -256,7 +259,8 @@ def _reductions(
     folded = tuple(follow.folded.values())
     found = Reductions(lines, tuple(step.inside.values()), _out(results), results, own, streams, bundles, folded)
     calls = tuple((call, one) for call, one in step.calls.values() if one.needs_axis())
-    return replace(found, calls=calls, helpers=helpers, loosened=tuple(follow.loosened), changed=tuple(follow.changed))
+    loosened, changed = tuple(follow.loosened), tuple(follow.changed)
+    return replace(found, calls=calls, helpers=helpers, loosened=loosened, changed=changed, networks=follow.networks)
 
 
 def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes, shapes: Mapping[str, Shape]) -> Follow:

@@ -6,6 +6,7 @@ An axis that is counted from the end is not that of the rows if there are more a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from meshlens.facts.nodes import (
@@ -31,6 +32,8 @@ from meshlens.refactoring.following.row_by_row import is_elementwise
 
 Least: TypeAlias = "int | tuple[Least, ...]"
 """How many axes a value has at least, or each of several values; 0 if nothing is known."""
+Networks: TypeAlias = "dict[tuple[Path, int], Least]"
+"""How many axes the results of calls of networks have at least, by file and place."""
 
 
 class Axes(NamedTuple):

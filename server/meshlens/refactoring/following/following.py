@@ -42,7 +42,7 @@ from meshlens.facts.nodes import (
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.axes_known import Axes, Least, fewest, least_axes, least_of
+from meshlens.refactoring.following.axes_known import Axes, Least, Networks, fewest, least_axes, least_of
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.helpers import Helper, helper_called, is_entered
 from meshlens.refactoring.following.kinds import (
@@ -169,6 +169,7 @@ class Follow:
         helper: the step, or the function that it calls, in which values can be reduced over devices; None elsewhere.
         entered: the function around which this scope was made, if that is such a function.
         loosened: the sizes in assertions to replace.
+        networks: how many axes the results of calls of networks have at least, by file and place, in all functions.
     """
 
     constructs: Constructs
@@ -212,6 +213,7 @@ class Follow:
     helper: Helper | None = None
     entered: AnyFunction | None = None
     loosened: list[Loosened] = field(default_factory=list)
+    networks: Networks = field(default_factory=dict)
 
     @property
     def in_model(self) -> bool:
@@ -375,7 +377,7 @@ class Follow:
         made: Functions = {**made_outside(self.view, self.home)}
         found = Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
         found.models, found.unread, found.joins_norms = self.models, self.unread, self.joins_norms
-        found.top, found.loosened = self.top, self.loosened
+        found.top, found.loosened, found.networks = self.top, self.loosened, self.networks
         found.changed = self.changed
         return found
 
@@ -396,6 +398,7 @@ class Follow:
         inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
         inner.looped = dict(self.looped)
         inner.classes, inner.top, inner.loosened = dict(self.classes), self.top, self.loosened
+        inner.networks = self.networks
         return inner
 
 
@@ -482,6 +485,7 @@ def result_of(
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
     inner.models, inner.unread, inner.joins_norms = follow.models, follow.unread, follow.joins_norms
     inner.top, inner.classes, inner.loosened = follow.top, scope.classes, follow.loosened
+    inner.networks = follow.networks
     said = annotated_classes(scope.view, parameters)
     inner.changed = follow.changed
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):

@@ -25,6 +25,7 @@ from meshlens.facts.nodes import (
     root_name,
 )
 from meshlens.project.trees import Node
+from meshlens.refactoring.following.axes_known import fewest
 from meshlens.refactoring.following.features import takes_features_apart
 from meshlens.refactoring.following.following import (
     Defined,
@@ -326,6 +327,8 @@ def _of_object(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     result = model_called(follow, home, callee, node)
     follow.results[node.site] = result.axes
+    place = follow.view.path, node.site
+    follow.networks[place] = fewest([result.axes, *([follow.networks[place]] if place in follow.networks else [])])
     if flat(result.kind) != "mixed":
         return result.kind
     if is_unread(home, callee) and _gives_to_call(follow, node) and gathered(follow, node):

@@ -5,7 +5,6 @@ Nothing is known about functions of these libraries that are not in the tables.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,26 +12,19 @@ from meshlens.facts.nodes import (
     Attribute,
     BinaryOperation,
     Call,
-    Comprehension,
     Constant,
     Expression,
-    FunctionDef,
-    Lambda,
     ListDisplay,
-    Name,
     Slice,
     Starred,
     Subscript,
     TupleDisplay,
     UnaryOperation,
     last_name,
-    parameters_of,
 )
 from meshlens.jaxapi.operations import OPERATIONS
-from meshlens.project.trees import Node, bound_by, walk
-from meshlens.project.view import FileView
+from meshlens.project.trees import Node
 from meshlens.refactoring.following.kinds import Kind, applied, flat, index_of, is_product, over_rows
-from meshlens.refactoring.reading.functions import Target, dotted_name, reached
 
 _LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "rlax.", "math.", "builtins.")
 _MODULES = frozenset({"jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special", "optax"})
@@ -174,44 +166,8 @@ def row_by_row(given: Given) -> str:
     return "mixed"
 
 
-def may_be_flat(view: FileView, target: Target) -> bool:
-    """Returns whether a function works along the last axis of arrays that may have no axis but that of the rows."""
-    roots = reached(view, target)
-    return any(map(_is_along_last_of_unknown, roots)) and not any(
-        _has_two_axes(view, node) for root in roots for node in walk(root)
-    )
-
-
-def _is_along_last_of_unknown(root: Node) -> bool:
-    """Returns whether a function works along the last axis of a value not multiplied by a matrix on its right."""
-    nodes = tuple(walk(root))
-    # A product with a matrix on the right contracts an axis that is not that of the rows.
-    several = {
-        node.left.name
-        for node in nodes
-        if isinstance(node, BinaryOperation) and node.operator == "@" and isinstance(node.left, Name)
-    }
-    parameters = parameters_of(root) if isinstance(root, (FunctionDef, Lambda)) else ()
-    bound = Counter(name for node in nodes if not isinstance(node, Comprehension) for name in bound_by(node))
-    bound.update(parameter.name for parameter in parameters)
-    several = {name for name in several if bound[name] < 2}
-    calls = [node for node in nodes if isinstance(node, Call)]
-    return any(_is_along_last(call) and not _is_spread_over(call, several) for call in calls)
-
-
-def _is_spread_over(call: Call, names: set[str]) -> bool:
-    """Returns whether a function receives an expression that works on the entries of one of these arrays."""
-    given = [walk(value) for label, _, value in call.arguments if label is None][:1]
-    parts = [node for nodes in given for node in nodes]
-    is_plain = all(
-        isinstance(node, (Name, Constant, UnaryOperation))
-        or (isinstance(node, BinaryOperation) and node.operator != "@")
-        for node in parts
-    )
-    return is_plain and not names.isdisjoint(node.name for node in parts if isinstance(node, Name))
-
-
-def _is_along_last(call: Call) -> bool:
+def is_along_last(call: Call) -> bool:
+    """Returns whether a call works along the last axis of an array."""
     name = last_name(call.callee)
     said = [value for label, _, value in call.arguments if label == "axis"]
     is_along = name in _ALONG or name in ("sum", "mean", "take_along_axis", "concatenate")
@@ -223,25 +179,9 @@ def _is_along_last(call: Call) -> bool:
     return is_negative or (name in (_ON_LAST_AXIS | {"top_k"}) - _OF_CLASSES and not said)
 
 
-def _has_two_axes(view: FileView, node: Node) -> bool:
-    """Returns whether an expression shows that there are several axes, or calls a network, which requires them."""
-    if isinstance(node, Subscript):
-        is_shape = (
-            isinstance(node.object, Attribute)
-            and node.object.name == "shape"
-            and not (isinstance(node.key, Constant) and node.key.value == 0)
-        )
-        return isinstance(node.key, TupleDisplay) or is_shape
-    if not isinstance(node, Call):
-        return False
-    axes = [value for label, _, value in node.arguments if label == "axis" and isinstance(value, Constant)]
-    if any(type(value.value) is int and value.value > 0 for value in axes):
-        return True
-    callee = node.callee
-    if last_name(callee) in _OF_CLASSES or (isinstance(callee, Attribute) and callee.name in ("apply", "apply_fn")):
-        return True
-    maker = dotted_name(view, callee.callee) if isinstance(callee, Call) else ""
-    return maker in ("jax.vmap", "equinox.filter_vmap") or maker.startswith(("flax.linen.", "haiku."))
+def tells_classes(name: str) -> bool:
+    """Returns whether a function of this name takes the number of a class for each row."""
+    return name in _OF_CLASSES
 
 
 def turned(kind: str) -> str:

@@ -28,9 +28,9 @@ from meshlens.refactoring.following.averaging import OutAxes, Reductions, reduci
 from meshlens.refactoring.following.gradients import differentiated
 from meshlens.refactoring.following.jitting import jitting
 from meshlens.refactoring.following.kinds import SAME, Kind, flat, over_rows
+from meshlens.refactoring.following.last_axis import may_be_flat
 from meshlens.refactoring.following.random import bundles_of, holds_keys, streams_of
 from meshlens.refactoring.following.roles import read_roles
-from meshlens.refactoring.following.row_by_row import may_be_flat
 from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of, is_split_by_a_vmap
 from meshlens.refactoring.following.sizes import Shape, shapes_given
 from meshlens.refactoring.maps.form import Form
@@ -262,11 +262,11 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
         one = kind if isinstance(kind, str) else _whole(kind)
         if one in SAME or (one in ("rows", "tree") and not _moves_rows(view, target)):
             continue
-        if one in ("rows", "tree") and may_be_flat(view, target):
+        if one in ("rows", "tree") and may_be_flat(view, target, found.networks):
             break
         which = f"result {number} of" if len(results) > 1 else "the result of"
         raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between the devices, {_WHY.get(one, "")}')
-    if may_be_flat(view, target):
+    if may_be_flat(view, target, found.networks):
         message = f'"{target.name}" works along the last axis, which may be the axis of the batch'
         raise Obstacle("last-axis", message)
 

@@ -1,0 +1,168 @@
+"""Whether a function works along the last axis of an array that may have no axis but that of the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from meshlens.facts.nodes import (
+    Assign,
+    Attribute,
+    AugAssign,
+    BinaryOperation,
+    Call,
+    Comprehension,
+    Constant,
+    Expression,
+    For,
+    FunctionDef,
+    Lambda,
+    Name,
+    Subscript,
+    TupleDisplay,
+    UnaryOperation,
+    Walrus,
+    last_name,
+    parameters_of,
+)
+from meshlens.project.trees import Node, bound_by, names_used, walk
+from meshlens.project.view import FileView
+from meshlens.refactoring.following.axes_known import Least, Networks
+from meshlens.refactoring.following.row_by_row import is_along_last, tells_classes
+from meshlens.refactoring.reading.functions import Target, dotted_name, reached
+
+_Path = tuple[object, ...]
+
+
+def may_be_flat(view: FileView, target: Target, networks: Networks) -> bool:
+    """Returns whether a function works along the last axis of arrays that may have no axis but that of the rows.
+
+    Args:
+        view: the file.
+        target: the function.
+        networks: how many axes the results of calls of networks have at least.
+    """
+    roots = reached(view, target)
+    anywhere = [node for root in roots for node in walk(root)]
+    is_shown_anywhere = any(_has_two_axes(view, node, networks) for node in anywhere)
+    return any(
+        not (is_shown_anywhere if is_given else _is_shown(view, sources, walk(root), networks))
+        for root in roots
+        for call in _along_last_of_unknown(root)
+        for sources, is_given in (_sources(root, target.node, call),)
+    )
+
+
+def _along_last_of_unknown(root: FunctionDef) -> list[Call]:
+    """Returns the calls along the last axis of values that are not multiplied by a matrix on their right."""
+    nodes = tuple(walk(root))
+    # A product with a matrix on the right contracts an axis that is not that of the rows.
+    several = {
+        node.left.name
+        for node in nodes
+        if isinstance(node, BinaryOperation) and node.operator == "@" and isinstance(node.left, Name)
+    }
+    bound = Counter(name for node in nodes if not isinstance(node, Comprehension) for name in bound_by(node))
+    bound.update(parameter.name for parameter in parameters_of(root))
+    several = {name for name in several if bound[name] < 2}
+    calls = [node for node in nodes if isinstance(node, Call)]
+    return [call for call in calls if is_along_last(call) and not _is_spread_over(call, several)]
+
+
+def _is_spread_over(call: Call, names: set[str]) -> bool:
+    """Returns whether a function receives an expression that works on the entries of one of these arrays."""
+    given = [walk(value) for label, _, value in call.arguments if label is None][:1]
+    parts = [node for nodes in given for node in nodes]
+    is_plain = all(
+        isinstance(node, (Name, Constant, UnaryOperation))
+        or (isinstance(node, BinaryOperation) and node.operator != "@")
+        for node in parts
+    )
+    return is_plain and not names.isdisjoint(node.name for node in parts if isinstance(node, Name))
+
+
+def _sources(root: FunctionDef, step: FunctionDef, call: Call) -> tuple[list[Node], bool]:
+    """Returns the expressions that the array of a call depends on, and whether some come from another function."""
+    nodes = tuple(walk(root))
+    inner = [node for node in nodes if isinstance(node, (FunctionDef, Lambda)) and node is not step]
+    given = {one.name for function in inner for one in parameters_of(function)}
+    bindings = [(bound_by(node), value) for node in nodes if (value := _value_of(node)) is not None]
+    found: list[Node] = []
+    waiting: list[Node] = list(_arrays(call))
+    while waiting:
+        found.append(waiting.pop())
+        names = names_used(found[-1])
+        waiting += [value for bound, value in bindings if value not in found and not bound.isdisjoint(names)]
+    return found, any(not given.isdisjoint(names_used(one)) for one in found)
+
+
+def _value_of(node: Node) -> Node | None:
+    if isinstance(node, (Assign, AugAssign, Walrus)):
+        return node.value
+    return node.iterable if isinstance(node, For) else None
+
+
+def _arrays(call: Call) -> Iterator[Expression]:
+    """Yields what a function or a method works on, which may be either the first argument or the owner."""
+    yield from (value for label, _, value in call.arguments[:1] if label is None)
+    if isinstance(call.callee, Attribute):
+        yield call.callee.object
+
+
+def _is_shown(view: FileView, sources: list[Node], function: Iterable[Node], networks: Networks) -> bool:
+    """Returns whether the code of a function shows that arrays which depend on some expressions have several axes."""
+    parts = [node for source in sources for node in walk(source)]
+    if any(_has_two_axes(view, node, networks) for node in parts):
+        return True
+    paths = {_path(node) for node in parts} - {None}
+    return any(
+        _has_two_axes(view, node, networks) and not paths.isdisjoint(map(_path, _looked_at(node))) for node in function
+    )
+
+
+def _looked_at(node: Node) -> Iterator[Node]:
+    if isinstance(node, Subscript):
+        array = node.object
+        yield array.object if isinstance(array, Attribute) and array.name == "shape" else array
+    if isinstance(node, Call):
+        yield from _arrays(node)
+
+
+def _path(node: Node) -> _Path | None:
+    """Returns the name and the keys by which code reads an array; None for other expressions."""
+    if isinstance(node, Name):
+        return (node.name,)
+    if isinstance(node, Attribute):
+        above = _path(node.object)
+        return (*above, node.name) if above is not None else None
+    if isinstance(node, Subscript) and isinstance(node.key, Constant):
+        above = _path(node.object)
+        return (*above, node.key.value) if above is not None else None
+    return None
+
+
+def _has_two_axes(view: FileView, node: Node, networks: Networks) -> bool:
+    """Returns whether an expression shows that there are several axes, or calls a network, which requires them."""
+    if isinstance(node, Subscript):
+        is_shape = (
+            isinstance(node.object, Attribute)
+            and node.object.name == "shape"
+            and not (isinstance(node.key, Constant) and node.key.value == 0)
+        )
+        return isinstance(node.key, TupleDisplay) or is_shape
+    if not isinstance(node, Call):
+        return False
+    axes = [value for label, _, value in node.arguments if label == "axis" and isinstance(value, Constant)]
+    if any(type(value.value) is int and value.value > 0 for value in axes):
+        return True
+    callee, known = node.callee, _most(networks.get((view.path, node.site), 0))
+    if known > 1 or tells_classes(last_name(callee)):
+        return True
+    if isinstance(callee, Attribute) and callee.name in ("apply", "apply_fn"):
+        return known == 0
+    maker = dotted_name(view, callee.callee) if isinstance(callee, Call) else ""
+    return maker in ("jax.vmap", "equinox.filter_vmap") or maker.startswith(("flax.linen.", "haiku."))
+
+
+def _most(least: Least) -> int:
+    return max(map(_most, least), default=0) if isinstance(least, tuple) else least
