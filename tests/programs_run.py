@@ -114,6 +114,11 @@ def unequal(before: str, after: str, tolerance: float) -> str:
     return ""
 
 
+def numbers_in(text: str) -> list[float]:
+    """Returns the numbers in what a program printed."""
+    return [float(one) for one in _NUMBER.findall(text)]
+
+
 def _first_difference(before: str, after: str) -> str:
     for one, other in zip(before.split("\n"), after.split("\n"), strict=False):
         if _NUMBER.sub("", one) != _NUMBER.sub("", other):

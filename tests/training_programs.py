@@ -248,6 +248,9 @@ class _Writer:
         self.some = some
         self.size = some.rows
         self.rate = drawn.choice(("0.1", "rate=0.1"))
+        if some.jit == "of a lambda":
+            # The lambda takes positional arguments only.
+            self.rate = "0.1"
         self.step = drawn.choice(("step", "train_step", "update"))
         self.batch = drawn.choice(("batch", "data"))
         self.params = "model" if some.model in ("equinox", "nnx") else drawn.choice(("params", "params", "weights"))

@@ -1,8 +1,11 @@
 """Writes training programs, converts each for several devices, and compares what it prints before and after.
 
     python tests/bench/converted_programs.py --seeds 0:500 [--to jit pmap shard_map] [--keep FOLDER] [--json OUT]
+        [--every-draw]
 
-A result is wrong if it prints other numbers, raises, does not parse, or has a finding that was not there before.
+A result is wrong if it prints other numbers, raises, does not parse, or has a finding that was not there before.  One
+that draws other random numbers is wrong if its numbers lie elsewhere on average over several seeds; they are compared
+if they are far apart for one seed, or always with `--every-draw`.
 JAX, flax, optax, equinox and dm-haiku have to be installed; MESHLENS_JAX_PYTHON names another interpreter with them.
 """
 
@@ -12,6 +15,9 @@ import argparse
 import ast
 import hashlib
 import json
+import math
+import re
+import statistics
 import sys
 import tempfile
 from collections import Counter
@@ -28,12 +34,16 @@ from meshlens.project.workspace import Workspace
 from meshlens.refactoring.everywhere import Job, convert_everywhere
 from meshlens.refactoring.model import Wishes
 from meshlens.refactoring.targets import assist_for, places_named
-from programs_run import Printed, Runner, unequal
+from programs_run import Printed, Runner, numbers_in, unequal
 from training_programs import Program, program
 
 TARGETS = ("jit", "pmap", "shard_map")
 _TOLERANCE = 3e-4
 _NEW_DRAWS = 0.6
+_SEEDS = 12
+_ERRORS = 7.0
+"""How many standard errors the mean difference of a number may be away from 0; chance exceeds it once in 40,000."""
+_SEED = re.compile(r"((?:PRNGKey|random\.key|jr\.key|Rngs)\()(\d+)\)")
 _RAGGED = ("rows do not split over", "not evenly divisible")
 
 
@@ -93,8 +103,18 @@ def _findings(workspace: Workspace, paths: Iterable[Path]) -> Counter[tuple[str,
     return Counter((one.code, one.message) for one in found_in(workspace, paths))
 
 
-def measure(seed: int, targets: Iterable[str], room: Path, runner: Remembered) -> list[Result]:
-    """Returns what becomes of a program for each target."""
+def measure(
+    seed: int, targets: Iterable[str], room: Path, runner: Remembered, *, every_draw: bool = False
+) -> list[Result]:
+    """Returns what becomes of a program for each target.
+
+    Args:
+        seed: the program.
+        targets: the targets.
+        room: a folder for the programs.
+        runner: runs them.
+        every_draw: whether programs that draw other random numbers are always compared over several seeds.
+    """
     made = program(seed)
     before = _write(room / str(seed) / "before", made.files)
     main = list(made.files)[-1]
@@ -125,9 +145,36 @@ def measure(seed: int, targets: Iterable[str], room: Path, runner: Remembered) -
         if difference and made.draws and result.target != "jit":
             result.new_draws = True
             difference = unequal(wanted.text, found.text, _NEW_DRAWS)
+            if every_draw or difference:
+                before_and_after = (before, made.files), (room / str(seed) / result.target, files)
+                difference = _elsewhere(*before_and_after, main, runner)
         if difference:
             result.wrong.append(difference)
     return results
+
+
+def _elsewhere(
+    before: tuple[Path, Mapping[str, str]], after: tuple[Path, Mapping[str, str]], main: str, runner: Remembered
+) -> str:
+    """Returns which number of a program lies elsewhere on average over the seeds of its random numbers; "" if none."""
+    pairs: list[tuple[list[float], list[float]]] = []
+    for seed in range(_SEEDS):
+        printed = []
+        for folder, files in (before, after):
+            drawn = {name: _SEED.sub(rf"\g<1>{seed + 1}\g<2>)", text) for name, text in files.items()}
+            printed.append(runner.run(_write(folder / f"seed{seed}", drawn) / main, drawn))
+        if printed[1].error:
+            return f"raises: {printed[1].error}"
+        pairs.append((numbers_in(printed[0].text), numbers_in(printed[1].text)))
+    if len({len(numbers) for pair in pairs for numbers in pair}) > 1:
+        return "another count of numbers"
+    for place in range(len(pairs[0][0])):
+        was, is_now = ([pair[side][place] for pair in pairs] for side in (0, 1))
+        apart = [after - before for before, after in zip(was, is_now, strict=True)]
+        mean, error = statistics.fmean(apart), statistics.stdev(apart) / math.sqrt(len(apart))
+        if not abs(mean) <= _ERRORS * error + _TOLERANCE * max(1.0, abs(statistics.fmean(was))):
+            return f"{statistics.fmean(was)} before, {statistics.fmean(is_now)} after, on average over {_SEEDS} seeds"
+    return ""
 
 
 @dataclass
@@ -202,6 +249,7 @@ def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="0:100", help="the first and the last but one, or seeds with commas")
     parser.add_argument("--to", nargs="+", choices=TARGETS, default=list(TARGETS))
+    parser.add_argument("--every-draw", action="store_true", help="compare other random numbers over several seeds")
     parser.add_argument("--keep", type=Path, help="where the programs are to stay")
     parser.add_argument("--json", type=Path, help="every result, a line each, behind those that are there")
     parser.add_argument("--cache", type=Path, help="what programs print, by their texts, for the next run")
@@ -214,7 +262,7 @@ def _main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         room = (arguments.keep or Path(temporary)).resolve()
         for seed in seeds:
-            for one in measure(seed, arguments.to, room, remembered):
+            for one in measure(seed, arguments.to, room, remembered, every_draw=arguments.every_draw):
                 results.append(one)
                 for text in one.wrong:
                     print(
