@@ -155,7 +155,8 @@ def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[s
     if form.around:
         shard, split = _shard(view, spelling, wishes, step)
         merge, joined = merge_helper(view, spelling)
-        around, helper = pmap_helper(view, spelling, step.library, shard, merge)
+        may_leave_out = step.may_leave_out(target)
+        around, helper = pmap_helper(view, spelling, step.library, shard, merge, may_leave_out=may_leave_out)
         _, applied = mapped_by_pmap(view, target, step, spelling, pmap_devices(wishes, spelling), around)
         return step.note, in_order(
             (*import_edits(view, spelling.needed), *split, *joined, *helper, *applied, *averages)

@@ -117,11 +117,24 @@ class Step:
 
     def arguments(self, target: Target) -> tuple[str, ...]:
         """Returns the arguments of the map other than its axes, such as the numbers of static arguments."""
-        if self.folded is not None:
+        if self.folded is not None and not (self.form.around and self.folded.places):
             return self.folded.arguments
-        places = [place for place, one in enumerate(target.parameters) if one.name in self.static]
+        places = self.static_places(target)
         numbers = f"({', '.join(map(str, places))}{',' * (len(places) == 1)})"
-        return (f"static_broadcasted_argnums={numbers}",) if places else ()
+        others = self.folded.arguments if self.folded is not None else ()
+        others = tuple(one for one in others if not one.startswith("static_broadcasted_argnums="))
+        return (f"static_broadcasted_argnums={numbers}", *others) if places else ()
+
+    def static_places(self, target: Target) -> tuple[int, ...]:
+        """Returns the places of the arguments that it needs as Python values."""
+        if self.folded is not None:
+            return self.folded.places
+        return tuple(place for place, one in enumerate(target.parameters) if one.name in self.static)
+
+    def may_leave_out(self, target: Target) -> bool:
+        """Returns whether a call may leave out an argument that it needs as a Python value."""
+        names = self.static if self.folded is None else self.folded.static
+        return any(one.default is not None for one in target.node.function.parameters if one.name in names)
 
     @property
     def out(self) -> OutAxes:

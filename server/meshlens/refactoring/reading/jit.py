@@ -40,6 +40,7 @@ class Folded:
         site: the decorator, or the call.
         arguments: the source of the arguments that move to the pmap.
         static: the names of the static parameters.
+        places: their places.
         comments: the comments between its arguments.
         library: its library: equinox accepts values other than arrays, nnx tracks objects that change.
     """
@@ -47,6 +48,7 @@ class Folded:
     site: Site
     arguments: tuple[str, ...]
     static: tuple[str, ...]
+    places: tuple[int, ...] = ()
     comments: tuple[str, ...] = ()
     library: Library = "jax"
 
@@ -77,7 +79,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     if library == "equinox":
         if any(label not in ("donate", "fun") for label, _, _ in arguments):
             raise Obstacle("jit-arguments", "filter_pmap has no equivalent of the arguments of this filter_jit")
-        return Folded(site, (), (), comments_in(view.text(site)), library)
+        return Folded(site, (), (), (), comments_in(view.text(site)), library)
     call = next((one for one in view.records.calls if one.call == site and _is_jit(one.dotted)), None)
     if call is not None:
         return folded_jit(view, target, call, is_bound=False)
@@ -151,7 +153,7 @@ def _folded(
     names = [one.name for one in target.node.function.parameters if one.name not in target.filled]
     names = names[1:] if is_bound else names
     texts: dict[str, str] = {}
-    static: list[str] = []
+    static: list[int] = []
     for label, where, value in given:
         wanted = _NUMBERS.get(label or "") or _NAMES.get(label or "")
         if wanted is None or label is None or where is None or wanted in texts:
@@ -160,8 +162,9 @@ def _folded(
         by_name = label in _NAMES
         texts[wanted] = f"{_tuple(numbers)}" if by_name else view.text(where)
         if wanted == "static_broadcasted_argnums":
-            static += [names[number] for number in numbers]
-    return Folded(site, tuple(f"{name}={text}" for name, text in texts.items()), tuple(static), comments, library)
+            static += numbers
+    arguments = tuple(f"{name}={text}" for name, text in texts.items())
+    return Folded(site, arguments, tuple(names[number] for number in static), tuple(static), comments, library)
 
 
 def _is_jit(dotted: str) -> bool:

@@ -33,13 +33,13 @@ _VMAPS: dict[Library, tuple[str, str]] = {
 }
 
 _BY_PMAP = '''\
-def {name}(in_axes, out_axes, **options):
+def {name}(in_axes, out_axes, {options}):
     """Runs a function on all devices, and puts the rows that come out together."""
 
     def decorate(function):
         @{cache}
         def mapped(count):
-            return {pmap}(function, in_axes=in_axes[:count], out_axes=out_axes, **options)
+{mapped}
 
         @{wraps}(function)
         def run(*args, **kwargs):
@@ -60,6 +60,11 @@ def {name}(in_axes, out_axes, **options):
         return run
 
     return decorate'''
+_MAPPED = "            return {pmap}(function, in_axes=in_axes[:count], out_axes=out_axes, **options)"
+_MAPPED_WITH_STATIC = """\
+            static = [place for place in static_broadcasted_argnums if place < count]
+            axes = {{"in_axes": in_axes[:count], "out_axes": out_axes}}
+            return {pmap}(function, static_broadcasted_argnums=static, **axes, **options)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,9 @@ class Wanted:
     by_name: bool = False
 
 
-def pmap_helper(view: FileView, spelling: Spelling, library: Library, shard: str, merge: str) -> Helper:
+def pmap_helper(
+    view: FileView, spelling: Spelling, library: Library, shard: str, merge: str, *, may_leave_out: bool = False
+) -> Helper:
     """Returns the decorator that maps a function by `pmap` without changing its calls.
 
     Args:
@@ -88,14 +95,17 @@ def pmap_helper(view: FileView, spelling: Spelling, library: Library, shard: str
         library: the library of the replaced `jit`.
         shard: the function that splits a batch.
         merge: the function that merges rows.
+        may_leave_out: whether calls may leave out static arguments, which pmap does not allow.
     """
+    pmap = spelling.of(*MAPS[library])
     return with_helper(
         view,
         "on_all_devices",
         _BY_PMAP,
         spelling.at,
         cache=spelling.of("functools", "cache"),
-        pmap=spelling.of(*MAPS[library]),
+        options="static_broadcasted_argnums, **options" if may_leave_out else "**options",
+        mapped=(_MAPPED_WITH_STATIC if may_leave_out else _MAPPED).format(pmap=pmap),
         wraps=spelling.of("functools", "wraps"),
         signature=spelling.of("inspect", "signature"),
         shard=shard,
