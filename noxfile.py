@@ -299,9 +299,10 @@ def traces(session: nox.Session, jax: str) -> None:
 
 
 @nox.session(python="3.12", default=False, tags=["deep"])
-@nox.parametrize("jax", ["0.4.30", "0.6.2", "0.8.1", "0.10.2"])
+@nox.parametrize("jax", ["0.4.30", "0.6.2", "0.8.1", "0.10.2", "0.12.0.1"])
 def conversions(session: nox.Session, jax: str) -> None:
-    """What conversions and snippets come to in older releases of JAX, all of which have wheels for this Python."""
+    """What assists and snippets come to in other releases of JAX, all of which have wheels for this Python."""
     session.install(".[libraries,test]", f"jax=={jax}", f"jaxlib=={jax}")
     session.run("pytest", "-m", "not editors", "tests/oracle/test_oracle_converted.py", "tests/test_snippets.py")
-    session.run("python", "-m", "oracle.converted", env={"PYTHONPATH": "tests"})
+    for module in ("oracle.converted", "oracle.pages"):
+        session.run("python", "-m", module, env={"PYTHONPATH": "tests"})

@@ -51,6 +51,10 @@ class Source:
     case: Case
 
 
+class Unanswered(Exception):
+    """An assist is refused or not offered."""
+
+
 def _cases() -> Iterator[Any]:
     for path in sorted(CASES.glob("*.md")):
         assist = assist_named(path.stem.split("--")[0])
@@ -107,24 +111,33 @@ def test_no_new_finding(source: Source, tmp_path: Path) -> None:
 @pytest.mark.jax
 @pytest.mark.parametrize("source", depth.some(CONVERTED, 60))
 def test_same_numbers(source: Source, tmp_path: Path) -> None:
-    project, wishes = _project(source.case, tmp_path / "before")
+    before, after = programs(source, tmp_path)
+    found = numbers_of_programs.differences(before, after)
+    error = dict(source.case.settings).get(RAISES)
+    if error is not None and found:
+        assert found[0].startswith("the program does not run") and f"{error}: " in found[0]
+        found = numbers_of_programs.differences(after, after)
+    assert found == []
+
+
+def programs(source: Source, room: Path) -> tuple[Path, Path]:
+    """Writes the program of a case before and after its first answer, and returns where they are.
+
+    Raises:
+        Unanswered: the assist is refused or not offered.
+    """
+    project, wishes = _project(source.case, room / "before")
     answer = next(_answers(source, project, wishes))
-    assert isinstance(answer, Proposal), answer
+    if not isinstance(answer, Proposal):
+        raise Unanswered(answer)
     after = _after(project, answer)
     for name, content in after.sources.items():
-        path = tmp_path / "after" / name
+        path = room / "after" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     names = list(project.sources)
     main = "main.py" if "main.py" in names else names[-1]
-    before = tmp_path / "before" / ("single.py" if "single.py" in names else main)
-    changed = tmp_path / "after" / main
-    found = numbers_of_programs.differences(before, changed)
-    error = dict(source.case.settings).get(RAISES)
-    if error is not None and found:
-        assert found[0].startswith("the program does not run") and f"{error}: " in found[0]
-        found = numbers_of_programs.differences(changed, changed)
-    assert found == []
+    return room / "before" / ("single.py" if "single.py" in names else main), room / "after" / main
 
 
 def _project(case: Case, root: Path) -> tuple[projects.Project, Wishes]:

@@ -48,10 +48,15 @@ spread = (sum((loss - mean) ** 2 for loss in losses) / len(losses)) ** 0.5
 """
 
 
+def functions_of(program: Path) -> list[str]:
+    """Returns the functions of a program that are to be mapped."""
+    return program.read_text("utf-8").split("\n")[1].removeprefix("# convert: ").split()
+
+
 def _converted(program: Path, target: str, room: Path) -> Path:
     path = room / program.name
     path.write_bytes(program.read_bytes())
-    for name in program.read_text("utf-8").split("\n")[1].removeprefix("# convert: ").split():
+    for name in functions_of(program):
         ran = meshlens("convert", f"{path.name}::{name}", "--to", target, "--write", cwd=room)
         assert ran.code == 0, ran.err
     return path

@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Constant, FString, Match, Name, Opaque
 from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
-from meshlens.project.trees import names_bound, path_to, tree, walk
+from meshlens.project.trees import names_bound, nodes_at, path_to, tree
 from meshlens.project.view import FileView
 from meshlens.project.views import view_of
 from meshlens.project.writing.literals import is_string
@@ -84,9 +84,8 @@ def _string_at(view: FileView, span: Span) -> Site | None:
     """Returns the string literal at a cursor or selection."""
     path = str(view.path)
     for key, block in view.facts.blocks.items():
-        root = tree(view, path, key) if block.holds(span) else None
-        for node in walk(root) if root is not None else ():
-            if isinstance(node, Constant) and isinstance(node.value, str) and block.span(node.site).contains(span):
+        for node in nodes_at(view, path, key, span) if block.holds(span) else ():
+            if isinstance(node, Constant) and isinstance(node.value, str):
                 site = Site(path, key, node.site)
                 return site if is_string(view.text(site)) else None
     return None

@@ -88,6 +88,20 @@ def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
     return tuple(reversed(found)) if found is not None else ()
 
 
+def nodes_at(view: FileView, path: str, key: str, span: Span) -> Iterator[Node]:
+    """Yields the nodes of a block that contain a span, each before those below it."""
+    root = tree(view, path, key)
+    block = view.solution.facts[path].blocks[key] if root is not None else None
+    if root is None or block is None or not block.span(root.site).contains(span):
+        return
+    wide: _Wides = view.solution.once_of(("wide", path, key), block.content, len(block.pieces), dict)
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(list(_around(node, block, span, wide)))
+
+
 def callee_of(view: FileView, call: Site) -> Site:
     """Returns the callee expression of a call; the site itself if it is not a call."""
     path = path_to(view, call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Attribute, Call, Lambda, Name
-from meshlens.project.trees import nodes_of_block
+from meshlens.project.trees import nodes_at
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import Target, function_at, functions
 from meshlens.refactoring.reading.host_calls import callee_at
@@ -22,9 +22,15 @@ def subject_at(view: FileView, span: Span) -> Span | None:
     if callee_at(view, span) is not None or function_at(view, span) is not None:
         return span
     for target in functions(view):
-        if _head(view, target).contains(span):
+        if _is_near(view, target, span) and _head(view, target).contains(span):
             return view.span(target.site)
     return _at_call(view, span)
+
+
+def _is_near(view: FileView, target: Target, span: Span) -> bool:
+    """Returns whether a span is in the lines of a function's block, without reading the function."""
+    block = view.facts.blocks[target.site.block]
+    return span.end <= block.end and view.source.rfind(b"\n", 0, block.start) < span.start
 
 
 def _head(view: FileView, target: Target) -> Span:
@@ -44,8 +50,8 @@ def _at_call(view: FileView, span: Span) -> Span | None:
         if not view.facts.blocks[entry.key].holds(span):
             continue
         found: Span | None = None
-        for node in nodes_of_block(view, path, entry.key):
-            if isinstance(node, (Call, Lambda)) and view.span(Site(path, entry.key, node.site)).contains(span):
+        for node in nodes_at(view, path, entry.key, span):
+            if isinstance(node, (Call, Lambda)):
                 inner = _meant(view, Site(path, entry.key, node.site), node, span)
                 found = inner if inner is not None else found
         if found is not None:

@@ -126,10 +126,11 @@ def end_of_line(view: FileView, end: int) -> int:
     while True:
         found = view.source.find(b"\n", end)
         at = found if found >= 0 else len(view.source)
-        spans = (view.facts.blocks[key].span(0) for key in view.facts.top)
-        inside = next((span for span in spans if span.start < at < span.end), None)
+        blocks = (view.facts.blocks[key] for key in view.facts.top)
+        inside = next((block for block in blocks if at < block.end), None)
+        inside = inside if inside is not None and inside.start < at else None
         if inside is None:
-            return at - view.source[:at].endswith(b"\r")
+            return at - (view.source[at - 1 : at] == b"\r")
         end = inside.end
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Name
-from meshlens.project.trees import path_to, tree, walk
+from meshlens.project.trees import nodes_at, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -33,8 +33,7 @@ def name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
 def _name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
     path = str(view.path)
     for key, block in view.facts.blocks.items():
-        root = tree(view, path, key) if block.holds(span) else None
-        for node in walk(root) if root is not None else ():
-            if isinstance(node, Name) and block.span(node.site).contains(span):
+        for node in nodes_at(view, path, key, span) if block.holds(span) else ():
+            if isinstance(node, Name):
                 return Site(path, key, node.site), str(node.name)
     return None

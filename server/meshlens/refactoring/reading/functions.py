@@ -10,7 +10,7 @@ from meshlens.axes.domain.values import Binder, Function, Mapped, Partial, Site,
 from meshlens.facts.nodes import Attribute, Call, FunctionDef, Import, ImportFrom, Name, Parameter, Statements, Try
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
-from meshlens.project.trees import Node, names_bound, names_used, tree, walk
+from meshlens.project.trees import Node, names_bound, names_used, nodes_at, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.mentions import Entry, entries
 from meshlens.refactoring.reading.scopes import home_of, outermost
@@ -93,9 +93,8 @@ def _function_at(view: FileView, span: Span) -> Target | None:
         if view.span(target.site).contains(span):
             return target
     for key in (entry.key for entry in here):
-        root = tree(view, path, key)
-        for node in walk(root) if root is not None else ():
-            if isinstance(node, Name) and view.span(Site(path, key, node.site)).contains(span):
+        for node in nodes_at(view, path, key, span):
+            if isinstance(node, Name):
                 return _named(view, Site(path, key, node.site), node.name)
             if isinstance(node, Attribute) and _on_attribute(view, Site(path, key, node.site), node, span):
                 return _method(view, node.name)

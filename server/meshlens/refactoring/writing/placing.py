@@ -80,7 +80,7 @@ def behind_imports(view: FileView, at: int = 0) -> tuple[int, int]:
         view: the file.
         at: an offset; imports before it count as leading if only simple statements precede them.
     """
-    end = 0
+    last: Block | None = None
     is_first = True
     for key in view.facts.top:
         block = view.facts.blocks[key]
@@ -89,7 +89,8 @@ def behind_imports(view: FileView, at: int = 0) -> tuple[int, int]:
         if not is_first and (block.span(0).start > at or not isinstance(block.shape, _BETWEEN_IMPORTS)):
             break
         if is_first or is_import:
-            end = end_of_line(view, block.span(0).end)
+            last = block
+    end = end_of_line(view, last.end) if last is not None else 0
     rest = view.source[end:]
     blank = rest[: len(rest) - len(rest.lstrip())]
     return end, max(blank.count(b"\n") - (1 if end else 0), 0)
