@@ -28,6 +28,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, bound_by, names_bound, path_to, tree, walk
 from meshlens.project.view import FileView
+from meshlens.refactoring.following.drawn import is_yielded
 from meshlens.refactoring.following.gradients import differentiated
 from meshlens.refactoring.reading.functions import Target, dotted_name, function_at
 from meshlens.refactoring.reading.host_calls import Callee, HostCall
@@ -42,8 +43,9 @@ _STATE = re.compile(
 )
 _KEY = re.compile(r"(?:.*_)?(?:key|keys|rng|rngs|prng|seed|seeds)\d*")
 _PLAIN = re.compile(
-    r"(?:.*_)?(?:step|steps|epoch|i|idx|index|lr|rate|config|cfg|args|kwargs|scale|temperature|size|num|n|fn|func|apply"
-    r"|train|training|deterministic|tx|loss_fn|beta|alpha|gamma|tau|eps|epsilon|t|dt|coef|weight_decay)"
+    r"(?:.*_)?(?:step|steps|epoch|idx|index|lr|rate|config|cfg|args|kwargs|scale|temperature|size|num|fn|func|apply"
+    r"|train|training|deterministic|tx|loss_fn|beta|alpha|gamma|tau|eps|epsilon|dt|coef|weight_decay)"
+    r"|(?:(?:batch|epoch|iter|loop|step)_)?(?:i|n|t)"
 )
 _SETTINGS = re.compile(r"(?:.*_)?(?:config|cfg|conf|args|flags|hparams|hp|options|opts|settings)")
 _MADE = re.compile(r"(?:.*_)?(?:batch|batches|minibatch|images?|labels?|inputs?|targets?|tokens|observations?)")
@@ -175,7 +177,8 @@ def _role(
         return "state"
     if _is_counter(view, call, node):
         return "rest"
-    return _role_of_name(view, target, name)
+    role = _role_of_name(view, target, name)
+    return "batch" if role == "rest" and _PLAIN.fullmatch(name) and is_yielded(view, call.site, node) else role
 
 
 def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
