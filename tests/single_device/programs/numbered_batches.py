@@ -39,7 +39,7 @@ def main(steps=4):
         return jnp.mean((jax.vmap(model)(x_i) - y_i) ** 2)
 
     values = []
-    for step, data_i in zip(range(steps), dataloader((xs, ys), 16)):
+    for step, data_i in zip(range(steps), dataloader((xs, ys), 16), strict=False):
         value, model, opt_state = make_step(model, data_i, opt_state, step)
         values.append(value)
     return jnp.stack(values), evaluate(model, xs, ys)
