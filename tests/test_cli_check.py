@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
 
 import pytest
 
@@ -315,3 +316,24 @@ def test_a_mesh_of_the_wrong_shape_names_the_call_that_makes_it_so(tmp_path):
     write(tmp_path, {"a.py": function + 'grid((4, 2), ("data",))\n'})
     (found,) = json.loads(meshlens("check", "--output-format", "json", cwd=tmp_path).out)
     assert [one["message"] for one in found["related"]] == ["grid is called here", "2 dimensions here"]
+
+
+def test_what_runs_with_specs_that_do_not_fit_its_call_is_not_judged(tmp_path):
+    text = """
+        import jax
+        from jax.sharding import PartitionSpec as P
+
+        mesh = jax.make_mesh((8,), ("data",))
+
+
+        def step(params, momentum, batch):
+            total = jax.lax.psum((batch @ params).sum(), "data")
+            return params - total, 0.9 * momentum + total
+
+
+        train = jax.shard_map(step, mesh=mesh, in_specs=(P(), P("data")), out_specs=(P(), P()))
+        train(jax.numpy.ones(4), jax.numpy.zeros(8), jax.numpy.ones((16, 4)))
+    """
+    write(tmp_path, {"main.py": textwrap.dedent(text)})
+    ran = meshlens("check", "main.py", "--output-format", "concise", cwd=tmp_path)
+    assert [line.split()[1] for line in ran.out.splitlines()[:-1]] == ["AX202"]

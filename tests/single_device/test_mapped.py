@@ -97,3 +97,34 @@ def test_each_device_draws_its_own_numbers(target: str, tmp_path: Path) -> None:
     assert found["spread"][0] < 1.5 * wanted["spread"][0]
     assert [float(one) for one in wanted["losses"]] != [float(one) for one in found["losses"]]
     assert (wanted["rng"][0] == found["rng"][0]).all()
+
+
+OF_NNX = """
+import jax.numpy as jnp
+from flax import nnx
+
+
+class Net(nnx.Module):
+    def __init__(self, rngs):
+        self.last = nnx.Linear(4, 3, rngs=rngs)
+
+    def __call__(self, x):
+        return self.last(x)
+
+
+@nnx.jit
+def predict(model, x):
+    return model(x)
+
+
+model = Net(nnx.Rngs(0))
+y = predict(model, jnp.arange(64.0).reshape(16, 4))
+"""
+
+
+@pytest.mark.parametrize(("jax", "keyword"), [("0.7.2", "check_rep=False"), ("0.8.1", "check_vma=False")])
+def test_the_map_of_nnx_is_spelled_as_its_flax_spells_it(jax: str, keyword: str, tmp_path: Path) -> None:
+    write(tmp_path, {"main.py": OF_NNX, "meshlens.toml": f'jax-version = "{jax}"\n'})
+    ran = meshlens("convert", "main.py::predict", "--to", "shard_map", "--write", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    assert keyword in (tmp_path / "main.py").read_text()

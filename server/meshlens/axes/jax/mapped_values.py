@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -93,6 +94,15 @@ def is_shared(entry: Value) -> bool | None:
         known = [item for item in entry.entries if not (isinstance(item, Const) and item.value is None)]
         return not known
     return None
+
+
+def has_entry_for_each(binder: Binder, args: Sequence[Arg]) -> bool:
+    """Returns whether a map may have an axis or a spec for each argument; else nothing is known of what it runs."""
+    given = binder.argument("in_specs" if binder.kind == "shard_map" else "in_axes")
+    entries = given.value if given is not None else None
+    if not isinstance(entries, Seq) or entries.kind != "tuple" or entries.open:
+        return True
+    return len(entries.items) == len(args) or any(arg.label is not None for arg in args)
 
 
 def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:

@@ -25,7 +25,7 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.domain.values import Bound as BoundMethod
 from meshlens.axes.jax.compiled_calls import note_donated
-from meshlens.axes.jax.mapped_values import entering, kernel_result, one_per_device, stacked
+from meshlens.axes.jax.mapped_values import entering, has_entry_for_each, kernel_result, one_per_device, stacked
 from meshlens.axes.jax.meshes import grid_names, mesh_names, with_mesh_in_force
 from meshlens.axes.jax.naming import by_parameter, names_in, value_of
 from meshlens.axes.python.outside import from_outside
@@ -183,8 +183,10 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
         return Mapped(replace(mapped.binder, operand=made)) if isinstance(made, Instance) else UNKNOWN
     binder = with_mesh_in_force(mapped.binder, run.ambient[-1] if run.ambient else None)
     run.called.add(binder.site)
+    fits = has_entry_for_each(binder, args)
     inner_args = tuple(
-        Arg(arg.label, entering(run, binder, place, arg), arg.whole, arg.site) for place, arg in enumerate(args)
+        Arg(arg.label, entering(run, binder, place, arg) if fits else UNKNOWN, arg.whole, arg.site)
+        for place, arg in enumerate(args)
     )
     returned = run_operand(run, binder, inner_args, site, ctx)
     exact = all(arg.label not in ("*", "**") for arg in args)

@@ -197,7 +197,7 @@ def shard_map_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: s
         "wraps": spelling.of("functools", "wraps"),
         "jit": spelling.of(*_JITS[wanted.library]),
         "shard_map": spelling.of("flax.nnx", "shard_map") if wanted.library == "nnx" else spelling.shard_map(),
-        "unchecked": "check_vma=False" if wanted.library == "nnx" else spelling.unchecked(),
+        "unchecked": spelling.unchecked(wanted.library),
         "mesh": called,
         "spec": spec,
         "axis": mesh.axis,

@@ -9,6 +9,8 @@ from meshlens.project.writing.new_imports import is_written, late_import, spelle
 from meshlens.text import Span
 
 _SHARD_MAP_IN_JAX = (0, 6, 1)
+_SHARD_MAP_OF_NNX = (0, 8, 1)
+"""The oldest JAX of flax 0.12.1, whose `nnx.shard_map` is the first with `check_vma` (flax 0.12.0: `check_rep`)."""
 _TREE_IN_JAX = (0, 4, 25)
 
 
@@ -77,9 +79,10 @@ class Spelling:
             return self.of("jax", "shard_map")
         return self._imported("jax.experimental.shard_map", "shard_map", "shard_map")
 
-    def unchecked(self) -> str:
-        """Returns the keyword that turns off the check of `shard_map`, which multiplies gradients."""
-        return "check_vma=False" if self._view.jax_version >= _SHARD_MAP_IN_JAX else "check_rep=False"
+    def unchecked(self, library: str = "jax") -> str:
+        """Returns the keyword that turns off the check of a library's `shard_map`, which multiplies gradients."""
+        since = _SHARD_MAP_OF_NNX if library == "nnx" else _SHARD_MAP_IN_JAX
+        return "check_vma=False" if self._view.jax_version >= since else "check_rep=False"
 
     def _imported(self, module: str, name: str, alias: str) -> str:
         own = name_of_module(self._view, f"{module}.{name}", self._before)
