@@ -75,6 +75,9 @@ FIXTURES = frozenset({"pytest.fixture", "pytest_asyncio.fixture"})
 PARAMETRIZE = "pytest.mark.parametrize"
 REQUEST = "pytest.FixtureRequest"
 
+OPTIMIZERS_IN_PLACE = frozenset({"flax.nnx.Optimizer", "flax.nnx.ModelAndOptimizer"})
+"""Classes whose `update` changes the parameters of a model, as its caller sees."""
+
 FLAX_METHODS = {
     "flax.linen.Module": frozenset(
         {"apply", "init", "init_with_output", "lazy_init", "bind", "is_initializing", "param"}

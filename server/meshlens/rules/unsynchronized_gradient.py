@@ -55,7 +55,7 @@ from collections.abc import Iterator
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.values import Binder, Const, Data, Site
 from meshlens.axes.domain.variation import EVERYWHERE
-from meshlens.axes.runs.records import AxisUse, MappedCall, literal_name
+from meshlens.axes.runs.records import AxisUse, GradientUse, MappedCall, literal_name
 from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.places import quoted
@@ -74,10 +74,10 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     """Follows the gradients of a mapped function to its results."""
     seen: set[Span] = set()
     for use in view.records.gradient_uses:
-        if use.kind not in ("stepped", "skipped") or use.context.guarded or use.context.expected:
+        if use.kind not in ("stepped", "updated", "skipped") or use.context.guarded or use.context.expected:
             continue
         binder = unchecked_map(use.context.env.maps)
-        span = _gradient_span(view, use.site) if use.kind == "stepped" else callee_span(view, use.site, "")
+        span = callee_span(view, use.site, "") if use.kind == "skipped" else _gradient_span(view, use.site)
         if binder is None or not binder.names or span in seen:
             continue
         reductions = [one for one in reductions_of(view, binder) if not _differentiated(one) and not _of_number(one)]
@@ -86,7 +86,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
             if reductions and not any(has(other.labels, "stepped") for other in reductions):
                 seen.add(span)
                 yield _left_out(view, use.site, binder)
-        elif evidence and _drifts(view, use.site, binder, reductions) and not _is_averaged_elsewhere(view, binder):
+        elif evidence and _drifts(view, use, binder, reductions) and not _is_averaged_elsewhere(view, binder):
             seen.add(span)
             yield _finding(view, span, binder, evidence)
     yield from _over_one_axis_only(view, seen)
@@ -134,8 +134,9 @@ def _reduces_another(solution: Solution, binder: Binder, axis: str) -> bool:
     )
 
 
-def _drifts(view: FileView, site: Site, binder: Binder, reductions: list[AxisUse]) -> bool:
-    return any(_returns(call, site) for call in _calls_of(view, binder)) and all(
+def _drifts(view: FileView, use: GradientUse, binder: Binder, reductions: list[AxisUse]) -> bool:
+    is_kept = use.kind == "updated" or any(_returns(call, use.site) for call in _calls_of(view, binder))
+    return is_kept and all(
         reduction.context.sure
         and bool(reduction.labels & {"varying", "mean", "scaled"})
         and "gradient" not in reduction.labels

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.values import Const, Data, Dict, Ext, Made, Seq, Site, Value
+from meshlens.axes.domain.values import Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     APART,
     AVERAGE,
@@ -54,6 +54,13 @@ def gradient_step(
                 run.records.gradient_uses.append(GradientUse("stepped", site, None, ctx))
                 return frozenset({("stepped", site, label[1])})
     return frozenset()
+
+
+def note_updated(run: Run, args: Iterable[Arg], ctx: Context) -> None:
+    """Notes unreduced gradients with which an optimizer updates the parameters of a model in place."""
+    for arg in args:
+        if arg.site is not None and "gradient" in labels_of(arg.value):
+            run.records.gradient_uses.append(GradientUse("updated", arg.site, None, ctx))
 
 
 def drift(parts: Iterable[Value]) -> frozenset[Any]:

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.fitting import note_combined
+from meshlens.axes.data.gradients import note_updated
 from meshlens.axes.data.operating import counts_rows, of_all, of_method
 from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
@@ -40,6 +41,7 @@ from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.collectives import NAMED_METHODS
 from meshlens.jaxapi.consumers import consumer
+from meshlens.jaxapi.known_names import OPTIMIZERS_IN_PLACE
 from meshlens.jaxapi.layers import METHODS_OF_ROWS
 from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
 
@@ -248,6 +250,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         return composed
     if name == "apply_gradients":
         _step_of_state(run, receiver, call)
+    if name == "update" and receiver.dotted in OPTIMIZERS_IN_PLACE:
+        note_updated(run, args, call.ctx)
     if name in INIT_METHODS:
         call_unknown(run, call.of(receiver, call.args))
         if receiver.dotted.startswith("optax."):
