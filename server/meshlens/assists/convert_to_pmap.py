@@ -109,7 +109,7 @@ from meshlens.refactoring.reading.functions import (
     uses_libraries,
 )
 from meshlens.refactoring.reading.mentions import is_read
-from meshlens.refactoring.reading.on_a_mesh import already_mapped
+from meshlens.refactoring.reading.on_a_mesh import already_mapped, must_not_be_on_one_device
 from meshlens.refactoring.reading.parameters import without_star
 from meshlens.refactoring.writing.devices import count_of_devices, pmap_devices
 from meshlens.refactoring.writing.mapped_by_pmap import mapped_by_pmap
@@ -150,6 +150,8 @@ def _written(view: FileView, target: Target, span: Span, wishes: Wishes) -> tupl
 def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[str, tuple[FileEdit, ...]]:
     target = replace(target, filled=form.filled)
     step = read_step(view, target, wishes, form)
+    shared = [(call.whole, _shared(call, step.axes)) for call in form.calls]
+    must_not_be_on_one_device(view, target, shared)
     spelling = Spelling(view, view.span(target.at(target.node.site)).start)
     averages = [*without_star(view, target), *averaged(view, target, step, spelling)]
     if form.around:
@@ -168,6 +170,10 @@ def _with(view: FileView, target: Target, wishes: Wishes, form: Form) -> tuple[s
     merged, more = _merged(view, form.calls, step, spelling)
     edits = (*import_edits(view, spelling.needed), *helper, *more, *applied, *averages, *merged, *names, *calls)
     return step.note, in_order(edits)
+
+
+def _shared(call: PlainCall, axes: tuple[int | None, ...]) -> tuple[Node, ...]:
+    return tuple(value for value, axis in zip(call.values, axes, strict=False) if axis is None)
 
 
 def _shard(view: FileView, spelling: Spelling, wishes: Wishes, step: Step) -> tuple[str, tuple[FileEdit, ...]]:

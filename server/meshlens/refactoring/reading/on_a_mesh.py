@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
@@ -38,6 +38,7 @@ _PUTS = frozenset({"jax.device_put", "jax.make_array_from_process_local_data", "
 _CONSTRAINS = frozenset({"jax.lax.with_sharding_constraint", "jax.sharding.reshard"})
 _DEVICES = frozenset({"jax.devices", "jax.local_devices"})
 _DEEPEST = 4
+_ONE_DEVICE_REJECTED = (0, 8, 0), (0, 9, 1)
 
 
 def already_mapped(view: FileView, target: Target, title: str) -> Refused | None:
@@ -74,9 +75,30 @@ def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[
         scope = _scope(view, site)
         if any(dotted_name(view, node.callee) in _ENTERS for node in _calls_in(scope)):
             raise Obstacle("already-sharded", f'the calls of "{target.name}" already run on a mesh')
-        if any(_is_placed(view, scope, value) for value in values):
+        if any(_comes_from(view, scope, value, _places) for value in values):
             message = f'line {line_of(view, site)} passes "{target.name}" data that is already placed on devices'
             raise Obstacle("already-sharded", message)
+
+
+def must_not_be_on_one_device(view: FileView, target: Target, shared: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
+    """Checks that no argument that a pmap passes to all devices whole is put on one device, where JAX rejects that.
+
+    Args:
+        view: the file.
+        target: the function.
+        shared: the place of each call in the file, with such arguments.
+
+    Raises:
+        Obstacle: one is (measured: "Received incompatible devices" from JAX 0.8.0 to 0.9.0).
+    """
+    if not _ONE_DEVICE_REJECTED[0] <= view.jax_version < _ONE_DEVICE_REJECTED[1]:
+        return
+    for site, values in shared:
+        if any(_comes_from(view, _scope(view, site), value, _is_on_a_device) for value in values):
+            message = f'line {line_of(view, site)} passes "{target.name}" data on one device, which pmap rejects'
+            raise Obstacle(
+                "on-one-device", f"{message}, which pmap rejects in JAX 0.8.0 to 0.9.0; use jit with sharding"
+            )
 
 
 def must_not_be_split(view: FileView, target: Target, calls: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
@@ -107,12 +129,18 @@ def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
     return (root, *top) if isinstance(root, FunctionDef) else top
 
 
-def _is_placed(view: FileView, scope: tuple[Node, ...], value: Node) -> bool:
-    """Returns whether an expression, or what its names are assigned to, places arrays with a sharding."""
+def _is_on_a_device(view: FileView, scope: tuple[Node, ...], call: Call) -> bool:
+    return dotted_name(view, call.callee) == "jax.device_put" and len(call.arguments) > 1
+
+
+def _comes_from(
+    view: FileView, scope: tuple[Node, ...], value: Node, is_source: Callable[[FileView, tuple[Node, ...], Call], bool]
+) -> bool:
+    """Returns whether an expression, or what its names are assigned to, has such a call in it."""
     waiting, seen = [value], {""}
     for _ in range(_DEEPEST + 1):
         nodes = [node for one in waiting for node in walk(one)]
-        if any(isinstance(node, Call) and _places(view, scope, node) for node in nodes):
+        if any(isinstance(node, Call) and is_source(view, scope, node) for node in nodes):
             return True
         names = {node.name for node in nodes if isinstance(node, Name)} - seen
         seen |= names
