@@ -96,9 +96,7 @@ def must_not_be_on_one_device(view: FileView, target: Target, shared: Iterable[t
     for site, values in shared:
         if any(_comes_from(view, _scope(view, site), value, _is_on_a_device) for value in values):
             message = f'line {line_of(view, site)} passes "{target.name}" data on one device, which pmap rejects'
-            raise Obstacle(
-                "on-one-device", f"{message}, which pmap rejects in JAX 0.8.0 to 0.9.0; use jit with sharding"
-            )
+            raise Obstacle("on-one-device", f"{message} in JAX 0.8.0 to 0.9.0; use jit with sharding")
 
 
 def must_not_be_split(view: FileView, target: Target, calls: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
