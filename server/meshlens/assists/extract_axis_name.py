@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Constant, FString, Match, Name, Opaque
 from meshlens.project.axis_symbols import AxisSymbol, axis_symbols
-from meshlens.project.trees import names_bound, nodes_at, path_to, tree
+from meshlens.project.trees import blocks_at, names_bound, nodes_at, path_to, tree
 from meshlens.project.view import FileView
 from meshlens.project.views import view_of
 from meshlens.project.writing.literals import is_string
@@ -83,8 +83,8 @@ def extract_axis_name(view: FileView, span: Span, wishes: Wishes) -> Answer:
 def _string_at(view: FileView, span: Span) -> Site | None:
     """Returns the string literal at a cursor or selection."""
     path = str(view.path)
-    for key, block in view.facts.blocks.items():
-        for node in nodes_at(view, path, key, span) if block.holds(span) else ():
+    for key in blocks_at(view, span):
+        for node in nodes_at(view, path, key, span):
             if isinstance(node, Constant) and isinstance(node.value, str):
                 site = Site(path, key, node.site)
                 return site if is_string(view.text(site)) else None
@@ -161,8 +161,12 @@ def _is_plain(view: FileView, site: Site) -> bool:
 
 def _constant(view: FileView, site: Site) -> str | None:
     """Returns the module constant whose value a literal is."""
+    facts = view.solution.facts[site.path]
+    block = facts.blocks.get(site.block)
+    if block is None or not isinstance(block.header, Assign):
+        return None
     path = path_to(view, site)
-    if len(path) == 2 and isinstance(path[0], Assign) and site.block in view.solution.facts[site.path].top:
+    if len(path) == 2 and isinstance(path[0], Assign) and site.block in facts.top:
         targets = path[0].targets
         if len(targets) == 1 and isinstance(targets[0], Name):
             return str(targets[0].name)

@@ -110,11 +110,22 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
         changed = changed_blocks(before.facts, facts, paths)
         stale.update(filter(is_block, changed))
     old_facts = before.facts[path]
+    only_blanks = _changes_only_blanks(before.source, view.source)
     for key in view.facts.touched_since(old_facts):
         was, block = old_facts.blocks.get(key), view.facts.blocks.get(key)
-        if block is not None and (was is None or was.content is not block.content):
+        if block is None or (was is not None and was.content is block.content):
+            continue
+        if was is None or not only_blanks or was.shape != block.shape:
             stale.add((path, key))
     return stale
+
+
+def _changes_only_blanks(before: bytes, now: bytes) -> bool:
+    """Returns whether an edit inserts or removes nothing but spaces."""
+    stretch = difference(before, now)
+    removed = before[stretch.start : stretch.end]
+    inserted = now[stretch.start : stretch.end + len(now) - len(before)]
+    return not (removed + inserted).strip(b" ")
 
 
 def _changed_roots(old: Mapping[BlockKey, RootResult], new: Mapping[BlockKey, RootResult]) -> Iterable[BlockKey]:

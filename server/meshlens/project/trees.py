@@ -88,6 +88,17 @@ def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
     return tuple(reversed(found)) if found is not None else ()
 
 
+def blocks_at(view: FileView, span: Span) -> tuple[str, ...]:
+    """Returns the keys of the blocks of a file that contain a span, in the order of the file's facts."""
+    blocks = view.facts.blocks
+
+    def found() -> tuple[str, ...]:
+        return tuple([key for key, block in blocks.items() if block.holds(span)])
+
+    # A solution survives edits that only move lines, but facts do not.
+    return view.solution.once_of(("blocks at", view.path), view.facts, span, found)
+
+
 def nodes_at(view: FileView, path: str, key: str, span: Span) -> Iterator[Node]:
     """Yields the nodes of a block that contain a span, each before those below it."""
     root = tree(view, path, key)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Attribute, Call, Lambda, Name
-from meshlens.project.trees import nodes_at
+from meshlens.project.trees import blocks_at, nodes_at
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.functions import Target, function_at, functions
 from meshlens.refactoring.reading.host_calls import callee_at
-from meshlens.refactoring.reading.mentions import entries
 from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.text import Span
 
@@ -46,13 +45,11 @@ def _head(view: FileView, target: Target) -> Span:
 def _at_call(view: FileView, span: Span) -> Span | None:
     """Returns the function that a call at the cursor transforms, or the variable that holds a lambda there."""
     path = str(view.path)
-    for entry in entries(view):
-        if not view.facts.blocks[entry.key].holds(span):
-            continue
+    for key in blocks_at(view, span):
         found: Span | None = None
-        for node in nodes_at(view, path, entry.key, span):
+        for node in nodes_at(view, path, key, span):
             if isinstance(node, (Call, Lambda)):
-                inner = _meant(view, Site(path, entry.key, node.site), node, span)
+                inner = _meant(view, Site(path, key, node.site), node, span)
                 found = inner if inner is not None else found
         if found is not None:
             return found

@@ -11,7 +11,7 @@ from meshlens.facts.nodes import Attribute, FunctionDef, Name
 from meshlens.facts.walking import nodes
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
-from meshlens.project.trees import path_to
+from meshlens.project.trees import blocks_at, path_to
 from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import name_of_module
 from meshlens.refactoring.maps.prefix import Items, Prefix, Unknown, prefix_of
@@ -110,9 +110,8 @@ def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
     jax = name_of_module(view, "jax")
     known = [view.span(binding.binder.site) for binding in view.records.bindings if view.is_here(binding.binder.site)]
     found = []
-    for block in view.facts.blocks.values():
-        if around is not None and not block.holds(around):
-            continue
+    keys = view.facts.blocks if around is None else blocks_at(view, around)
+    for block in (view.facts.blocks[key] for key in keys):
         for node in nodes(block.shape):
             if isinstance(node, (Name, Attribute)) and _is_pmap(node, names, jax):
                 span = block.span(node.site)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import Assign, Name
-from meshlens.project.trees import nodes_at, path_to, walk
+from meshlens.project.trees import blocks_at, nodes_at, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -32,8 +32,8 @@ def name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
 
 def _name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
     path = str(view.path)
-    for key, block in view.facts.blocks.items():
-        for node in nodes_at(view, path, key, span) if block.holds(span) else ():
+    for key in blocks_at(view, span):
+        for node in nodes_at(view, path, key, span):
             if isinstance(node, Name):
                 return Site(path, key, node.site), str(node.name)
     return None

@@ -10,7 +10,7 @@ from meshlens.axes.domain.values import Binder, Function, Mapped, Partial, Site,
 from meshlens.facts.nodes import Attribute, Call, FunctionDef, Import, ImportFrom, Name, Parameter, Statements, Try
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
-from meshlens.project.trees import Node, names_bound, names_used, nodes_at, walk
+from meshlens.project.trees import Node, blocks_at, names_bound, names_used, nodes_at, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.reading.mentions import Entry, entries
 from meshlens.refactoring.reading.scopes import home_of, outermost
@@ -88,7 +88,8 @@ def function_at(view: FileView, span: Span) -> Target | None:
 
 def _function_at(view: FileView, span: Span) -> Target | None:
     path = str(view.path)
-    here = [entry for entry in entries(view) if view.facts.blocks[entry.key].holds(span)]
+    keys = blocks_at(view, span)
+    here = [entry for entry in entries(view) if entry.key in keys]
     for target in (target for entry in here for target in _of(path, entry)):
         if view.span(target.site).contains(span):
             return target
