@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from meshlens.axes.domain.map_values import Binder
@@ -74,19 +75,35 @@ def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | N
         span: the cursor or selection.
         dotted: another map to look for instead.
     """
-    found: list[tuple[int, int, Binding]] = []
-    for place, binding in enumerate(view.records.bindings):
+    found = [
+        (places[0].end - places[0].start, number, binding)
+        for number, (binding, places) in enumerate(_places_applied(view, dotted))
+        if any(one.start <= span.start and span.end <= one.end for one in places)
+    ]
+    return min(found, key=lambda one: one[:2])[2] if found else None
+
+
+def _places_applied(view: FileView, dotted: str) -> tuple[tuple[Binding, list[Span]], ...]:
+    """Returns the applications of a map in a file, each with its place and that of a function that it decorates."""
+    known: dict[int, tuple[object, tuple[tuple[Binding, list[Span]], ...]]] = view.solution.once(
+        f"assists: places of {dotted} in {view.path}", lambda _: {}
+    )
+    # A solution survives edits that only move lines, but facts do not; they stay alive with what they gave.
+    if id(view.facts) not in known:
+        known[id(view.facts)] = view.facts, tuple(_find_applied(view, dotted))
+    return known[id(view.facts)][1]
+
+
+def _find_applied(view: FileView, dotted: str) -> Iterator[tuple[Binding, list[Span]]]:
+    for binding in view.records.bindings:
         if canonical(binding.binder.dotted) != dotted or not view.is_here(binding.binder.site):
             continue
         places = [view.span(binding.binder.site)]
         function = decorated(view, binding)
         if function is not None:
             places.append(view.span(_at(binding.binder.site, function.function.site)))
-        elif binding.decorator:
-            continue
-        if any(one.start <= span.start and span.end <= one.end for one in places):
-            found.append((places[0].end - places[0].start, place, binding))
-    return min(found, key=lambda one: one[:2])[2] if found else None
+        if function is not None or not binding.decorator:
+            yield binding, places
 
 
 def applications(view: FileView) -> tuple[Span, ...]:
