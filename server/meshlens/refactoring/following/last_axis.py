@@ -28,7 +28,7 @@ from meshlens.facts.nodes import (
 from meshlens.project.trees import Node, bound_by, names_used, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.axes_known import Least, Networks
-from meshlens.refactoring.following.row_by_row import is_along_last, tells_classes
+from meshlens.refactoring.following.row_by_row import is_along_last, is_elementwise, tells_classes
 from meshlens.refactoring.reading.functions import Target, dotted_name, reached
 
 _Path = tuple[object, ...]
@@ -43,14 +43,22 @@ def may_be_flat(view: FileView, target: Target, networks: Networks) -> bool:
         networks: how many axes the results of calls of networks have at least.
     """
     roots = reached(view, target)
-    anywhere = [node for root in roots for node in walk(root)]
-    is_shown_anywhere = any(_has_two_axes(view, node, networks) for node in anywhere)
-    return any(
-        not (is_shown_anywhere if is_given else _is_shown(view, sources, walk(root), networks))
-        for root in roots
-        for call in _along_last_of_unknown(root)
-        for sources, is_given in (_sources(root, target.node, call),)
-    )
+    is_shown_anywhere = any(_has_two_axes(view, node, networks) for root in roots for node in walk(root))
+    for root in roots:
+        for call in _along_last_of_unknown(root):
+            sources, is_given = _sources(root, target.node, call)
+            must_be_shown = _may_have_one_axis(view, sources, networks, is_given=is_given)
+            if not (_is_shown(view, sources, walk(root), networks) if must_be_shown else is_shown_anywhere):
+                return True
+    return False
+
+
+def _may_have_one_axis(view: FileView, sources: list[Node], networks: Networks, *, is_given: bool) -> bool:
+    """Returns whether a network makes a value for each row, or a step makes it of its arguments element by element."""
+    calls = [node for source in sources for node in walk(source) if isinstance(node, Call)]
+    if any(_most(networks.get((view.path, call.site), 0)) == 1 for call in calls):
+        return True
+    return not is_given and all(is_elementwise(last_name(call.callee)) for call in calls)
 
 
 def _along_last_of_unknown(root: FunctionDef) -> list[Call]:
@@ -103,8 +111,8 @@ def _value_of(node: Node) -> Node | None:
 
 
 def _arrays(call: Call) -> Iterator[Expression]:
-    """Yields what a function or a method works on, which may be either the first argument or the owner."""
-    yield from (value for label, _, value in call.arguments[:1] if label is None)
+    """Yields what a function or a method works on: its first argument, those with names, or its owner."""
+    yield from (one.value for place, one in enumerate(call.arguments) if not place or one.label not in (None, "axis"))
     if isinstance(call.callee, Attribute):
         yield call.callee.object
 
