@@ -38,11 +38,11 @@ from meshlens.refactoring.reading.parameters import must_go_by_position
 
 _SHARED = frozenset(
     "params parameters param state train_state opt_state optimizer_state model variables lr learning_rate rate config "
-    "step_size".split()
+    "step_size class_weight class_weights pos_weight".split()
 )
 _SPLIT = frozenset(
     "batch x y xs ys data inputs input targets target labels label images image tokens examples minibatch "
-    "observations features input_ids attention_mask pixel_values".split()
+    "observations features input_ids attention_mask pixel_values mb".split()
 )
 _OF_ROWS = re.compile(r"(?:sample|example|row|instance|importance|batch)_(?:weights?|mask)|loss_mask")
 _BATCH_AXES = frozenset({"batch", "b", "B", "bs", "N", "batch_size"})
@@ -533,10 +533,13 @@ def _is_carried(view: FileView, use: Use, place: int) -> bool:
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
     )
-    return isinstance(given, Name) and any(
-        isinstance(node, Assign) and _is_call(node.value, use) and given.name in names_bound([node])
-        for node in nodes_of_block(view, use.site.path, use.site.block)
-    )
+    nodes = nodes_of_block(view, use.site.path, use.site.block)
+    assigned = [node for node in nodes if isinstance(node, Assign) and _is_call(node.value, use)]
+    if isinstance(given, Attribute):
+        # As in `self.params, loss = self._step(self.params, batch)`.
+        parts = (part for node in assigned for target in node.targets for part in walk(target))
+        return any(_without_sites(part) == _without_sites(given) for part in parts if isinstance(part, Attribute))
+    return isinstance(given, Name) and any(given.name in names_bound([node]) for node in assigned)
 
 
 def _is_call(node: Node, use: Use) -> bool:

@@ -31,6 +31,7 @@ from meshlens.facts.nodes import (
 from meshlens.project.trees import Node, bound_by, names_used, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.kinds import over_rows
+from meshlens.refactoring.following.roles import is_setting
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions_called
 from meshlens.refactoring.reading.made import BATCH
 
@@ -48,6 +49,7 @@ _OF_ARRAYS = frozenset(
 )
 _TREES = re.compile(r"(?:.*\.)?(?:tree_map|tree_leaves|tree\.map|tree\.leaves|global_norm|ravel_pytree)")
 _CONVERTS = frozenset("asarray array float32 float64 float16 bfloat16 int32 device_put".split())
+_DRAWS = frozenset({"beta", "gamma", "integers", "normal", "randint", "uniform"})
 _MAKES_NUMBERS = frozenset({"float", "int", "len"})
 _REDUCES = frozenset("mean std var sum max min median".split())
 _SIZED = frozenset("zeros ones empty full normal uniform integers randint rand randn arange linspace random".split())
@@ -182,11 +184,27 @@ def _is_one(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
         return bool(made) and all(_is_one(view, use, one, depth + 1) for one in made)
     if isinstance(node, (FunctionDef, Lambda, SeparateDef)):
         return True
+    if isinstance(node, DictDisplay):
+        return bool(node.pairs) and all(_is_one(view, use, value, depth + 1) for _, value in node.pairs)
+    if isinstance(node, Call) and len(node.arguments) == 1 and last_name(node.callee) in _CONVERTS:
+        return _is_one(view, use, node.arguments[0].value, depth + 1)
+    if isinstance(node, Call) and _draws_one(view, use, node, depth):
+        return True
     is_number = isinstance(node, Constant) and type(node.value) in (int, float, bool)
     given = [value for label, _, value in node.arguments if label is None] if isinstance(node, Call) else []
     name = node.callee.name if isinstance(node, Call) and isinstance(node.callee, Name) else ""
     # Python's `max` and `min` compare their arguments, which must be numbers.
     return is_number or name in _MAKES_NUMBERS or (name in ("max", "min") and len(given) > 1)
+
+
+def _draws_one(view: FileView, use: Use, node: Call, depth: int) -> bool:
+    """Returns whether a generator of NumPy or Python, which gets two numbers and no size, draws a number."""
+    if last_name(node.callee) not in _DRAWS or dotted_name(view, node.callee).startswith("jax.random."):
+        return False
+    return len(node.arguments) == 2 and all(
+        label is None and (is_setting(value) or _is_one(view, use, value, depth + 1))
+        for label, _, value in node.arguments
+    )
 
 
 def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
@@ -197,6 +215,8 @@ def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
         return type(node.value) in (int, float, bool)
     if isinstance(node, UnaryOperation):
         return _has_no_rows(view, use, node.operand, depth + 1)
+    if isinstance(node, DictDisplay):
+        return _is_one(view, use, node, depth)
     if isinstance(node, BinaryOperation):
         return all(_has_no_rows(view, use, one, depth + 1) for one in (node.left, node.right))
     if isinstance(node, Name):
