@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import meshlens as meshlens_package
 from launched import PROGRAM
@@ -29,7 +30,7 @@ FIXED = TYPO.replace("bacth", "batch")
 
 CLEAN = "import jax\n\nprint(jax.devices())\n"
 
-CELL = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+CELL: dict[str, Any] = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class _Terminal(io.TextIOWrapper):
 def meshlens(*arguments: str | Path, cwd: Path, stdin: bytes = b"", terminal: bool = False) -> Ran:
     """Runs `meshlens` with these arguments in a folder."""
     kind = _Terminal if terminal else io.TextIOWrapper
-    streams = {name: kind(io.BytesIO(), encoding="utf-8") for name in ("stdout", "stderr")}
+    written = {name: io.BytesIO() for name in ("stdout", "stderr")}
+    streams = {name: kind(buffer, encoding="utf-8") for name, buffer in written.items()}
     kept = {name: getattr(sys, name) for name in ("stdin", "stdout", "stderr")}
     here = Path.cwd()
     os.chdir(cwd)
@@ -66,7 +68,7 @@ def meshlens(*arguments: str | Path, cwd: Path, stdin: bytes = b"", terminal: bo
     texts = []
     for name in ("stdout", "stderr"):
         streams[name].flush()
-        texts.append(streams[name].buffer.getvalue().decode("utf-8"))
+        texts.append(written[name].getvalue().decode("utf-8"))
     assert isinstance(code, int)
     return Ran(code, *texts)
 

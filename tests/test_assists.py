@@ -179,8 +179,10 @@ def _write(source: Source, contents: list[tuple[tuple[int, int], list[str]]]) ->
     now = source.path.read_text("utf-8")
     body = now.split('"""', 2)[1] if source.path.suffix == ".py" else now
     [fresh] = [case for case in dsl.parse(body) if case.name == source.case.name]
-    olds = [file.lines for file in (*(source.case.after or ()), *source.case.outputs)]
-    news = [file.lines for file in (*(fresh.after or ()), *fresh.outputs)]
+    olds, news = (
+        [*(file.lines for file in case.after or ()), *(output.lines for output in case.outputs)]
+        for case in (source.case, fresh)
+    )
     moved = dict(zip(olds, news, strict=True))
     places = [(moved[lines], text) for lines, text in contents]
     if source.path.suffix == ".py":
@@ -189,7 +191,7 @@ def _write(source: Source, contents: list[tuple[tuple[int, int], list[str]]]) ->
     source.path.write_text(now.replace(body, str(text), 1), "utf-8")
 
 
-def test_what_a_cursor_is_on_is_found_where_it_is_after_lines_were_put_above(tmp_path):
+def test_what_a_cursor_is_on_is_found_where_it_is_after_lines_were_put_above(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     source = b"import jax\n\n\ndef one(x):\n    return x\n\n\ndef two(x):\n    return x\n"
     at = Span(source.index(b"two"), source.index(b"two") + 1)

@@ -28,12 +28,12 @@ from meshlens.refactoring.following.averaging import OutAxes, Reductions, reduci
 from meshlens.refactoring.following.gradients import differentiated
 from meshlens.refactoring.following.jitting import jitting
 from meshlens.refactoring.following.kinds import SAME, Kind, flat, over_rows
-from meshlens.refactoring.following.last_axis import may_be_flat
 from meshlens.refactoring.following.random import bundles_of, holds_keys, streams_of
 from meshlens.refactoring.following.roles import read_roles
 from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of, is_split_by_a_vmap
 from meshlens.refactoring.following.sizes import Shape, shapes_given
 from meshlens.refactoring.maps.form import Form
+from meshlens.refactoring.maps.last_axis import may_be_flat
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.model import Wishes
 from meshlens.refactoring.reading.calls import PlainCall

@@ -1,4 +1,4 @@
-"""Whether a function works along the last axis of an array that may have no axis but that of the rows."""
+"""The arrays along whose last axis a step works, which may have no axis but that of the rows."""
 
 from __future__ import annotations
 
