@@ -23,7 +23,8 @@ found = stand_ins.run(
     {
         "STEPS = 300": "STEPS = 4",
         "PRINT_EVERY = 30": "PRINT_EVERY = 1",
-        "# This is an error!\njax.value_and_grad(loss)(model, dummy_x, dummy_y)": "",
+        # The notebook shows that this is an error.
+        "jax.value_and_grad(loss)(": "(lambda *given: None)(",
     }
 )
 stand_ins.say(found, "model")
