@@ -195,7 +195,8 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     if binder.kind == "pallas":
         return kernel_result(binder, args)
     results = one_per_device(run, binder, returned, stacked(run, binder, returned), site)
-    if binder.kind == "pmap":
+    # That of flax.nnx puts new arrays into the objects that it is given.
+    if binder.kind == "pmap" and binder.dotted.startswith("jax."):
         given = [(name, arg.value) for name, arg in binder.arguments]
         note_donated(run, given, binder.operand, call, results)
     return results

@@ -29,7 +29,7 @@ from meshlens.refactoring.following.drawn import is_counted, is_drawn, is_yielde
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
 from meshlens.refactoring.following.running import VMAPS
-from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence, never_rows
+from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence, is_used_as_rows, never_rows
 from meshlens.refactoring.following.sizes import shapes_given
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
@@ -273,6 +273,10 @@ def axis_of_parameter(
     if not speaks_against and beside and all(how == "drawn" for how in beside):
         return 0
     if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
+        return 0
+    if not speaks_against and given and all(isinstance(one, Name) and _is_batch(one.name) for one in given):
+        return 0
+    if not speaks_against and is_used_as_rows(view, (target.node, *_nested(view, target)), name):
         return 0
     if never_rows(view, place, uses):
         return None

@@ -6,7 +6,7 @@ A `w` may be a weight of the model or of each row, and a `t` a scalar or a time 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from meshlens.facts.nodes import (
@@ -31,6 +31,7 @@ from meshlens.facts.nodes import (
 from meshlens.project.trees import Node, bound_by, names_used, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.kinds import over_rows
+from meshlens.refactoring.following.random import is_key
 from meshlens.refactoring.following.roles import is_setting
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions_called
 from meshlens.refactoring.reading.made import BATCH
@@ -42,6 +43,8 @@ UNCLEAR = re.compile(
     r"|alpha|beta|coef)"
 )
 """Matches names that rows as well as the model may have."""
+_BATCH_SIZE = re.compile(r"(?:n_|num_)?batch(?:_size|size)?|bs|bsz|b|B|n_(?:examples|samples)|num_(?:examples|samples)")
+"""Matches names that code gives to the number of rows."""
 _DEPTH = 4
 _PRODUCTS = frozenset({"dot", "matmul", "einsum", "tensordot", "dot_general"})
 _OF_ARRAYS = frozenset(
@@ -84,6 +87,65 @@ def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
     """
     given = [(use, use.call.arguments) for use in uses if use.call is not None and place < len(use.call.arguments)]
     return bool(given) and all(_is_one(view, use, arguments[place].value) for use, arguments in given)
+
+
+def is_used_as_rows(view: FileView, functions: Iterable[FunctionDef], name: str) -> bool:
+    """Returns whether functions take the first size of an array for that of a batch, or run a network on it.
+
+    Args:
+        view: the file.
+        functions: the functions that get the array.
+        name: its name in all of them.
+    """
+    return any(
+        _calls_size_of_batch(node, name)
+        or (isinstance(node, Call) and (_draws_one_each(view, node, name) or _runs_network(node, name)))
+        for root in functions
+        for node in walk(root)
+    )
+
+
+def _calls_size_of_batch(node: Node, name: str) -> bool:
+    """Returns whether a statement is like `batch_size = x.shape[0]` or `B, T = x.shape`."""
+    if not isinstance(node, Assign) or len(node.targets) != 1:
+        return False
+    first, value = node.targets[0], node.value
+    if isinstance(first, TupleDisplay) and first.items:
+        is_size = isinstance(value, Attribute) and value.name == "shape" and _is(value.object, name)
+        first = first.items[0]
+    else:
+        is_size = _is_first_size(value, name)
+    return is_size and isinstance(first, Name) and _BATCH_SIZE.fullmatch(first.name) is not None
+
+
+def _draws_one_each(view: FileView, call: Call, name: str) -> bool:
+    """Returns whether a call is like `jax.random.randint(key, (x.shape[0],), 0, n)`."""
+    if not dotted_name(view, call.callee).startswith("jax.random."):
+        return False
+    shapes = (one.value.items for one in call.arguments if isinstance(one.value, (TupleDisplay, ListDisplay)))
+    return any(len(sizes) > 0 and _is_first_size(sizes[0], name) for sizes in shapes)
+
+
+def _runs_network(call: Call, name: str) -> bool:
+    """Returns whether a call is like `model.apply(variables, x)` or `model.apply(variables, key, x)`."""
+    given = [value for label, _, value in call.arguments if label is None][1:]
+    if given and isinstance(given[0], Name) and is_key(given[0].name):
+        given = given[1:]
+    is_network = isinstance(call.callee, Attribute) and call.callee.name in ("apply", "apply_fn")
+    return is_network and bool(given) and _is(given[0], name)
+
+
+def _is_first_size(node: Node, name: str) -> bool:
+    if isinstance(node, Call):
+        return last_name(node.callee) == "len" and len(node.arguments) == 1 and _is(node.arguments[0].value, name)
+    return (
+        isinstance(node, Subscript)
+        and isinstance(node.key, Constant)
+        and node.key.value == 0
+        and isinstance(node.object, Attribute)
+        and node.object.name == "shape"
+        and _is(node.object.object, name)
+    )
 
 
 def _where(view: FileView, root: FunctionDef, name: str, depth: int = 0) -> Iterator[tuple[FunctionDef, str]]:
