@@ -36,6 +36,7 @@ from meshlens.facts.nodes import (
     UnaryOperation,
     Walrus,
     Yield,
+    last_name,
     parameters_of,
     root_name,
 )
@@ -78,7 +79,7 @@ from meshlens.refactoring.reading.own_methods import Own, OwnMethod, Unread, cla
 from meshlens.refactoring.reading.scopes import home_of
 from meshlens.refactoring.reading.siblings import imported_function
 
-DEPTH = 6
+DEPTH = 10
 _PLAIN_DECORATORS = frozenset(
     {
         "jax.jit",
@@ -784,6 +785,10 @@ def _rows_of(follow: Follow, index: Node) -> Kind:
 
 
 def _binary(follow: Follow, node: BinaryOperation) -> Kind:
+    # Asked first, as the kind of a share is that of what it becomes alone: the number of rows is reduced in it.
+    summed = _sum_over_rows(follow, node)
+    if summed is not None:
+        return summed
     left, right = (_operand(follow, operand) for operand in (node.left, node.right))
     if node.operator != "@" and rows_meet(follow, (node.left, node.right), (left, right)):
         return "mixed"
@@ -793,6 +798,52 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
     if found == "mixed" and follow.reduce is not None:
         return combined(node.operator, follow.put_together(node.left, left), follow.put_together(node.right, right))
     return found
+
+
+def _sum_over_rows(follow: Follow, node: BinaryOperation) -> str | None:
+    """Returns what a product is that sums over the rows, or that divides such a sum by their number."""
+    if node.operator == "@":
+        summed = product_over_rows(follow, node.left)
+        return summed if summed is not None and flat(follow.kind(node.right)) == "rows" else None
+    if node.operator != "*":
+        return None
+    sides = ((node.left, node.right), (node.right, node.left))
+    total = next((other for scale, other in sides if _is_share(follow, scale)), None)
+    return "mean" if total is not None and flat(follow.kind(total)) == "total" else None
+
+
+def product_over_rows(follow: Follow, left: Node) -> str | None:
+    """Returns what the product of a matrix with one that has rows is if it sums over the rows, as `x.T @ y` does.
+
+    Args:
+        follow: the scope.
+        left: the matrix on the left, which may be scaled.
+    """
+    if isinstance(left, BinaryOperation) and left.operator == "*":
+        sides = ((left.left, left.right), (left.right, left.left))
+        found = ((scale, product_over_rows(follow, matrix)) for scale, matrix in sides)
+        scale, kind = next(((scale, kind) for scale, kind in found if kind is not None), (left, None))
+        if kind == "total" and _is_share(follow, scale):
+            return "mean"
+        return kind if kind is not None and flat(follow.kind(scale)) == "same" else None
+    array = left.object if isinstance(left, Attribute) and left.name == "T" else None
+    if isinstance(left, Call) and last_name(left.callee) == "transpose":
+        is_method = isinstance(left.callee, Attribute) and not follow.dotted(left.callee)
+        given = [left.callee.object] if is_method and isinstance(left.callee, Attribute) else []
+        given += [one.value for one in left.arguments]
+        array = given[0] if len(given) == 1 else None
+    return "total" if array is not None and flat(follow.kind(array)) == "rows" else None
+
+
+def _is_share(follow: Follow, node: Node) -> bool:
+    """Returns whether an expression is a number divided by the number of rows, as `2 / x.shape[0]` is."""
+    if not isinstance(node, BinaryOperation):
+        return False
+    if node.operator == "*":
+        sides = ((node.left, node.right), (node.right, node.left))
+        return any(_is_share(follow, one) and flat(follow.kind(other)) == "same" for one, other in sides)
+    is_of_numbers = node.operator == "/" and flat(follow.kind(node.left)) == "same"
+    return is_of_numbers and flat(follow.kind(node.right)) == "count"
 
 
 def have_batches(follow: Follow, *nodes: Node) -> bool:

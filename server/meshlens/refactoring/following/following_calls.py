@@ -34,6 +34,7 @@ from meshlens.refactoring.following.following import (
     function_defined,
     function_of,
     method_called,
+    product_over_rows,
     result_of,
     rows_meet,
 )
@@ -218,11 +219,15 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if any(_closes_over_rows(follow, value) for value in values) or method_called(home, callee) == "unread":
         return "mixed"
     updated = _updated(owner) if owner is not None else None
+    if updated is not None and _counts_into_zeros(follow, name, *updated, kinds[1:]):
+        return "total"
     if updated is not None:
         return applied(kinds, elementwise=True) if _updates_rows(follow, *updated) else "mixed"
     is_of_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if name == "reshape" and (is_known or is_of_array) and flat(first) == "rows" and takes_features_apart(follow, node):
         return "rows"
+    if is_known and _is_plain(node) and (summed := _summed(follow, name, positional, list(map(flat, kinds)), named)):
+        return summed
     if is_known or is_of_array:
         given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
         return row_by_row(given) if _is_plain(node) else "mixed"
@@ -230,6 +235,38 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return rearranged(dotted, node.arguments, kinds[0])
     found = applied(kinds, coupled=is_product(name))
     return _of_object(follow, home, callee, node) if found == "rows" else found
+
+
+def _summed(
+    follow: Follow, name: str, values: list[Expression], kinds: list[str], named: dict[str, Expression]
+) -> str | None:
+    """Returns what a function of arrays gives if it sums over the rows, as a product over their axis does."""
+    if name in ("dot", "matmul") and len(values) == 2 and kinds[1:] == ["rows"]:
+        return product_over_rows(follow, values[0])
+    if name == "vdot":
+        return "total" if kinds == ["rows", "rows"] else None
+    if name == "segment_sum":
+        # Without their number there would be as many segments as a device's rows need.
+        has_size = "num_segments" in named or len(values) > 2
+        return "total" if has_size and kinds[:2] == ["rows", "rows"] and set(kinds[2:]) <= {"same"} else None
+    text = values[0].value if name == "einsum" and values and isinstance(values[0], Constant) else ""
+    before, arrow, after = str(text).replace(" ", "").partition("->")
+    operands = before.split(",")
+    if not arrow or "." in before or len(operands) != len(kinds) - 1 or not set(kinds[1:]) <= {"rows", "same"}:
+        return None
+    first = {one[:1] for one, kind in zip(operands, kinds[1:], strict=True) if kind == "rows"}
+    others = "".join(one for one, kind in zip(operands, kinds[1:], strict=True) if kind == "same")
+    return "total" if len(first) == 1 and first.isdisjoint((*after, *others, "")) else None
+
+
+def _counts_into_zeros(follow: Follow, name: str, array: Node, index: Node, kinds: list[Kind]) -> bool:
+    """Returns whether code adds something for each row to zeros, as `jnp.zeros(n).at[labels].add(1)` does."""
+    made = last_name(array.callee) if isinstance(array, Call) else ""
+    if name != "add" or made not in ("zeros", "zeros_like") or flat(follow.kind(array)) != "same":
+        return False
+    items = index.items if isinstance(index, TupleDisplay) else (index,)
+    found = {flat(follow.kind(one)) for one in items}
+    return "rows" in found and found <= {"rows", "same"} and {flat(one) for one in kinds} <= {"rows", "same"}
 
 
 def _spread(argument: Argument) -> Argument:

@@ -268,13 +268,17 @@ def _flat_rows(given: Given) -> str:
 
 def _expand_dims(given: Given) -> str:
     axis = _number(given.at(1, "axis"))
-    if axis is None or _first(given) != "rows":
+    if axis is None or _first(given) != "rows" or -axis > max(given.least, 1):
         return "mixed"
     return "turned" if axis == 0 else "rows"
 
 
 def _swapaxes(given: Given) -> str:
-    axes = {_number(given.at(1, "axis1", "source")), _number(given.at(2, "axis2", "destination"))}
+    # One that is counted from the end is not the first if there are more axes than it counts.
+    axes = {
+        axis if axis is None or axis >= 0 or -axis >= given.least else given.least
+        for axis in (_number(given.at(1, "axis1", "source")), _number(given.at(2, "axis2", "destination")))
+    }
     if axes == {0, 1}:
         return turned(_first(given))
     return (

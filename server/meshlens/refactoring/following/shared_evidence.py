@@ -78,7 +78,7 @@ def evidence(view: FileView, target: Target, name: str, place: int, uses: tuple[
 
 
 def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
-    """Returns whether every call certainly passes a number or a function.
+    """Returns whether every call certainly passes a number, a function, or an array without the axis of the rows.
 
     Args:
         view: the file.
@@ -86,7 +86,10 @@ def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
         uses: the calls, with their arguments by position.
     """
     given = [(use, use.call.arguments) for use in uses if use.call is not None and place < len(use.call.arguments)]
-    return bool(given) and all(_is_one(view, use, arguments[place].value) for use, arguments in given)
+    return bool(given) and all(
+        _is_one(view, use, arguments[place].value) or _has_no_rows(view, use, arguments[place].value)
+        for use, arguments in given
+    )
 
 
 def is_used_as_rows(view: FileView, functions: Iterable[FunctionDef], name: str) -> bool:

@@ -39,10 +39,10 @@ MAKES = frozenset({"jax.jit", "jax.checkpoint", "jax.named_call", "jax.vmap", "j
     "flax.nnx.value_and_grad",
 }
 BATCH = re.compile(
-    r"(?:.*_)?(?:batch|data|inputs?|images?|imgs?|labels?|lbls?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"
+    r"(?!(?:n|num|max|min)_)(?:.*_)?(?:batch|data|inputs?|images?|imgs?|labels?|lbls?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"
     r"|ys?|actions?|rewards?|dones?|preds?|predictions?|logits|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
 )
-"""Matches names of variables that hold a batch."""
+"""Matches names of variables that hold a batch, and not how many there are of something."""
 _NO_ARRAYS = frozenset(
     "PRNGKey key split fold_in RandomState default_rng seed float32 float64 int32 bfloat16 float16 dtype sqrt".split()
 )
