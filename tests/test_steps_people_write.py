@@ -396,7 +396,7 @@ def test_an_object_whose_method_a_vmap_maps_is_the_same_on_all_devices(tmp_path,
 
 
 def test_an_argument_of_which_nothing_is_mapped_may_hold_rows(tmp_path):
-    text = MAPPED_METHOD.replace("WEIGHTS", "curve + t").replace("CURVE", "jnp.ones(4)")
+    text = MAPPED_METHOD.replace("WEIGHTS", "curve + t").replace("CURVE", "jnp.asarray([1.0] * 4)")
     assert refusal(tmp_path, text) == "which-batch"
 
 

@@ -84,7 +84,7 @@ COUPLES = {
     "an own function called mean": "Largest.mean(err ** 2)",
     "a function by another name": "jnp.mean(accumulate(err) ** 2)",
     "a function that is made": "jnp.mean(along_rows(err) ** 2)",
-    "einsum over the rows": 'jnp.mean(jnp.einsum("bi->i", batch * params) ** 2)',
+    "einsum over the rows and another axis": 'jnp.mean(jnp.einsum("bi,ib->i", batch * params, batch.T) ** 2)',
     "one scan over the rows": "jnp.mean(jax.lax.scan(lambda h, e: (h + e, h), 0.0, err)[1] ** 2)",
     "a loop over the rows": "jax.lax.fori_loop(0, 16, lambda i, h: h + err[i] ** 2 * i, 0.0)",
 }
@@ -1090,9 +1090,16 @@ def step(params, x):
     return params - 0.01 * grads, loss
 
 
-params, loss = step(jnp.zeros(3), jnp.ones((16, 3)))
+params, loss = step(jnp.zeros(3), ROWS)
 """
 
 
-def test_a_size_that_is_counted_from_the_end_may_not_be_the_number_of_rows(tmp_path):
-    assert refusal(tmp_path, HEAD + LAST_SIZE) == "no-mean"
+def test_a_size_that_is_counted_from_the_end_may_be_the_number_of_rows(tmp_path):
+    assert refusal(tmp_path, HEAD + LAST_SIZE.replace("ROWS", "jnp.load('rows.npy')")) == "no-mean"
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+def test_a_size_that_is_counted_from_the_end_is_that_of_another_axis_if_the_shape_is_known(tmp_path, target):
+    text = HEAD + LAST_SIZE.replace("ROWS", "jnp.ones((16, 3))")
+    runs_alike(tmp_path, text, converted_step(tmp_path, text, target))

@@ -1,5 +1,5 @@
 # to: pmap shard_map
-# convert: fit_step kmeans_step confusion covariance normal_equations attend ridge_step
+# convert: fit_step kmeans_step confusion covariance normal_equations attend ridge_step column_step
 import jax
 import jax.numpy as jnp
 
@@ -42,6 +42,16 @@ def attend(w, x):
     return jnp.swapaxes(jax.nn.softmax(scores, axis=2), -2, -1) @ x
 
 
+def columns(w, x):
+    return jnp.mean(jnp.einsum("bi->i", x * w - 0.1) ** 2)
+
+
+@jax.jit
+def column_step(w, x):
+    value, slope = jax.value_and_grad(columns)(w, x)
+    return w - 0.01 * slope, value
+
+
 def cost(w, x, y):
     m = x.shape[0]
     return (1 / (2 * m)) * jnp.sum((x @ w - y) ** 2) + 0.01 * jnp.sum(w**2)
@@ -66,6 +76,9 @@ print(centers)
 for _ in range(3):
     w, value = ridge_step(w, x, y)
     print("value", value, w)
+for _ in range(3):
+    w, value = column_step(w, x)
+    print("columns", value, w)
 labels = jnp.arange(32) % 3
 print(confusion(jnp.eye(3), x, labels))
 print(covariance(x.mean(0), x))

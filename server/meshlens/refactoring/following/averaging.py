@@ -24,7 +24,7 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, bound_by, names_bound, names_used, nodes_of_block, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.axes_known import Networks
+from meshlens.refactoring.following.axes_known import AxesSeen
 from meshlens.refactoring.following.following import Constructs, Follow, Loosened
 from meshlens.refactoring.following.following_calls import call_of
 from meshlens.refactoring.following.following_statements import follow_body
@@ -76,7 +76,7 @@ class Reductions:
         helpers: these functions, and those that they call.
         loosened: the sizes in assertions, of which each device has a part.
         changed: the names of objects that it puts values into that differ between devices.
-        networks: how many axes the results of calls of networks have at least, by file and place.
+        seen: how many axes arrays have at least at some calls.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
@@ -92,7 +92,7 @@ class Reductions:
     helpers: tuple[Helper, ...] = ()
     loosened: tuple[Loosened, ...] = ()
     changed: tuple[str, ...] = ()
-    networks: Networks = field(default_factory=dict)
+    seen: AxesSeen = field(default_factory=lambda: AxesSeen({}, {}))
 
     @property
     def sums(self) -> bool:
@@ -260,7 +260,7 @@ def _reductions(
     found = Reductions(lines, tuple(step.inside.values()), _out(results), results, own, streams, bundles, folded)
     calls = tuple((call, one) for call, one in step.calls.values() if one.needs_axis())
     loosened, changed = tuple(follow.loosened), tuple(follow.changed)
-    return replace(found, calls=calls, helpers=helpers, loosened=loosened, changed=changed, networks=follow.networks)
+    return replace(found, calls=calls, helpers=helpers, loosened=loosened, changed=changed, seen=follow.seen)
 
 
 def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes, shapes: Mapping[str, Shape]) -> Follow:

@@ -32,8 +32,23 @@ from meshlens.refactoring.following.row_by_row import is_elementwise
 
 Least: TypeAlias = "int | tuple[Least, ...]"
 """How many axes a value has at least, or each of several values; 0 if nothing is known."""
-Networks: TypeAlias = "dict[tuple[Path, int], Least]"
-"""How many axes the results of calls of networks have at least, by file and place."""
+_ByPlace: TypeAlias = "dict[tuple[Path, int], Least]"
+
+
+class AxesSeen(NamedTuple):
+    """How many axes arrays have at least at some calls in all functions that were followed, by file and place.
+
+    Attributes:
+        networks: the results of networks.
+        along_last: the arrays that functions work along the last axis of.
+    """
+
+    networks: _ByPlace
+    along_last: _ByPlace
+
+    def note(self, known: _ByPlace, place: tuple[Path, int], least: Least) -> None:
+        """Adds what is known of a call this time, which may be less than before."""
+        known[place] = fewest([least, *([known[place]] if place in known else [])])
 
 
 class Axes(NamedTuple):
@@ -43,11 +58,13 @@ class Axes(NamedTuple):
         of: returns how many axes a variable has at least; 0 if nothing is known.
         dotted: returns the dotted name that imports give an expression; "" if unknown.
         called: returns how many axes the result of a call has at least, if the called code has been followed.
+        entry: returns how many axes arrays have at least that lie under a key.
     """
 
     of: Callable[[str], int]
     dotted: Callable[[Node], str]
     called: Callable[[Call], Least]
+    entry: Callable[[str], int]
 
 
 _DEPTH = 12
@@ -117,8 +134,10 @@ def least_axes(node: Node, axes: Axes, depth: int = _DEPTH) -> int:
         if node.operator == "@":
             return max(left, right) if min(left, right) > 1 else max(left - 1, 0)
         return max(left, right)
+    if isinstance(node, Subscript) and isinstance(node.key, Constant) and isinstance(node.key.value, str):
+        return axes.entry(node.key.value)
     if isinstance(node, Subscript):
-        return _of_part(of(node.object), node.key)
+        return _of_part(of(node.object), node.key, of)
     if isinstance(node, Attribute):
         return of(node.object) if node.name in ("T", "mT") else 0
     if not isinstance(node, Call):
@@ -127,7 +146,7 @@ def least_axes(node: Node, axes: Axes, depth: int = _DEPTH) -> int:
     return max(known if isinstance(known, int) else 0, _of_call(node, axes.dotted, of))
 
 
-def _of_part(whole: int, index: Node) -> int:
+def _of_part(whole: int, index: Node, of: Callable[[Node], int]) -> int:
     items = index.items if isinstance(index, TupleDisplay) else (index,)
     if len(items) > 1:
         # Each of them, but for new axes and an ellipsis, takes an axis that must be there.
@@ -137,7 +156,8 @@ def _of_part(whole: int, index: Node) -> int:
             whole += 1
         elif not isinstance(item, Slice) and not (isinstance(item, Constant) and item.value is ...):
             whole -= 1
-    return max(whole, 0)
+    # Arrays of indices put their own axes in the place of those that they index.
+    return max(whole, 0) + max(map(of, items))
 
 
 def _of_call(node: Call, dotted: Callable[[Node], str], of: Callable[[Node], int]) -> int:

@@ -43,7 +43,7 @@ from meshlens.facts.nodes import (
 from meshlens.jaxapi.names import canonical
 from meshlens.project.trees import Node, definitions, name_of_block, names_used, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.axes_known import Axes, Least, Networks, fewest, least_axes, least_of
+from meshlens.refactoring.following.axes_known import Axes, AxesSeen, Least, fewest, least_axes, least_of
 from meshlens.refactoring.following.grad_calls import takes
 from meshlens.refactoring.following.helpers import Helper, helper_called, is_entered
 from meshlens.refactoring.following.kinds import (
@@ -64,7 +64,7 @@ from meshlens.refactoring.following.row_by_row import is_of_arrays
 from meshlens.refactoring.following.settled_tests import constant_of, outcome
 from meshlens.refactoring.following.sizes import Shape, Shapes, nothing_known, shape_of, shapes_inside
 from meshlens.refactoring.following.within import Within
-from meshlens.refactoring.reading.axes_shown import axes_given, axes_shown
+from meshlens.refactoring.reading.axes_shown import axes_given, axes_of_entries, axes_shown
 from meshlens.refactoring.reading.decorators import is_transparent
 from meshlens.refactoring.reading.functions import dotted_name, functions_called
 from meshlens.refactoring.reading.made import (
@@ -158,6 +158,8 @@ class Follow:
         shapes: the shapes of variables, where the code says them.
         axes: how many axes variables that are bound once have at least, because code would fail otherwise.
         least: how many axes variables have at least, because of what they are bound to.
+        multiplied: the variables with rows that are multiplied by a matrix, which takes another axis of theirs.
+        handed: the parameters that hold what was given, each with whether it is multiplied so.
         features: how many entries the last axis of variables has: a number, or a sequence whose product it is.
         widened: for a variable, another one and how many axes more it has than that.
         results: how many axes the results of calls have at least, by the places of the calls.
@@ -170,7 +172,7 @@ class Follow:
         helper: the step, or the function that it calls, in which values can be reduced over devices; None elsewhere.
         entered: the function around which this scope was made, if that is such a function.
         loosened: the sizes in assertions to replace.
-        networks: how many axes the results of calls of networks have at least, by file and place, in all functions.
+        seen: how many axes arrays have at least at some calls, in all functions.
     """
 
     constructs: Constructs
@@ -203,6 +205,8 @@ class Follow:
     axes: dict[str, int] = field(default_factory=dict)
     features: dict[str, int | str] = field(default_factory=dict)
     least: dict[str, int] = field(default_factory=dict)
+    multiplied: set[str] = field(default_factory=set)
+    handed: dict[str, bool] = field(default_factory=dict)
     widened: dict[str, tuple[str, int]] = field(default_factory=dict)
     results: dict[int, Least] = field(default_factory=dict)
     looped: dict[str, tuple[Node, int | None]] = field(default_factory=dict)
@@ -214,7 +218,7 @@ class Follow:
     helper: Helper | None = None
     entered: AnyFunction | None = None
     loosened: list[Loosened] = field(default_factory=list)
-    networks: Networks = field(default_factory=dict)
+    seen: AxesSeen = field(default_factory=lambda: AxesSeen({}, {}))
 
     @property
     def in_model(self) -> bool:
@@ -252,16 +256,29 @@ class Follow:
 
     def least_axes(self, node: Node) -> int:
         """Returns how many axes an expression has at least."""
-        return least_axes(node, self.known_axes)
+        shape = shape_of(node, self.shapes)
+        return max(least_axes(node, self.known_axes), len(shape) if shape is not None else 0)
 
     @property
     def known_axes(self) -> Axes:
         """Returns what is known here of the axes of arrays."""
         return Axes(
-            lambda name: max(self.least.get(name, 0), self.axes.get(name, 0)),
+            self._axes_of_name,
             self.dotted,
             lambda call: self.results.get(call.site, 0),
+            lambda key: axes_of_entries(self.view).get(key, 0),
         )
+
+    def _axes_of_name(self, name: str) -> int:
+        known = max(self.least.get(name, 0), self.axes.get(name, 0), int(flat(self.env.get(name, "same")) == "rows"))
+        return max(known, 2) if name in self.multiplied else known
+
+    def multiplies(self, left: Node, kind: Kind) -> None:
+        """Notes that code multiplies an array by a matrix that is the same everywhere."""
+        if isinstance(left, Name) and flat(kind) == "rows":
+            self.multiplied.add(left.name)
+            if left.name in self.handed:
+                self.handed[left.name] = True
 
     def whole(self, node: Node) -> Kind:
         """Returns the kind of a complete expression, reducing means and sums in it."""
@@ -330,6 +347,9 @@ class Follow:
 
     def forget(self, name: str) -> None:
         """Forgets the meaning of a name from now on."""
+        self.multiplied.discard(name)
+        if not self.handed.get(name, True):
+            del self.handed[name]
         for known in (
             self.env,
             self.local,
@@ -378,7 +398,7 @@ class Follow:
         made: Functions = {**made_outside(self.view, self.home)}
         found = Follow(self.constructs, self.view, {}, depth=self.depth, made=made, home=self.home, own=self.own)
         found.models, found.unread, found.joins_norms = self.models, self.unread, self.joins_norms
-        found.top, found.loosened, found.networks = self.top, self.loosened, self.networks
+        found.top, found.loosened, found.seen = self.top, self.loosened, self.seen
         found.changed = self.changed
         return found
 
@@ -397,9 +417,9 @@ class Follow:
         inner.unread, inner.changed, inner.joins_norms = self.unread, self.changed, self.joins_norms
         inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
         inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
-        inner.looped = dict(self.looped)
+        inner.looped, inner.multiplied = dict(self.looped), set(self.multiplied)
         inner.classes, inner.top, inner.loosened = dict(self.classes), self.top, self.loosened
-        inner.networks = self.networks
+        inner.seen = self.seen
         return inner
 
 
@@ -486,7 +506,7 @@ def result_of(
     inner.home, inner.own, inner.constants = scope.home, scope.own, scope.constants
     inner.models, inner.unread, inner.joins_norms = follow.models, follow.unread, follow.joins_norms
     inner.top, inner.classes, inner.loosened = follow.top, scope.classes, follow.loosened
-    inner.networks = follow.networks
+    inner.seen = follow.seen
     said = annotated_classes(scope.view, parameters)
     inner.changed = follow.changed
     if inner.own is not None and any(one.name == inner.own.receiver for one in parameters):
@@ -498,6 +518,7 @@ def result_of(
     nodes = [value for label, _, value in handed if label is None]
     nodes_by_name = {label: value for label, _, value in handed if label is not None}
     given_shapes: dict[str, Shape] = {}
+    handed_on: dict[str, str] = {}
     body = (function.body,) if isinstance(function, Lambda) else function.function.body
     inner.least, given_axes = dict(scope.least), axes_given(function, inner.dotted)
     for name, _, how, default, _ in parameters:
@@ -518,6 +539,8 @@ def result_of(
             inner.constants[name] = constant.value
         given_shapes[name] = shape_of(given, follow.shapes) if given is not None else None
         inner.least[name] = max(follow.least_axes(given) if given is not None else 0, given_axes.get(name, 0))
+        if isinstance(given, Name):
+            handed_on[name] = given.name
         made = made_by(follow, given) if given is not None else None
         if made is not None:
             inner.made[name] = made
@@ -536,9 +559,14 @@ def result_of(
         around.within.entered.setdefault(function.site, []).append({
             name: inner.look_up(name) for name in read if inner.binds(name)
         })  # fmt: skip
+    inner.multiplied = set(scope.multiplied) - {one.name for one in parameters}
+    inner.handed = dict.fromkeys(handed_on, False)
     if isinstance(function, Lambda):
         return Result(inner.kind(function.body), least_of(function.body, inner.known_axes))
     follow.constructs.run(inner, function.function.body)
+    for name, is_multiplied in inner.handed.items():
+        if is_multiplied:
+            follow.multiplies(Name("name", 0, handed_on[name]), "rows")
     result = inner.returned[0] if inner.returned else "same"
     for other in inner.returned[1:]:
         result = either(result, other)
@@ -794,6 +822,8 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
         return "mixed"
     if node.operator == "@" and flat(left) == flat(right) == "rows" and have_batches(follow, node.left, node.right):
         return "rows"
+    if node.operator == "@" and right == "same":
+        follow.multiplies(node.left, left)
     found = combined(node.operator, left, right)
     if found == "mixed" and follow.reduce is not None:
         return combined(node.operator, follow.put_together(node.left, left), follow.put_together(node.right, right))

@@ -25,7 +25,6 @@ from meshlens.facts.nodes import (
     root_name,
 )
 from meshlens.project.trees import Node
-from meshlens.refactoring.following.axes_known import fewest
 from meshlens.refactoring.following.features import takes_features_apart
 from meshlens.refactoring.following.following import (
     Defined,
@@ -68,6 +67,7 @@ from meshlens.refactoring.following.models import (
 from meshlens.refactoring.following.random import changes_keys, random_kind
 from meshlens.refactoring.following.row_by_row import (
     Given,
+    is_along_last,
     is_elementwise,
     is_of_arrays,
     is_of_library,
@@ -171,6 +171,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "own"
     if not values:
         return "same" if SAME.issuperset(map(flat, home.names(callee))) else "mixed"
+    if is_along_last(node):
+        follow.seen.note(follow.seen.along_last, (follow.view.path, node.site), follow.least_axes(values[0]))
     if (is_known or is_method or is_bare) and (name in MEANS or name in SUMS):
         return _reduction(follow, node, name, values, is_method)
     first = follow.kind(values[0])
@@ -188,6 +190,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     if name in _OVER_ROWS and _gathers(follow, is_method or is_known, node, is_method):
         return "same"
+    if is_known and name in ("dot", "matmul") and len(values) == 2 and kinds[1] == "same":
+        follow.multiplies(values[0], kinds[0])
     given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
     if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
         return row_by_row(given)
@@ -364,8 +368,7 @@ def _of_object(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     result = model_called(follow, home, callee, node)
     follow.results[node.site] = result.axes
-    place = follow.view.path, node.site
-    follow.networks[place] = fewest([result.axes, *([follow.networks[place]] if place in follow.networks else [])])
+    follow.seen.note(follow.seen.networks, (follow.view.path, node.site), result.axes)
     if flat(result.kind) != "mixed":
         return result.kind
     if is_unread(home, callee) and _gives_to_call(follow, node) and gathered(follow, node):

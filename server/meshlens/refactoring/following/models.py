@@ -466,7 +466,7 @@ def _scope_at(home: Follow, made: Made) -> Follow:
     """Returns the scope of the code of a value."""
     scope = Follow(home.constructs, made.view, {}, depth=home.depth, made={**made_outside(made.view, None)})
     scope.own, scope.models, scope.unread = owner_of(made.view, made.block), home.models, home.unread
-    scope.top, scope.loosened, scope.networks = home.top, home.loosened, home.networks
+    scope.top, scope.loosened, scope.seen = home.top, home.loosened, home.seen
     return scope
 
 

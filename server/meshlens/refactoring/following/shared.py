@@ -14,6 +14,7 @@ from meshlens.facts.nodes import (
     Constant,
     For,
     FunctionDef,
+    Lambda,
     ListDisplay,
     Name,
     Parameter,
@@ -23,13 +24,13 @@ from meshlens.facts.nodes import (
     is_node,
     last_name,
 )
-from meshlens.project.trees import Node, bound_by, names_bound, nodes_of_block, path_to, tree, walk
+from meshlens.project.trees import Node, bound_by, names_bound, names_used, nodes_of_block, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.drawn import is_counted, is_drawn, is_yielded
 from meshlens.refactoring.following.random import bundles_of, is_key, streams_of
 from meshlens.refactoring.following.roles import _PLAIN, _STATE, is_setting
 from meshlens.refactoring.following.running import VMAPS
-from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence, is_used_as_rows, never_rows
+from meshlens.refactoring.following.shared_evidence import UNCLEAR, evidence, is_looked_up, is_used_as_rows, never_rows
 from meshlens.refactoring.following.sizes import shapes_given
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
@@ -276,8 +277,11 @@ def axis_of_parameter(
         return 0
     if not speaks_against and given and all(isinstance(one, Name) and _is_batch(one.name) for one in given):
         return 0
-    if not speaks_against and is_used_as_rows(view, (target.node, *_nested(view, target)), name):
+    functions = (target.node, *_nested(view, target))
+    if not speaks_against and is_used_as_rows(view, functions, name):
         return 0
+    if is_looked_up(view, functions, name):
+        return None
     if never_rows(view, place, uses):
         return None
     raise Obstacle("which-batch", f'whether "{name}" is shared or split over the devices is unknown')
@@ -345,7 +349,21 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
         # A vmap maps every keyword over its first axis.
         and (axis := label is not None or _mapped_place(node.callee, place)) is not None
     }
+    if any(
+        isinstance(node, Call) and isinstance(node.callee, Call) and _closes_over(view, node.callee, name)
+        for root in (target.node, *_nested(view, target))
+        for node in walk(root)
+    ):
+        said.add("shared")
     return said.pop() if len(said) == 1 else None
+
+
+def _closes_over(view: FileView, maker: Call, name: str) -> bool:
+    """Returns whether a `vmap` maps a lambda that gets the same value for each row from around it."""
+    mapped = maker.arguments[0].value if maker.arguments else NOTHING
+    if not isinstance(mapped, Lambda) or dotted_name(view, maker.callee) not in VMAPS:
+        return False
+    return name in names_used(mapped)
 
 
 def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:

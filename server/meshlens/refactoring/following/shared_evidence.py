@@ -45,6 +45,7 @@ UNCLEAR = re.compile(
 """Matches names that rows as well as the model may have."""
 _BATCH_SIZE = re.compile(r"(?:n_|num_)?batch(?:_size|size)?|bs|bsz|b|B|n_(?:examples|samples)|num_(?:examples|samples)")
 """Matches names that code gives to the number of rows."""
+_PARAMETERS = re.compile(r"(?:.*_)?(?:params|parameters|weights|embeddings?|state|model|table)")
 _DEPTH = 4
 _PRODUCTS = frozenset({"dot", "matmul", "einsum", "tensordot", "dot_general"})
 _OF_ARRAYS = frozenset(
@@ -93,7 +94,9 @@ def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
 
 
 def is_used_as_rows(view: FileView, functions: Iterable[FunctionDef], name: str) -> bool:
-    """Returns whether functions take the first size of an array for that of a batch, or run a network on it.
+    """Returns whether functions take the first size of an array for that of a batch, or use it for each row.
+
+    A network runs on it, or it looks up what a state has for each of several users, words or states.
 
     Args:
         view: the file.
@@ -102,10 +105,46 @@ def is_used_as_rows(view: FileView, functions: Iterable[FunctionDef], name: str)
     """
     return any(
         _calls_size_of_batch(node, name)
+        or (isinstance(node, Subscript) and _looks_up_in_state(node, name))
         or (isinstance(node, Call) and (_draws_one_each(view, node, name) or _runs_network(node, name)))
         for root in functions
         for node in walk(root)
     )
+
+
+def is_looked_up(view: FileView, functions: Iterable[FunctionDef], name: str) -> bool:
+    """Returns whether functions look up an entry of an array for each row, as `table[labels]` does.
+
+    Args:
+        view: the file.
+        functions: the functions that get the array, or a tree that holds it.
+        name: its name in all of them.
+    """
+    for root in functions:
+        drawn = {
+            one
+            for node in walk(root)
+            if isinstance(node, Assign)
+            and isinstance(node.value, Call)
+            and dotted_name(view, node.value.callee) == "jax.random.randint"
+            and any(isinstance(each.value, TupleDisplay) and each.value.items for each in node.value.arguments)
+            for one in bound_by(node)
+        }
+        for node in walk(root):
+            key = node.key if isinstance(node, Subscript) and _root(node.object) == name else None
+            if isinstance(key, Name) and (key.name in drawn or BATCH.fullmatch(key.name)):
+                return True
+    return False
+
+
+def _looks_up_in_state(node: Subscript, name: str) -> bool:
+    return name.endswith("s") and _is(node.key, name) and _PARAMETERS.fullmatch(_root(node.object)) is not None
+
+
+def _root(node: Node) -> str:
+    while isinstance(node, (Attribute, Subscript)):
+        node = node.object
+    return node.name if isinstance(node, Name) else ""
 
 
 def _calls_size_of_batch(node: Node, name: str) -> bool:

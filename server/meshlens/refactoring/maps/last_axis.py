@@ -27,36 +27,38 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, bound_by, names_used, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.axes_known import Least, Networks
+from meshlens.refactoring.following.axes_known import AxesSeen, Least
 from meshlens.refactoring.following.row_by_row import is_along_last, is_elementwise, tells_classes
 from meshlens.refactoring.reading.functions import Target, dotted_name, reached
 
 _Path = tuple[object, ...]
 
 
-def may_be_flat(view: FileView, target: Target, networks: Networks) -> bool:
+def may_be_flat(view: FileView, target: Target, seen: AxesSeen) -> bool:
     """Returns whether a function works along the last axis of arrays that may have no axis but that of the rows.
 
     Args:
         view: the file.
         target: the function.
-        networks: how many axes the results of calls of networks have at least.
+        seen: how many axes arrays have at least where following it showed this.
     """
     roots = reached(view, target)
-    is_shown_anywhere = any(_has_two_axes(view, node, networks) for root in roots for node in walk(root))
+    is_shown_anywhere = any(_has_two_axes(view, node, seen) for root in roots for node in walk(root))
     for root in roots:
         for call in _along_last_of_unknown(root):
+            if _most(seen.along_last.get((view.path, call.site), 0)) > 1:
+                continue
             sources, is_given = _sources(root, target.node, call)
-            must_be_shown = _may_have_one_axis(view, sources, networks, is_given=is_given)
-            if not (_is_shown(view, sources, walk(root), networks) if must_be_shown else is_shown_anywhere):
+            must_be_shown = _may_have_one_axis(view, sources, seen, is_given=is_given)
+            if not (_is_shown(view, sources, walk(root), seen) if must_be_shown else is_shown_anywhere):
                 return True
     return False
 
 
-def _may_have_one_axis(view: FileView, sources: list[Node], networks: Networks, *, is_given: bool) -> bool:
+def _may_have_one_axis(view: FileView, sources: list[Node], seen: AxesSeen, *, is_given: bool) -> bool:
     """Returns whether a network makes a value for each row, or a step makes it of its arguments element by element."""
     calls = [node for source in sources for node in walk(source) if isinstance(node, Call)]
-    if any(_most(networks.get((view.path, call.site), 0)) == 1 for call in calls):
+    if any(_most(seen.networks.get((view.path, call.site), 0)) == 1 for call in calls):
         return True
     return not is_given and all(is_elementwise(last_name(call.callee)) for call in calls)
 
@@ -117,14 +119,14 @@ def _arrays(call: Call) -> Iterator[Expression]:
         yield call.callee.object
 
 
-def _is_shown(view: FileView, sources: list[Node], function: Iterable[Node], networks: Networks) -> bool:
+def _is_shown(view: FileView, sources: list[Node], function: Iterable[Node], seen: AxesSeen) -> bool:
     """Returns whether the code of a function shows that arrays which depend on some expressions have several axes."""
     parts = [node for source in sources for node in walk(source)]
-    if any(_has_two_axes(view, node, networks) for node in parts):
+    if any(_has_two_axes(view, node, seen) for node in parts):
         return True
     paths = {_path(node) for node in parts} - {None}
     return any(
-        _has_two_axes(view, node, networks) and not paths.isdisjoint(map(_path, _looked_at(node))) for node in function
+        _has_two_axes(view, node, seen) and not paths.isdisjoint(map(_path, _looked_at(node))) for node in function
     )
 
 
@@ -149,7 +151,7 @@ def _path(node: Node) -> _Path | None:
     return None
 
 
-def _has_two_axes(view: FileView, node: Node, networks: Networks) -> bool:
+def _has_two_axes(view: FileView, node: Node, seen: AxesSeen) -> bool:
     """Returns whether an expression shows that there are several axes, or calls a network, which requires them."""
     if isinstance(node, Subscript):
         is_shape = (
@@ -163,7 +165,7 @@ def _has_two_axes(view: FileView, node: Node, networks: Networks) -> bool:
     axes = [value for label, _, value in node.arguments if label == "axis" and isinstance(value, Constant)]
     if any(type(value.value) is int and value.value > 0 for value in axes):
         return True
-    callee, known = node.callee, _most(networks.get((view.path, node.site), 0))
+    callee, known = node.callee, _most(seen.networks.get((view.path, node.site), 0))
     if known > 1 or tells_classes(last_name(callee)):
         return True
     if isinstance(callee, Attribute) and callee.name in ("apply", "apply_fn"):

@@ -275,11 +275,11 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
         one = kind if isinstance(kind, str) else _whole(kind)
         if one in SAME or (one in ("rows", "tree") and not _moves_rows(view, target)):
             continue
-        if one in ("rows", "tree") and may_be_flat(view, target, found.networks):
+        if one in ("rows", "tree") and may_be_flat(view, target, found.seen):
             break
         which = f"result {number} of" if len(results) > 1 else "the result of"
         raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between the devices, {_WHY.get(one, "")}')
-    if may_be_flat(view, target, found.networks):
+    if may_be_flat(view, target, found.seen):
         message = f'"{target.name}" works along the last axis, which may be the axis of the batch'
         raise Obstacle("last-axis", message)
 

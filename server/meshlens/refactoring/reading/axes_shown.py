@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from meshlens.facts.nodes import (
+    NOTHING,
     AnnAssign,
     Assert,
     Assign,
     Attribute,
+    BinaryOperation,
     BoolOperation,
     Call,
     Comprehension,
     Constant,
+    DictDisplay,
     ExpressionStatement,
     FunctionDef,
     IfExpression,
@@ -31,7 +34,8 @@ from meshlens.facts.nodes import (
     last_name,
     parameters_of,
 )
-from meshlens.project.trees import Node, bound_by, children, walk
+from meshlens.project.trees import Node, bound_by, children, nodes_of_block, walk
+from meshlens.project.view import FileView
 
 _PLAIN = (AnnAssign, Assert, Assign, ExpressionStatement)
 _MAY_NOT_RUN = (BoolOperation, Comprehension, FunctionDef, IfExpression, Lambda, SeparateDef)
@@ -44,6 +48,8 @@ _OF_FEATURES = frozenset(
     for name in "Dense Linear Conv Conv1D Conv2D Conv3D ConvTranspose LayerNorm RMSNorm GroupNorm BatchNorm".split()
 )
 """The layers that work on the features of each row."""
+_MADE_OF_SIZES = frozenset("zeros ones full empty normal uniform truncated_normal orthogonal".split())
+_DEEPEST = 9
 
 
 def axes_shown(function: Node, dotted: Dotted) -> dict[str, int]:
@@ -69,6 +75,65 @@ def axes_given(function: Node, dotted: Dotted) -> dict[str, int]:
     names = {one.name for one in parameters_of(function)}
     shown = _certainly_shown(function, dotted)
     return _most((name, count) for name, count, again in shown if name in names - again)
+
+
+def axes_of_entries(view: FileView) -> Mapping[str, int]:
+    """Returns the least number of axes of the arrays that a file puts under a key, as `{"w": jnp.ones((3, 4))}` does.
+
+    A key that it also uses for something else is left out.
+    """
+    key = f"assists: axes of entries in {view.path}"
+    found: Mapping[str, int] = view.solution.once(key, lambda _: dict(_entries(view)))
+    return found
+
+
+def _entries(view: FileView) -> Iterator[tuple[str, int]]:
+    found: dict[str, int] = {}
+    for block in view.facts.blocks:
+        nodes = tuple(nodes_of_block(view, str(view.path), block))
+        values: dict[str, list[Node]] = {}
+        for node in nodes:
+            if isinstance(node, Assign):
+                for name in bound_by(node):
+                    values.setdefault(name, []).append(node.value if isinstance(node.targets[0], Name) else NOTHING)
+        for name, value in (pair for node in nodes for pair in _put(node)):
+            found[name] = min(_axes_made(value, values), found.get(name, _DEEPEST))
+    yield from ((name, axes) for name, axes in found.items() if axes > 0)
+
+
+def _put(node: Node) -> Iterator[tuple[str, Node]]:
+    """Yields the keys that code puts values under, with these."""
+    if isinstance(node, DictDisplay):
+        keys = ((pair.key, pair.value) for pair in node.pairs)
+        yield from ((one.value, value) for one, value in keys if isinstance(one, Constant) and type(one.value) is str)
+    elif isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name == "dict":
+        yield from ((label, value) for label, _, value in node.arguments if label not in (None, "*", "**"))
+    elif isinstance(node, Assign):
+        for target in node.targets:
+            key = target.key if isinstance(target, Subscript) else None
+            if isinstance(key, Constant) and type(key.value) is str:
+                yield key.value, node.value
+
+
+def _axes_made(value: Node, values: Mapping[str, list[Node]], depth: int = 4) -> int:
+    """Returns how many sizes an array is made with; 0 if unknown."""
+    if depth == 0:
+        return 0
+    if isinstance(value, Name):
+        made = values.get(value.name, ())
+        return _axes_made(made[0], values, depth - 1) if len(made) == 1 else 0
+    if isinstance(value, BinaryOperation) and value.operator != "@":
+        return max(_axes_made(side, values, depth - 1) for side in (value.left, value.right))
+    if not isinstance(value, Call):
+        return 0
+    if isinstance(value.callee, Attribute) and value.callee.name == "astype":
+        return _axes_made(value.callee.object, values, depth - 1)
+    name, is_made_by_call = last_name(value.callee), isinstance(value.callee, Call)
+    if not (is_made_by_call or name in _MADE_OF_SIZES or name.endswith(("init", "initializer"))):
+        return 0
+    shapes = [one.value for one in value.arguments if isinstance(one.value, TupleDisplay)]
+    is_known = len(shapes) == 1 and not any(isinstance(item, Starred) for item in shapes[0].items)
+    return len(shapes[0].items) if is_known else 0
 
 
 def _most(shown: Iterable[tuple[str, int]]) -> dict[str, int]:
