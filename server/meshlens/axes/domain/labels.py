@@ -8,6 +8,7 @@ the first operation on the value.
     index                  depends on which device or process this is
     gradient               a gradient that has not been reduced
     of-gradient            computed from a gradient, reduced or not
+    judged                 a verdict on a gradient that has not been reduced, such as whether it is finite
     ("wrt", argument)      with `gradient`: the argument it is taken for
     ("argument", map, n)   depends on argument n of the mapped function
     ("summed", call)       sum of gradients over the devices, not yet divided
@@ -70,6 +71,7 @@ _TRAVELLING = frozenset(
         "reduced-behind",
         "axis-size",
         "of-gradient",
+        "judged",
         "normed",
         "own-statistics",
     }
@@ -81,7 +83,7 @@ _TRAVELLING_KINDS = frozenset(
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
-    {"varying", "gradient", "index", "mean", "scaled", "data", "opaque", "normed", "own-statistics"}
+    {"varying", "gradient", "index", "mean", "scaled", "data", "opaque", "judged", "normed", "own-statistics"}
 )
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
     {"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "parted", "counted"}
@@ -135,7 +137,8 @@ def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
 
 def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
     """Returns the labels of a test's outcome, such as whether a gradient is finite: no longer a gradient."""
-    return _without(travelling(labels), _OF_GRADIENTS, _KINDS_OF_GRADIENTS)
+    rest = _without(travelling(labels), _OF_GRADIENTS, _KINDS_OF_GRADIENTS)
+    return rest | {"judged"} if "varying" in rest and "of-gradient" in labels else rest
 
 
 def of_number(labels: frozenset[Any]) -> frozenset[Any]:

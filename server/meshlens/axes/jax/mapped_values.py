@@ -49,6 +49,7 @@ from meshlens.axes.domain.variation import (
     ZERO,
     Along,
     Variation,
+    is_apart,
     is_different,
     joined,
     with_axes,
@@ -333,6 +334,8 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
     kept: frozenset[object] = labels & {"mean"} | {"of-jax"}
     if binder.kind == "vmap":
         kept |= {label for label in labels if isinstance(label, tuple) and label[0] in _OF_KEYS}
+        # What the maps around this one split still differs in its result.
+        kept |= {"varying" for _, along in inner_over.axes if along.typed == VARYING and is_apart(along.truth)}
     if (
         "reduced" in labels
         and "varying" not in labels

@@ -295,10 +295,12 @@ def _branches(
 
 
 def _differs_between_devices(value: Value, ctx: Context) -> bool:
-    """Returns whether a value depends on the device's index or on data that a `shard_map` splits over devices."""
+    """Returns whether a value depends on the device's index, its gradients, or data that a `shard_map` splits."""
     labels = labels_of(value)
     if "index" in labels or "varying" not in labels:
         return "index" in labels
+    if "judged" in labels:
+        return True
     for label in labels:
         if not isinstance(label, tuple) or label[0] != "argument":
             continue
