@@ -98,12 +98,14 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     left = run.ledger.left
     given = [value for value in values.values() if type(value) not in _HOLDS_NOTHING]
     # The object whose method runs does not count as an argument.
+    owner: Value | None = None
     if given and type(given[0]) is Instance and function.owner is not None and function.kind != "static":
-        del given[0]
+        owner = given.pop(0)
     handed = frozenset([site for value in given for site in _worthwhile(run, value)])
     # The result for a function or object related to axes is new, however often the helper has run; so is a thin
     # wrapper's result for names, meshes and specs.
-    is_news = (handed and not run.count((function.site, handed))) or (decides and len(run.body(function)) <= _THIN)
+    is_thin = len(run.body(function)) <= _THIN and (decides or _makes_spec_of(run, function, owner))
+    is_news = (handed and not run.count((function.site, handed))) or is_thin
     # Most strings are not axis names. They count only near a binder or a use of an axis, and when an object is created,
     # which has no attributes yet.
     is_plain = not decides or not (
@@ -129,6 +131,14 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         written = _returned(run.body(function)) if type(latest.value) in (Seq, Dict) else ()
         run.memo[known] = _whatever_given(_Result(run, function, latest.given), latest.value, written)
     return run.memo[known]
+
+
+def _makes_spec_of(run: Run, function: Function, owner: Value | None) -> bool:
+    """Returns whether a method may make a spec of the names that its object holds."""
+    if not isinstance(owner, Instance) or not run.world.is_worth_a_root(function.path, function.block, starts=True):
+        return False
+    run.weighs(function)
+    return tells(attributes_of(run, owner).values())
 
 
 def _may_run_again(run: Run, function: Function, values: dict[str, Value], count: int) -> bool:
