@@ -1,7 +1,7 @@
 """An average over the devices does not weigh all rows equally.
 
-A total over all devices divided by the count of one device is too large by a factor of the number of devices, and a
-mean of sums divided by the number of all rows is too small by the same factor.
+A total over all devices divided by the count of one device, or by the number of its rows (`x.shape[0]`), is too large
+by a factor of the number of devices, and a mean of sums divided by the number of all rows is too small by the same.
 A sum over the devices that is taken after a bias was added counts the bias once for each device; that is a hint, too.
 Sum the count as well: `count = jax.lax.psum(jnp.sum(mask), "data")`.
 A mean of quotients, such as masked means, gives more weight to rows on devices with few of them.
@@ -37,6 +37,8 @@ from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
+from meshlens.facts.nodes import BinaryOperation
+from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.text import Span
 
@@ -49,6 +51,7 @@ _HINTS = {
 }
 _WARNINGS = {
     "of-one-device": "the total over {axis} is divided by this count of one device",
+    "of-size-here": "the total over {axis} is divided by the number of rows of one device",
     "divided-twice": "this mean over {axis} is divided by the number of devices again",
     "share-averaged": "what is averaged over {axis} is divided by a total of all devices; sum it instead",
 }
@@ -65,7 +68,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
         if not context.sure or context.guarded or context.expected or context.skip:
             continue
         site = use.other if use.other is not None and _is_to_blame(view, use, use.other) else use.site
-        if not view.is_here(site):
+        if not view.is_here(site) or (use.kind == "of-size-here" and _goes_on(view, use.site)):
             continue
         span = view.span(site)
         if span not in seen:
@@ -73,13 +76,20 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
             yield _finding(view, use, span)
 
 
+def _goes_on(view: FileView, site: Site) -> bool:
+    """Returns whether a quotient is scaled again at once, perhaps by the number of devices."""
+    around = path_to(view, site)[-2:-1]
+    return any(isinstance(one, BinaryOperation) and one.operator in ("*", "/") for one in around)
+
+
 def _is_to_blame(view: FileView, use: GradientUse, other: Site) -> bool:
     """Returns whether the fault is where a value was counted or reduced, not where it is divided.
 
     A helper that counts the rows of a device may be used in other ways by others.
     """
-    counts_elsewhere = use.kind == "of-one-device" and (other.path, other.block) != (use.site.path, use.site.block)
-    return view.is_here(other) and not counts_elsewhere
+    counts = use.kind in ("of-one-device", "of-size-here")
+    is_elsewhere = (other.path, other.block) != (use.site.path, use.site.block)
+    return view.is_here(other) and not (counts and is_elsewhere)
 
 
 def _finding(view: FileView, use: GradientUse, span: Span) -> Finding:

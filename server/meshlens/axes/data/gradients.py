@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.values import Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
+from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     APART,
     AVERAGE,
+    ROWS,
     SUM,
     SUMS_AVERAGED,
     TOTAL,
@@ -24,6 +26,8 @@ from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import BinaryOperation, Constant
 from meshlens.jaxapi.known_names import LIBRARIES_WITHOUT_REDUCTIONS
+
+_ROWS_HERE = "rows-here"
 
 
 def may_reduce(callee: Value) -> bool:
@@ -148,12 +152,27 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
     """Notes a quotient of a total and one device's value, or an average that is divided by the total count again."""
     above, below = variation_of(left), variation_of(right)
     for axis, along in above.axes:
-        if along.truth == TOTAL and below.over(axis).truth == SUM:
+        here = _sized_at(right, axis) if along.truth == TOTAL else None
+        if here is not None:
+            run.records.gradient_uses.append(GradientUse("of-size-here", site, here, ctx, axis))
+        elif along.truth == TOTAL and below.over(axis).truth == SUM:
             run.records.gradient_uses.append(GradientUse("of-one-device", site, _counted_at(right), ctx, axis))
         elif along.truth == SUMS_AVERAGED and below.over(axis).truth == TOTAL:
             run.records.gradient_uses.append(GradientUse("share-averaged", site, _reduced_at(left, axis), ctx, axis))
         elif along.truth in (SUMS_AVERAGED, AVERAGE) and "axis-size" in labels_of(right):
             run.records.gradient_uses.append(GradientUse("divided-twice", site, _reduced_at(left, axis), ctx, axis))
+
+
+def rows_here(array: Value, site: Site) -> Data:
+    """Returns the size of the first axis of an array, which may be split over the devices, read at a place."""
+    split = [axis for axis, along in variation_of(array).axes if along.truth == ROWS]
+    return replace(STATIC, labels=frozenset([(_ROWS_HERE, axis, site) for axis in split])) if split else STATIC
+
+
+def _sized_at(value: Value, axis: str) -> Site | None:
+    """Returns where the number of rows of a device was read, which are split over an axis."""
+    sites = (label[2] for label in labels_of(value) if isinstance(label, tuple) and label[:2] == (_ROWS_HERE, axis))
+    return next(sites, None)
 
 
 def _counted_at(value: Value) -> Site | None:

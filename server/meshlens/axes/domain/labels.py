@@ -23,6 +23,7 @@ the first operation on the value.
     met                    some part of it was reduced
     opaque                 passed through unseen code that may reduce, or between devices
     ("counted", call)      computed from a sum over the device's rows
+    ("rows-here", axis, place)   the number of the rows of one device, which are split over this axis
     ("copies", place, n)   an array repeated along its first n axes
     ("copied", place)      one of these
     ("drifted", place, axis)   a value that is the same over an axis, updated with one that differs

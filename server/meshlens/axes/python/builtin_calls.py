@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from meshlens.axes.data.arrays import product, sizes
+from meshlens.axes.data.gradients import rows_here
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.constants import counted, fits_pattern, joined
 from meshlens.axes.domain.joining import join_all, labels_of
@@ -116,7 +117,9 @@ def _len(values: Values, args: tuple[Arg, ...]) -> Value:
         return Const(value.shape[0])
     if isinstance(value, Const) and isinstance(value.value, str):
         return Const(len(value.value))
-    return UNKNOWN
+    site = args[0].site if args else None
+    here = rows_here(value, site) if site is not None else UNKNOWN
+    return here if labels_of(here) else UNKNOWN
 
 
 def _range(values: Values, args: tuple[Arg, ...]) -> Value:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.data import arrays, noise, transfer
-from meshlens.axes.data.gradients import Operation
+from meshlens.axes.data.gradients import Operation, rows_here
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.constants import concatenated
 from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
@@ -323,12 +323,22 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     if type(container) is Data and type(index) is Const and index.value == 0 and not ctx.env.maps:
         noise.note_first_device(run, container, site, ctx)
     found = containers.item(container, index, node.key, site)
+    if ctx.env.maps and type(found) is Data and _is_first_size(node):
+        array = node.object.object if isinstance(node.object, Attribute) else node.object
+        return rows_here(evaluate(run, array, frame, ctx), site)
     if ctx.env.maps and type(container) is Data and type(index) is Data and type(found) is Data:
         # While JAX traces, an index is an array of integers: a mask would give a shape that depends on its values.
         is_array = container.made_by != AT and container.array and index.array
         if is_array and container.shape and index.shape is not None and found.shape is None:
             return replace(found, shape=(*index.shape, *container.shape[1:]), array=True)
     return found
+
+
+def _is_first_size(node: Subscript) -> bool:
+    """Returns whether an expression is like `x.shape[0]`, with a variable whose value can be asked for again."""
+    is_shape = isinstance(node.object, Attribute) and node.object.name == "shape"
+    is_of_variable = isinstance(node.object, Attribute) and isinstance(node.object.object, Name)
+    return is_shape and is_of_variable and isinstance(node.key, Constant) and node.key.value == 0
 
 
 def _slice(run: Run, node: Slice, frame: Frame, ctx: Context) -> Value:

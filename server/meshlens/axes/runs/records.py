@@ -164,11 +164,12 @@ class GradientUse:
             the map), "summed-again" (the same in the map), "skipped" (a collective is skipped because there is no axis
             name), "carried" (a loop's carry is varying after a step, but not at the start), "ratio-averaged" (a `pmean`
             of quotients of sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "of-one-device" (a total
-            over the devices is divided by a count of one of them), "divided-twice" (an average is divided by the count
-            of all devices), "first-of-devices" (only device 0's mean or sum is kept), "share-averaged" (a `pmean` of
-            sums that are divided by a total already), "shifted-summed" (a `psum` of sums to which something was added
-            that all devices have), "mean-summed" (a `psum` of gradients of means), "scattered" (`all_gather` is
-            differentiated, which sums gradients of means over the devices).
+            over the devices is divided by a count of one of them), "of-size-here" (by the number of rows of one of
+            them), "divided-twice" (an average is divided by the count of all devices), "first-of-devices" (only device
+            0's mean or sum is kept), "share-averaged" (a `pmean` of sums that are divided by a total already),
+            "shifted-summed" (a `psum` of sums to which something was added that all devices have), "mean-summed" (a
+            `psum` of gradients of means), "scattered" (`all_gather` is differentiated, which sums gradients of means
+            over the devices).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
