@@ -74,7 +74,9 @@ def _of_data(container: Data, index: Value) -> Value:
         return container
     labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same"})
     if isinstance(index, Seq) and index.kind == "slice":
-        return Data(labels, _sliced(container.shape, index), container.made_by, over=of_sliced(container, index))
+        taken = _devices_taken(index) if "devices" in labels and container.shape == (None,) else None
+        shape = (taken,) if taken is not None else _sliced(container.shape, index)
+        return Data(labels, shape, container.made_by, over=of_sliced(container, index))
     if isinstance(index, Const) and index.value is None:
         shape = (1, *container.shape) if container.shape is not None else None
         return Data(labels, shape, over=of_picked(container, index))
@@ -91,6 +93,12 @@ def _of_data(container: Data, index: Value) -> Value:
     labels |= container.labels & {"sharded"} if isinstance(index, Const) and isinstance(index.value, str) else NONE
     labels |= {"uniform"} if shape is not None else set()
     return Data(labels, shape, None, is_array(container), of_picked(container, index))
+
+
+def _devices_taken(index: Seq) -> int | None:
+    """Returns how many devices `jax.devices()[:8]` takes; a program that says so is meant for as many."""
+    first, count, step = (part.value if isinstance(part, Const) else "?" for part in index.items)
+    return count if first is None and step is None and isinstance(count, int) and count > 0 else None
 
 
 def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | None, ...] | None:

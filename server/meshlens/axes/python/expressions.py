@@ -326,12 +326,28 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     if ctx.env.maps and type(found) is Data and _is_first_size(node):
         array = node.object.object if isinstance(node.object, Attribute) else node.object
         return rows_here(evaluate(run, array, frame, ctx), site)
+    if type(found) is Data and found.shape and found.shape[0] is None and isinstance(node.key, Slice):
+        whole = container.shape[0] if type(container) is Data and container.shape else None
+        return replace(found, shape=(_rows_from(run, node.key, whole, frame, ctx), *found.shape[1:]))
     if ctx.env.maps and type(container) is Data and type(index) is Data and type(found) is Data:
         # While JAX traces, an index is an array of integers: a mask would give a shape that depends on its values.
         is_array = container.made_by != AT and container.array and index.array
         if is_array and container.shape and index.shape is not None and found.shape is None:
             return replace(found, shape=(*index.shape, *container.shape[1:]), array=True)
     return found
+
+
+def _rows_from(run: Run, key: Slice, rows: int | None, frame: Frame, ctx: Context) -> int | None:
+    """Returns how many rows `x[i : i + 20]` takes, but for the last time; None if that is not written."""
+    lower, upper = key.lower, key.upper
+    if key.step is not None or not isinstance(lower, Name) or not isinstance(upper, BinaryOperation):
+        return None
+    if upper.operator != "+" or not isinstance(upper.left, Name) or upper.left.name != lower.name:
+        return None
+    count = evaluate(run, upper.right, frame, ctx)
+    if not isinstance(count, Const) or type(count.value) is not int or count.value < 1:
+        return None
+    return min(count.value, rows) if rows is not None else count.value
 
 
 def _is_first_size(node: Subscript) -> bool:
