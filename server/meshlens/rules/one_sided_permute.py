@@ -14,7 +14,8 @@ from functools import partial
 @partial(jax.pmap, axis_name="ring")
 def shift(x):
     return jax.lax.ppermute(x, "ring", perm=[(0, 1), (1, 2), (2, 1)])
-    #                                       ^^^^^^^^^^^^^^^^^^^^^^^^ AX304: destination 1 appears twice (from 0 and from 2)
+    #                                       ^^^^^^^^^^^^^^^^^^^^^^^^ AX304: destination 1 appears twice (from 0 and \\
+    #                                       from 2)
 ```
 
 Each index receives once:

@@ -4,6 +4,7 @@ A total over all devices divided by the count of one device, or by the number of
 by a factor of the number of devices, and a mean of sums divided by the number of all rows is too small by the same.
 A sum over the devices that is taken after a bias was added counts the bias once for each device; that is a hint, too.
 Sum the count as well: `count = jax.lax.psum(jnp.sum(mask), "data")`.
+A sum over the devices of their means is too large by the number of devices, unless something divides it; a hint, too.
 A mean of quotients, such as masked means, gives more weight to rows on devices with few of them.
 A mean of square roots, products or other nonlinear functions of each device's mean is not that function of the mean
 over all devices, and a loss that compares the rows of a device with each other leaves out the pairs across devices.
@@ -37,7 +38,7 @@ from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
-from meshlens.facts.nodes import BinaryOperation
+from meshlens.facts.nodes import BinaryOperation, Constant
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.text import Span
@@ -47,6 +48,7 @@ _HINTS = {
     "curved-averaged": "a mean over {axis} of a nonlinear function of each device's own mean or sum",
     "pieces-averaged": "a mean over {axis} of what only some devices hold, and the others have zeros for; sum it",
     "pairs-averaged": "a mean over {axis} of a loss that compares rows within one device",
+    "means-summed": "the means of the devices are summed over {axis}, and nothing divides this by their number",
     "shifted-summed": "what is the same on all devices is added before this sum over {axis}, which counts it for each",
 }
 _WARNINGS = {
@@ -55,12 +57,15 @@ _WARNINGS = {
     "divided-twice": "this mean over {axis} is divided by the number of devices again",
     "share-averaged": "what is averaged over {axis} is divided by a total of all devices; sum it instead",
 }
+_MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
+"""What is right if it is scaled at once by the number of devices."""
 
 
 @rule("AX407", Severity.WARNING, reads="places")
 def uneven_average(view: FileView) -> Iterator[Finding]:
     """Reports averages that combine values of different sets of devices."""
     seen: set[Span] = set()
+    divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
     for use in view.records.gradient_uses:
         context = use.context
         if use.kind not in _HINTS and use.kind not in _WARNINGS:
@@ -68,7 +73,9 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
         if not context.sure or context.guarded or context.expected or context.skip:
             continue
         site = use.other if use.other is not None and _is_to_blame(view, use, use.other) else use.site
-        if not view.is_here(site) or (use.kind == "of-size-here" and _goes_on(view, use.site)):
+        if not view.is_here(site) or (use.kind in _MAY_GO_ON and _goes_on(view, use.site)):
+            continue
+        if use.kind == "means-summed" and use.site in divided:
             continue
         span = view.span(site)
         if span not in seen:
@@ -77,9 +84,11 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
 
 
 def _goes_on(view: FileView, site: Site) -> bool:
-    """Returns whether a quotient is scaled again at once, perhaps by the number of devices."""
-    around = path_to(view, site)[-2:-1]
-    return any(isinstance(one, BinaryOperation) and one.operator in ("*", "/") for one in around)
+    """Returns whether a value is scaled again at once, perhaps by the number of devices."""
+    around = next(iter(path_to(view, site)[-2:-1]), None)
+    if not isinstance(around, BinaryOperation) or around.operator not in ("*", "/"):
+        return False
+    return around.operator == "/" or not isinstance(around.left, Constant)
 
 
 def _is_to_blame(view: FileView, use: GradientUse, other: Site) -> bool:

@@ -11,6 +11,7 @@ from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Mad
 from meshlens.axes.domain.variation import (
     APART,
     AVERAGE,
+    MEANS_SUMMED,
     ROWS,
     SUM,
     SUMS_AVERAGED,
@@ -142,8 +143,9 @@ def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
         sums = {label for label in sums if label[0] != "psum"}
     elif isinstance(sides[1], Constant):
         return frozenset()
+    is_of_means = any(along.truth == MEANS_SUMMED for _, along in variation_of(left).axes)
     for label in sums:
-        if label[0] != "psum":
+        if label[0] != "psum" or is_of_means:
             run.records.gradient_uses.append(GradientUse("divided", site, label[1], ctx))
     return frozenset(sums | ({"mean"} if operator == "/" else set()))
 

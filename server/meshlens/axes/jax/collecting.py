@@ -144,8 +144,8 @@ _AVERAGED = {
     CURVED: "curved-averaged",
     PIECE: "pieces-averaged",
 }
-_SUMMED = {SHIFTED: "shifted-summed"}
-_SUMMED_GRADIENTS = {**_SUMMED, MEAN: "mean-summed", RATIO: "mean-summed"}
+_SUMMED = {SHIFTED: "shifted-summed", MEAN: "means-summed"}
+_SUMMED_GRADIENTS = {SHIFTED: "shifted-summed", MEAN: "mean-summed", RATIO: "mean-summed"}
 
 
 def note_uses(
