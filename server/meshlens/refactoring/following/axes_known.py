@@ -157,7 +157,7 @@ def _of_part(whole: int, index: Node, of: Callable[[Node], int]) -> int:
         elif not isinstance(item, Slice) and not (isinstance(item, Constant) and item.value is ...):
             whole -= 1
     # Arrays of indices put their own axes in the place of those that they index.
-    return max(whole, 0) + max(map(of, items))
+    return max(whole, 0) + max(map(of, items), default=0)
 
 
 def _of_call(node: Call, dotted: Callable[[Node], str], of: Callable[[Node], int]) -> int:
