@@ -20,7 +20,7 @@ def denoise_step(params, clean, offset):
 
 @jax.jit
 def predict(params, z):
-    return Net().apply(params, z)
+    return Net().apply(params, z)[()]
 
 
 @jax.jit

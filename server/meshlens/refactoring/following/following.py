@@ -795,6 +795,8 @@ def _is_key(follow: Follow, index: Node) -> bool:
 def _rows_of(follow: Follow, index: Node) -> Kind:
     """Returns the kind of the part that an index takes of an array with rows."""
     items = index.items if isinstance(index, TupleDisplay) else (index,)
+    if not items:
+        return "rows"
     first, rest = items[0], [flat(follow.kind(one)) for one in items[1:]]
     if isinstance(first, Constant) and first.value is None:
         return (
