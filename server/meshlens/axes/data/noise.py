@@ -80,7 +80,9 @@ def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:
 
 
 def _is_beside(one: Site, other: Site) -> bool:
-    return (one.path, one.block) == (other.path, other.block)
+    """Returns whether two places are in the same function, or both at the top level of a file."""
+    are_at_top = one.block.startswith("=") and other.block.startswith("=")
+    return one.path == other.path and (one.block == other.block or are_at_top)
 
 
 def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
