@@ -133,6 +133,7 @@ w | self.out = nn.Dense(8) | n = jnp.shape(x)[1]; return self.out(x) * jnp.arang
 w | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[1:])
 w | self.out = nn.Dense(8) | b, t, c = x.shape; return self.out(x) / np.prod(jnp.shape(x)[-2:])
 r | self.wide = Wide() | return self.wide(x)
+r | self.out = nn.Dense(8) | return self.out(x) / x.shape[-1]
 """.strip().splitlines()
 
 MIXES = """
@@ -154,7 +155,6 @@ r | self.out = nn.Dense(8) | n = jnp.shape(x)[0]; return self.out(x) * jnp.arang
 w | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[:-1])
 r | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[-2:])
 r | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[0:])
-r | pass | k = nn.Module.param(self, "k", nn.initializers.ones, (x.shape[-1],)); return x * k / x.shape[-1]
 r | self.held = Held(lambda h: h - h.mean(axis=0)) | return self.held(x)
 r | self.held = Held(act=partial(jnp.cumsum, axis=0)) | return self.held(x)
 r | self.blocks = [Blind() for _ in range(2)] | for block in self.blocks: x = x + block(x);; return x

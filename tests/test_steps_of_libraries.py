@@ -377,20 +377,24 @@ for batch in batches():
     step(model, metrics, batch)
 print(metrics.compute())
 """
-RIGHT_UPDATE = 'metrics.update(loss=each.mean(), logits=logits, labels=batch["y"])'
+RIGHT_UPDATES = """
+metrics.update(loss=each.mean(), logits=logits, labels=batch["y"])
+metrics.update(loss=jnp.linalg.norm(logits.T @ logits), logits=logits, labels=batch["y"])
+""".strip().splitlines()
 WRONG_UPDATES = """
 metrics.update(loss=each[0], logits=logits, labels=batch["y"])
-metrics.update(loss=jnp.linalg.norm(logits.T @ logits), logits=logits, labels=batch["y"])
+metrics.update(loss=jnp.linalg.norm(logits @ logits.T), logits=logits, labels=batch["y"])
 found = metrics; found.update(loss=each[0], logits=logits, labels=batch["y"])
-metrics.loss.update(loss=jnp.linalg.norm(logits.T @ logits))
+metrics.loss.update(loss=jnp.linalg.norm(logits @ logits.T))
 metrics.loss.total[...] = metrics.loss.total[...] + each[0]
 """.strip().splitlines()
 
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", ["pmap", "shard_map"])
-def test_a_metric_of_nnx_counts_the_rows_of_all_devices(tmp_path, target):
-    text = METRICS.replace("UPDATE", RIGHT_UPDATE)
+@pytest.mark.parametrize("update", RIGHT_UPDATES)
+def test_a_metric_of_nnx_counts_the_rows_of_all_devices(tmp_path, target, update):
+    text = METRICS.replace("UPDATE", update)
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 

@@ -58,7 +58,7 @@ _WARNINGS = {
     "share-averaged": "what is averaged over {axis} is divided by a total of all devices; sum it instead",
 }
 _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
-"""What is right if it is scaled at once by the number of devices."""
+"""Kinds of uses that are right if the value is scaled at once by the number of devices."""
 
 
 @rule("AX407", Severity.WARNING, reads="places")

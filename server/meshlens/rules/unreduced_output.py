@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 
 mean = jax.pmap(jnp.mean, out_axes=None)
-#                         ^^^^^^^^^^^^^ AX405: each device returns a different value; out_axes=None keeps only that of device 0
+#                         ^^^^^^^^^^^^^ AX405: each device returns a different value; out_axes=None keeps only that \\
+#                         of device 0
 print(mean(jnp.arange(16.0).reshape(8, 2)))
 ```
 """

@@ -156,7 +156,7 @@ def _of_part(whole: int, index: Node, of: Callable[[Node], int]) -> int:
             whole += 1
         elif not isinstance(item, Slice) and not (isinstance(item, Constant) and item.value is ...):
             whole -= 1
-    # Arrays of indices put their own axes in the place of those that they index.
+    # What an array of indices gives has the axes of that array instead of the one that it indexes.
     return max(whole, 0) + max(map(of, items), default=0)
 
 
