@@ -110,7 +110,7 @@ def step{n}(params, x):
     return jax.tree.map(lambda p, g: p - 0.001 * g, params, grads), loss
 """
 LOSS = "return jnp.mean(net{n}.apply(params, x) ** 2)"
-DATA = {"i": "images", "w": "words", "r": "rows"}
+DATA = {"i": "images", "w": "words", "r": "rows", "u": 'jnp.load("rows.npy")'}
 
 TOKEN = 'self.token = self.param("token", nn.initializers.normal(1.0), (1, 1, 8))'
 KEEPS = """
@@ -155,6 +155,7 @@ r | self.out = nn.Dense(8) | n = jnp.shape(x)[0]; return self.out(x) * jnp.arang
 w | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[:-1])
 r | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[-2:])
 r | self.out = nn.Dense(8) | return self.out(x) / np.prod(x.shape[0:])
+u | pass | k = nn.Module.param(self, "k", nn.initializers.ones, (x.shape[-1],)); return x * k / x.shape[-1]
 r | self.held = Held(lambda h: h - h.mean(axis=0)) | return self.held(x)
 r | self.held = Held(act=partial(jnp.cumsum, axis=0)) | return self.held(x)
 r | self.blocks = [Blind() for _ in range(2)] | for block in self.blocks: x = x + block(x);; return x

@@ -39,9 +39,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from meshlens.axes.domain.joining import variation_of
 from meshlens.axes.domain.values import Bound, Class, Const, Ext, Function, Mapped, Partial, Seq, Site, Value, Wrapped
+from meshlens.axes.domain.variation import is_same
 from meshlens.axes.runs.context import AxisEnv, Context
-from meshlens.axes.runs.records import AxisUse
+from meshlens.axes.runs.records import ApiCall, AxisUse
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
@@ -72,14 +74,16 @@ def collective_under_divergent_branch(view: FileView) -> Iterator[Finding]:
             branch, arm = meeting.context.branch
             arms[branch][arm].append(meeting)
     for branch, found in arms.items():
-        count = _arms_of(view, branch)
+        calls = [call for call in view.records.calls if _is_branch_of(call, branch)]
+        count = _arms_of(view, branch, calls)
         if count is None:
             continue
         made = {arm: {(meeting.what, meeting.axis) for meeting in meetings} for arm, meetings in found.items()}
         everywhere = set.intersection(*(made.get(arm, set()) for arm in range(count)))
         seen: set[Site] = set()
         for meeting in (meeting for meetings in found.values() for meeting in meetings):
-            if (meeting.what, meeting.axis) not in everywhere and meeting.site not in seen:
+            agree = _all_agree(calls, branch, meeting.axis)
+            if (meeting.what, meeting.axis) not in everywhere and meeting.site not in seen and not agree:
                 seen.add(meeting.site)
                 yield _finding(view, branch, meeting)
 
@@ -107,12 +111,18 @@ def _under_vmap(env: AxisEnv) -> bool:
     return any(binder.kind not in MAPS_ON_DEVICES for binder in env.maps)
 
 
-def _arms_of(view: FileView, branch: Site) -> int | None:
+def _is_branch_of(call: ApiCall, branch: Site) -> bool:
+    return call.dotted in _CONDITIONALS and any(arg.site == branch for arg in call.args)
+
+
+def _all_agree(calls: list[ApiCall], branch: Site, axis: str) -> bool:
+    """Returns whether what selects a branch is certainly the same on all devices along an axis."""
+    tests = [arg.value for call in calls for arg in call.args if arg.site == branch]
+    return bool(tests) and all(is_same(variation_of(test).over(axis).truth) for test in tests)
+
+
+def _arms_of(view: FileView, branch: Site, calls: list[ApiCall]) -> int | None:
     """Returns how many arms a branch has; None if one is unknown or the branch may not depend on the device."""
-    calls = [
-        call for call in view.records.calls
-        if call.dotted in _CONDITIONALS and any(arg.site == branch for arg in call.args)
-    ]  # fmt: skip
     if not calls:
         return 2 if view.is_here(branch) and _ASKS_WHICH.search(view.text(branch)) else None
     counts: set[int | None] = set()

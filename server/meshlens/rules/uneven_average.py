@@ -3,8 +3,8 @@
 A total over all devices divided by the count of one device, or by the number of its rows (`x.shape[0]`), is too large
 by a factor of the number of devices, and a mean of sums divided by the number of all rows is too small by the same.
 A sum over the devices that is taken after a bias was added counts the bias once for each device; that is a hint, too.
-Sum the count as well: `count = jax.lax.psum(jnp.sum(mask), "data")`.
 A sum over the devices of their means is too large by the number of devices, unless something divides it; a hint, too.
+Sum the count as well: `count = jax.lax.psum(jnp.sum(mask), "data")`.
 A mean of quotients, such as masked means, gives more weight to rows on devices with few of them.
 A mean of square roots, products or other nonlinear functions of each device's mean is not that function of the mean
 over all devices, and a loss that compares the rows of a device with each other leaves out the pairs across devices.

@@ -165,10 +165,10 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
             run.records.gradient_uses.append(GradientUse("divided-twice", site, _reduced_at(left, axis), ctx, axis))
 
 
-def rows_here(array: Value, site: Site) -> Data:
-    """Returns the size of the first axis of an array, which may be split over the devices, read at a place."""
+def rows_here(array: Value, site: Site) -> Data | None:
+    """Returns the number of rows of one device, read at a place; None for an array that is not split over devices."""
     split = [axis for axis, along in variation_of(array).axes if along.truth == ROWS]
-    return replace(STATIC, labels=frozenset([(_ROWS_HERE, axis, site) for axis in split])) if split else STATIC
+    return replace(STATIC, labels=frozenset([(_ROWS_HERE, axis, site) for axis in split])) if split else None
 
 
 def _sized_at(value: Value, axis: str) -> Site | None:

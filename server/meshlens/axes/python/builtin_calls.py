@@ -118,8 +118,8 @@ def _len(values: Values, args: tuple[Arg, ...]) -> Value:
     if isinstance(value, Const) and isinstance(value.value, str):
         return Const(len(value.value))
     site = args[0].site if args else None
-    here = rows_here(value, site) if site is not None else UNKNOWN
-    return here if labels_of(here) else UNKNOWN
+    here = rows_here(value, site) if site is not None else None
+    return here if here is not None else UNKNOWN
 
 
 def _range(values: Values, args: tuple[Arg, ...]) -> Value:

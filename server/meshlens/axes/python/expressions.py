@@ -323,12 +323,13 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     if type(container) is Data and type(index) is Const and index.value == 0 and not ctx.env.maps:
         noise.note_first_device(run, container, site, ctx)
     found = containers.item(container, index, node.key, site)
-    if ctx.env.maps and type(found) is Data and _is_first_size(node):
-        array = node.object.object if isinstance(node.object, Attribute) else node.object
-        return rows_here(evaluate(run, array, frame, ctx), site)
+    if ctx.env.maps and type(found) is Data and (array := _array_of_first_size(node)) is not None:
+        here = rows_here(evaluate(run, array, frame, ctx), site)
+        return here if here is not None else found
     if type(found) is Data and found.shape and found.shape[0] is None and isinstance(node.key, Slice):
+        rows = _rows_from(run, node.key, frame, ctx)
         whole = container.shape[0] if type(container) is Data and container.shape else None
-        return replace(found, shape=(_rows_from(run, node.key, whole, frame, ctx), *found.shape[1:]))
+        return replace(found, shape=(min(rows, whole or rows), *found.shape[1:])) if rows is not None else found
     if ctx.env.maps and type(container) is Data and type(index) is Data and type(found) is Data:
         # While JAX traces, an index is an array of integers: a mask would give a shape that depends on its values.
         is_array = container.made_by != AT and container.array and index.array
@@ -337,24 +338,23 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     return found
 
 
-def _rows_from(run: Run, key: Slice, rows: int | None, frame: Frame, ctx: Context) -> int | None:
+def _rows_from(run: Run, key: Slice, frame: Frame, ctx: Context) -> int | None:
     """Returns how many rows `x[i : i + 20]` takes, but for the last time; None if that is not written."""
     lower, upper = key.lower, key.upper
     if key.step is not None or not isinstance(lower, Name) or not isinstance(upper, BinaryOperation):
         return None
-    if upper.operator != "+" or not isinstance(upper.left, Name) or upper.left.name != lower.name:
+    is_shifted = upper.operator == "+" and isinstance(upper.left, Name) and upper.left.name == lower.name
+    if not is_shifted or not isinstance(upper.right, (Attribute, Constant, Name)):
         return None
     count = evaluate(run, upper.right, frame, ctx)
-    if not isinstance(count, Const) or type(count.value) is not int or count.value < 1:
-        return None
-    return min(count.value, rows) if rows is not None else count.value
+    return count.value if isinstance(count, Const) and type(count.value) is int and count.value > 0 else None
 
 
-def _is_first_size(node: Subscript) -> bool:
-    """Returns whether an expression is like `x.shape[0]`, with a variable whose value can be asked for again."""
-    is_shape = isinstance(node.object, Attribute) and node.object.name == "shape"
-    is_of_variable = isinstance(node.object, Attribute) and isinstance(node.object.object, Name)
-    return is_shape and is_of_variable and isinstance(node.key, Constant) and node.key.value == 0
+def _array_of_first_size(node: Subscript) -> Name | None:
+    """Returns the variable `x` of `x.shape[0]`, whose value can be asked for again."""
+    shape, key = node.object, node.key
+    is_first = isinstance(shape, Attribute) and shape.name == "shape" and isinstance(key, Constant) and key.value == 0
+    return shape.object if is_first and isinstance(shape, Attribute) and isinstance(shape.object, Name) else None
 
 
 def _slice(run: Run, node: Slice, frame: Frame, ctx: Context) -> Value:

@@ -168,8 +168,8 @@ class GradientUse:
             them), "divided-twice" (an average is divided by the count of all devices), "first-of-devices" (only device
             0's mean or sum is kept), "share-averaged" (a `pmean` of sums that are divided by a total already),
             "shifted-summed" (a `psum` of sums to which something was added that all devices have), "mean-summed" (a
-            `psum` of gradients of means), "scattered" (`all_gather` is differentiated, which sums gradients of means
-            over the devices).
+            `psum` of gradients of means), "means-summed" (a `psum` of other means), "scattered" (`all_gather` is
+            differentiated, which sums gradients of means over the devices).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.

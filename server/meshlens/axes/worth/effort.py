@@ -104,7 +104,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     handed = frozenset([site for value in given for site in _worthwhile(run, value)])
     # The result for a function or object related to axes is new, however often the helper has run; so is a thin
     # wrapper's result for names, meshes and specs.
-    is_thin = len(run.body(function)) <= _THIN and (decides or _makes_spec_of(run, function, owner))
+    is_thin = (decides or _makes_spec_of(run, function, owner)) and len(run.body(function)) <= _THIN
     is_news = (handed and not run.count((function.site, handed))) or is_thin
     # Most strings are not axis names. They count only near a binder or a use of an axis, and when an object is created,
     # which has no attributes yet.
@@ -135,10 +135,10 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
 
 def _makes_spec_of(run: Run, function: Function, owner: Value | None) -> bool:
     """Returns whether a method may make a spec of the names that its object holds."""
-    if not isinstance(owner, Instance) or not run.world.is_worth_a_root(function.path, function.block, starts=True):
+    if not isinstance(owner, Instance) or not tells(attributes_of(run, owner).values()):
         return False
     run.weighs(function)
-    return tells(attributes_of(run, owner).values())
+    return run.world.is_worth_a_root(function.path, function.block, starts=True)
 
 
 def _may_run_again(run: Run, function: Function, values: dict[str, Value], count: int) -> bool:

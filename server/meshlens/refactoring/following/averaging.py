@@ -92,7 +92,7 @@ class Reductions:
     helpers: tuple[Helper, ...] = ()
     loosened: tuple[Loosened, ...] = ()
     changed: tuple[str, ...] = ()
-    seen: AxesSeen = field(default_factory=lambda: AxesSeen({}, {}))
+    seen: AxesSeen = field(default_factory=AxesSeen)
 
     @property
     def sums(self) -> bool:

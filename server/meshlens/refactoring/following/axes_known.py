@@ -6,6 +6,7 @@ An axis that is counted from the end is not that of the rows if there are more a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -32,10 +33,11 @@ from meshlens.refactoring.following.row_by_row import is_elementwise
 
 Least: TypeAlias = "int | tuple[Least, ...]"
 """How many axes a value has at least, or each of several values; 0 if nothing is known."""
-_ByPlace: TypeAlias = "dict[tuple[Path, int], Least]"
+AxesByPlace: TypeAlias = "dict[tuple[Path, int], Least]"
 
 
-class AxesSeen(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class AxesSeen:
     """How many axes arrays have at least at some calls in all functions that were followed, by file and place.
 
     Attributes:
@@ -43,12 +45,13 @@ class AxesSeen(NamedTuple):
         along_last: the arrays that functions work along the last axis of.
     """
 
-    networks: _ByPlace
-    along_last: _ByPlace
+    networks: AxesByPlace = field(default_factory=dict)
+    along_last: AxesByPlace = field(default_factory=dict)
 
-    def note(self, known: _ByPlace, place: tuple[Path, int], least: Least) -> None:
-        """Adds what is known of a call this time, which may be less than before."""
-        known[place] = fewest([least, *([known[place]] if place in known else [])])
+
+def note_axes(known: AxesByPlace, place: tuple[Path, int], least: Least) -> None:
+    """Adds how many axes an array has at a call this time, which may be fewer than before."""
+    known[place] = fewest([least, *([known[place]] if place in known else [])])
 
 
 class Axes(NamedTuple):

@@ -79,7 +79,7 @@ from meshlens.refactoring.reading.own_methods import Own, OwnMethod, Unread, cla
 from meshlens.refactoring.reading.scopes import home_of
 from meshlens.refactoring.reading.siblings import imported_function
 
-DEPTH = 10
+DEPTH = 6
 _PLAIN_DECORATORS = frozenset(
     {
         "jax.jit",
@@ -97,6 +97,7 @@ _PLAIN_DECORATORS = frozenset(
         "jax.named_scope",
     }
 )
+_NUMBERS = (Attribute, BinaryOperation, Constant, Name, UnaryOperation)
 Env = dict[str, Kind]
 Defined: TypeAlias = "tuple[AnyFunction, Follow | None]"
 """A function, with the enclosing one whose variables it sees."""
@@ -158,8 +159,7 @@ class Follow:
         shapes: the shapes of variables, where the code says them.
         axes: how many axes variables that are bound once have at least, because code would fail otherwise.
         least: how many axes variables have at least, because of what they are bound to.
-        multiplied: the variables with rows that are multiplied by a matrix, which takes another axis of theirs.
-        handed: the parameters that hold what was given, each with whether it is multiplied so.
+        handed: the parameters that hold what was given, each with whether it is multiplied by a matrix.
         features: how many entries the last axis of variables has: a number, or a sequence whose product it is.
         widened: for a variable, another one and how many axes more it has than that.
         results: how many axes the results of calls have at least, by the places of the calls.
@@ -205,7 +205,6 @@ class Follow:
     axes: dict[str, int] = field(default_factory=dict)
     features: dict[str, int | str] = field(default_factory=dict)
     least: dict[str, int] = field(default_factory=dict)
-    multiplied: set[str] = field(default_factory=set)
     handed: dict[str, bool] = field(default_factory=dict)
     widened: dict[str, tuple[str, int]] = field(default_factory=dict)
     results: dict[int, Least] = field(default_factory=dict)
@@ -218,7 +217,7 @@ class Follow:
     helper: Helper | None = None
     entered: AnyFunction | None = None
     loosened: list[Loosened] = field(default_factory=list)
-    seen: AxesSeen = field(default_factory=lambda: AxesSeen({}, {}))
+    seen: AxesSeen = field(default_factory=AxesSeen)
 
     @property
     def in_model(self) -> bool:
@@ -270,13 +269,13 @@ class Follow:
         )
 
     def _axes_of_name(self, name: str) -> int:
-        known = max(self.least.get(name, 0), self.axes.get(name, 0), int(flat(self.env.get(name, "same")) == "rows"))
-        return max(known, 2) if name in self.multiplied else known
+        has_rows = flat(self.env.get(name, "same")) == "rows"
+        return max(self.least.get(name, 0), self.axes.get(name, 0), int(has_rows))
 
     def multiplies(self, left: Node, kind: Kind) -> None:
-        """Notes that code multiplies an array by a matrix that is the same everywhere."""
+        """Notes that code multiplies an array by a matrix, which takes another axis than that of the rows."""
         if isinstance(left, Name) and flat(kind) == "rows":
-            self.multiplied.add(left.name)
+            self.least[left.name] = max(self.least.get(left.name, 0), 2)
             if left.name in self.handed:
                 self.handed[left.name] = True
 
@@ -347,7 +346,6 @@ class Follow:
 
     def forget(self, name: str) -> None:
         """Forgets the meaning of a name from now on."""
-        self.multiplied.discard(name)
         if not self.handed.get(name, True):
             del self.handed[name]
         for known in (
@@ -417,7 +415,7 @@ class Follow:
         inner.unread, inner.changed, inner.joins_norms = self.unread, self.changed, self.joins_norms
         inner.arrays, inner.computed, inner.shapes = self.arrays, self.computed, self.shapes
         inner.constants, inner.widened, inner.least = dict(self.constants), dict(self.widened), dict(self.least)
-        inner.looped, inner.multiplied = dict(self.looped), set(self.multiplied)
+        inner.looped = dict(self.looped)
         inner.classes, inner.top, inner.loosened = dict(self.classes), self.top, self.loosened
         inner.seen = self.seen
         return inner
@@ -559,7 +557,6 @@ def result_of(
         around.within.entered.setdefault(function.site, []).append({
             name: inner.look_up(name) for name in read if inner.binds(name)
         })  # fmt: skip
-    inner.multiplied = set(scope.multiplied) - {one.name for one in parameters}
     inner.handed = dict.fromkeys(handed_on, False)
     if isinstance(function, Lambda):
         return Result(inner.kind(function.body), least_of(function.body, inner.known_axes))
@@ -874,8 +871,11 @@ def _is_share(follow: Follow, node: Node) -> bool:
     if node.operator == "*":
         sides = ((node.left, node.right), (node.right, node.left))
         return any(_is_share(follow, one) and flat(follow.kind(other)) == "same" for one, other in sides)
-    is_of_numbers = node.operator == "/" and flat(follow.kind(node.left)) == "same"
-    return is_of_numbers and flat(follow.kind(node.right)) == "count"
+    parts = tuple(walk(node.left))
+    is_nested = any(isinstance(one, BinaryOperation) and one.operator == "/" for one in parts)
+    if node.operator != "/" or is_nested or not all(isinstance(one, _NUMBERS) for one in parts):
+        return False
+    return flat(follow.kind(node.right)) == "count" and flat(follow.kind(node.left)) == "same"
 
 
 def have_batches(follow: Follow, *nodes: Node) -> bool:

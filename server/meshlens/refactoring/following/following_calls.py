@@ -25,6 +25,7 @@ from meshlens.facts.nodes import (
     root_name,
 )
 from meshlens.project.trees import Node
+from meshlens.refactoring.following.axes_known import note_axes
 from meshlens.refactoring.following.features import takes_features_apart
 from meshlens.refactoring.following.following import (
     Defined,
@@ -172,7 +173,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if not values:
         return "same" if SAME.issuperset(map(flat, home.names(callee))) else "mixed"
     if is_along_last(node):
-        follow.seen.note(follow.seen.along_last, (follow.view.path, node.site), follow.least_axes(values[0]))
+        note_axes(follow.seen.along_last, (follow.view.path, node.site), follow.least_axes(values[0]))
     if (is_known or is_method or is_bare) and (name in MEANS or name in SUMS):
         return _reduction(follow, node, name, values, is_method)
     first = follow.kind(values[0])
@@ -190,8 +191,11 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     if name in _OVER_ROWS and _gathers(follow, is_method or is_known, node, is_method):
         return "same"
-    if is_known and name in ("dot", "matmul") and len(values) == 2 and kinds[1] == "same":
-        follow.multiplies(values[0], kinds[0])
+    if is_known and name in ("dot", "matmul") and len(values) == 2:
+        if flat(kinds[1]) == "rows" and (summed := product_over_rows(follow, values[0])) is not None:
+            return summed
+        if kinds[1] == "same":
+            follow.multiplies(values[0], kinds[0])
     given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
     if is_known and makes_arrays(name) and {"count", "shape"} & set(map(flat, kinds)):
         return row_by_row(given)
@@ -230,8 +234,6 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     is_of_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if name == "reshape" and (is_known or is_of_array) and flat(first) == "rows" and takes_features_apart(follow, node):
         return "rows"
-    if is_known and _is_plain(node) and (summed := _summed(follow, name, positional, list(map(flat, kinds)), named)):
-        return summed
     if is_known or is_of_array:
         given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
         return row_by_row(given) if _is_plain(node) else "mixed"
@@ -239,28 +241,6 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return rearranged(dotted, node.arguments, kinds[0])
     found = applied(kinds, coupled=is_product(name))
     return _of_object(follow, home, callee, node) if found == "rows" else found
-
-
-def _summed(
-    follow: Follow, name: str, values: list[Expression], kinds: list[str], named: dict[str, Expression]
-) -> str | None:
-    """Returns what a function of arrays gives if it sums over the rows, as a product over their axis does."""
-    if name in ("dot", "matmul") and len(values) == 2 and kinds[1:] == ["rows"]:
-        return product_over_rows(follow, values[0])
-    if name == "vdot":
-        return "total" if kinds == ["rows", "rows"] else None
-    if name == "segment_sum":
-        # Without their number there would be as many segments as a device's rows need.
-        has_size = "num_segments" in named or len(values) > 2
-        return "total" if has_size and kinds[:2] == ["rows", "rows"] and set(kinds[2:]) <= {"same"} else None
-    text = values[0].value if name == "einsum" and values and isinstance(values[0], Constant) else ""
-    before, arrow, after = str(text).replace(" ", "").partition("->")
-    operands = before.split(",")
-    if not arrow or "." in before or len(operands) != len(kinds) - 1 or not set(kinds[1:]) <= {"rows", "same"}:
-        return None
-    first = {one[:1] for one, kind in zip(operands, kinds[1:], strict=True) if kind == "rows"}
-    others = "".join(one for one, kind in zip(operands, kinds[1:], strict=True) if kind == "same")
-    return "total" if len(first) == 1 and first.isdisjoint((*after, *others, "")) else None
 
 
 def _counts_into_zeros(follow: Follow, name: str, array: Node, index: Node, kinds: list[Kind]) -> bool:
@@ -368,7 +348,7 @@ def _of_object(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "mixed"
     result = model_called(follow, home, callee, node)
     follow.results[node.site] = result.axes
-    follow.seen.note(follow.seen.networks, (follow.view.path, node.site), result.axes)
+    note_axes(follow.seen.networks, (follow.view.path, node.site), result.axes)
     if flat(result.kind) != "mixed":
         return result.kind
     if is_unread(home, callee) and _gives_to_call(follow, node) and gathered(follow, node):

@@ -394,8 +394,22 @@ def _einsum(given: Given) -> str:
     if len(leading) != 1:
         return "mixed"
     (first,) = leading
-    others = any(first in one for one, kind in pairs if kind == "same")
-    return "rows" if first and after.startswith(first) and not others else "mixed"
+    others = any(first in one[len(first) * (kind == "rows") :] for one, kind in pairs)
+    if not first or others:
+        return "mixed"
+    # What is not in the result is summed over.
+    return "rows" if after.startswith(first) else "mixed" if first[-1] in after or len(first) > 1 else "total"
+
+
+def _segment_sum(given: Given) -> str:
+    """Returns the kind of sums of rows; without their number there would be as many as a device's rows need."""
+    kinds = [flat(kind) for kind in given.kinds]
+    has_size = given.at(2, "num_segments") is not None
+    return "total" if has_size and kinds[:2] == ["rows", "rows"] and set(kinds[2:]) <= {"same"} else "mixed"
+
+
+def _vdot(given: Given) -> str:
+    return "total" if [flat(kind) for kind in given.kinds] == ["rows", "rows"] else "mixed"
 
 
 def _made(given: Given) -> str:
@@ -440,4 +454,6 @@ _SHAPING: dict[str, Callable[[Given], str]] = {
     "full": _made,
     "empty": _made,
     "repeat": _repeat,
+    "segment_sum": _segment_sum,
+    "vdot": _vdot,
 }

@@ -23,6 +23,7 @@ from meshlens.facts.nodes import (
     UnaryOperation,
     is_node,
     last_name,
+    root_name,
 )
 from meshlens.project.trees import Node, bound_by, names_bound, names_used, nodes_of_block, path_to, tree, walk
 from meshlens.project.view import FileView
@@ -184,13 +185,13 @@ def _second_thought(
 def _is_multiplied_from_left(target: Target, name: str) -> bool:
     """Returns whether a function multiplies a matrix by a parameter, which then may be a vector without rows."""
     return any(
-        isinstance(node, BinaryOperation) and node.operator == "@" and _part_of(node.right) == name
+        isinstance(node, BinaryOperation) and node.operator == "@" and root_name(node.right) == name
         for statement in target.body
         for node in walk(statement)
     ) or any(
         isinstance(node, Call)
         and last_name(node.callee) in ("dot", "matmul", "tensordot", "einsum")
-        and any(_part_of(one.value) == name for one in node.arguments[1:])
+        and any(root_name(one.value) == name for one in node.arguments[1:])
         for statement in target.body
         for node in walk(statement)
     )
@@ -277,10 +278,9 @@ def axis_of_parameter(
         return 0
     if not speaks_against and given and all(isinstance(one, Name) and _is_batch(one.name) for one in given):
         return 0
-    functions = (target.node, *_nested(view, target))
-    if not speaks_against and is_used_as_rows(view, functions, name):
+    if not speaks_against and is_used_as_rows(view, reached(view, target), name):
         return 0
-    if is_looked_up(view, functions, name):
+    if is_looked_up(view, reached(view, target), name):
         return None
     if never_rows(view, place, uses):
         return None
@@ -338,32 +338,22 @@ def _runs_method_of(view: FileView, node: Call, name: str) -> bool:
 
 def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
     """Returns how a function's `vmap`s treat a parameter: "shared" or "split"; None if unknown or contradictory."""
-    said = {
-        "split" if axis else "shared"
-        for root in (target.node, *_nested(view, target))
-        for node in walk(root)
-        if isinstance(node, Call) and isinstance(node.callee, Call) and dotted_name(view, node.callee.callee) in VMAPS
-        for place, (label, _, value) in enumerate(node.arguments)
-        if label not in ("*", "**")
-        and _part_of(value) == name
-        # A vmap maps every keyword over its first axis.
-        and (axis := label is not None or _mapped_place(node.callee, place)) is not None
-    }
-    if any(
-        isinstance(node, Call) and isinstance(node.callee, Call) and _closes_over(view, node.callee, name)
-        for root in (target.node, *_nested(view, target))
-        for node in walk(root)
-    ):
-        said.add("shared")
+    said: set[str] = set()
+    for node in (node for root in reached(view, target) for node in walk(root)):
+        maker = node.callee if isinstance(node, Call) else None
+        if not isinstance(node, Call) or not isinstance(maker, Call) or dotted_name(view, maker.callee) not in VMAPS:
+            continue
+        for place, (label, _, value) in enumerate(node.arguments):
+            if label in ("*", "**") or root_name(value) != name:
+                continue
+            # A vmap maps every keyword over its first axis.
+            axis = label is not None or _mapped_place(maker, place)
+            said |= {"split" if axis else "shared"} if axis is not None else set()
+        mapped = maker.arguments[0].value if maker.arguments else NOTHING
+        if isinstance(mapped, Lambda) and name in names_used(mapped):
+            # Each row gets all of it.
+            said.add("shared")
     return said.pop() if len(said) == 1 else None
-
-
-def _closes_over(view: FileView, maker: Call, name: str) -> bool:
-    """Returns whether a `vmap` maps a lambda that gets the same value for each row from around it."""
-    mapped = maker.arguments[0].value if maker.arguments else NOTHING
-    if not isinstance(mapped, Lambda) or dotted_name(view, maker.callee) not in VMAPS:
-        return False
-    return name in names_used(mapped)
 
 
 def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:
@@ -381,12 +371,6 @@ def _is_a_key_for_each_row(view: FileView, target: Target, name: str) -> bool:
 def _nested(view: FileView, target: Target) -> tuple[FunctionDef, ...]:
     """Returns the functions that receive this parameter under the same name, as a loss does from its step."""
     return tuple(one for one in reached(view, target) if one is not target.node)
-
-
-def _part_of(value: Node) -> str:
-    while isinstance(value, (Subscript, Attribute)):
-        value = value.object
-    return value.name if isinstance(value, Name) else ""
 
 
 def _mapped_place(maker: Call, place: int) -> bool | None:

@@ -27,12 +27,13 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     UnaryOperation,
     last_name,
+    root_name,
 )
 from meshlens.project.trees import Node, bound_by, names_used, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.kinds import over_rows
 from meshlens.refactoring.following.random import is_key
-from meshlens.refactoring.following.roles import is_setting
+from meshlens.refactoring.following.roles import _STATE, is_setting
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions_called
 from meshlens.refactoring.reading.made import BATCH
 
@@ -45,7 +46,6 @@ UNCLEAR = re.compile(
 """Matches names that rows as well as the model may have."""
 _BATCH_SIZE = re.compile(r"(?:n_|num_)?batch(?:_size|size)?|bs|bsz|b|B|n_(?:examples|samples)|num_(?:examples|samples)")
 """Matches names that code gives to the number of rows."""
-_PARAMETERS = re.compile(r"(?:.*_)?(?:params|parameters|weights|embeddings?|state|model|table)")
 _DEPTH = 4
 _PRODUCTS = frozenset({"dot", "matmul", "einsum", "tensordot", "dot_general"})
 _OF_ARRAYS = frozenset(
@@ -131,20 +131,14 @@ def is_looked_up(view: FileView, functions: Iterable[FunctionDef], name: str) ->
             for one in bound_by(node)
         }
         for node in walk(root):
-            key = node.key if isinstance(node, Subscript) and _root(node.object) == name else None
+            key = node.key if isinstance(node, Subscript) and root_name(node.object) == name else None
             if isinstance(key, Name) and (key.name in drawn or BATCH.fullmatch(key.name)):
                 return True
     return False
 
 
 def _looks_up_in_state(node: Subscript, name: str) -> bool:
-    return name.endswith("s") and _is(node.key, name) and _PARAMETERS.fullmatch(_root(node.object)) is not None
-
-
-def _root(node: Node) -> str:
-    while isinstance(node, (Attribute, Subscript)):
-        node = node.object
-    return node.name if isinstance(node, Name) else ""
+    return name.endswith("s") and _is(node.key, name) and _STATE.fullmatch(root_name(node.object)) is not None
 
 
 def _calls_size_of_batch(node: Node, name: str) -> bool:

@@ -48,8 +48,7 @@ _OF_FEATURES = frozenset(
     for name in "Dense Linear Conv Conv1D Conv2D Conv3D ConvTranspose LayerNorm RMSNorm GroupNorm BatchNorm".split()
 )
 """The layers that work on the features of each row."""
-_MADE_OF_SIZES = frozenset("zeros ones full empty normal uniform truncated_normal orthogonal".split())
-_DEEPEST = 9
+_MADE_OF_SIZES = ("zeros", "ones", "full", "empty", "normal", "uniform", "orthogonal", "init", "initializer")
 
 
 def axes_shown(function: Node, dotted: Dotted) -> dict[str, int]:
@@ -78,17 +77,14 @@ def axes_given(function: Node, dotted: Dotted) -> dict[str, int]:
 
 
 def axes_of_entries(view: FileView) -> Mapping[str, int]:
-    """Returns the least number of axes of the arrays that a file puts under a key, as `{"w": jnp.ones((3, 4))}` does.
-
-    A key that it also uses for something else is left out.
-    """
+    """Returns the least number of axes of what a file puts under each key, as `{"w": jnp.ones((3, 4))}` does."""
     key = f"assists: axes of entries in {view.path}"
-    found: Mapping[str, int] = view.solution.once(key, lambda _: dict(_entries(view)))
+    found: Mapping[str, int] = view.solution.once(key, lambda _: _entries(view))
     return found
 
 
-def _entries(view: FileView) -> Iterator[tuple[str, int]]:
-    found: dict[str, int] = {}
+def _entries(view: FileView) -> dict[str, int]:
+    found: dict[str, list[int]] = {}
     for block in view.facts.blocks:
         nodes = tuple(nodes_of_block(view, str(view.path), block))
         values: dict[str, list[Node]] = {}
@@ -97,8 +93,8 @@ def _entries(view: FileView) -> Iterator[tuple[str, int]]:
                 for name in bound_by(node):
                     values.setdefault(name, []).append(node.value if isinstance(node.targets[0], Name) else NOTHING)
         for name, value in (pair for node in nodes for pair in _put(node)):
-            found[name] = min(_axes_made(value, values), found.get(name, _DEEPEST))
-    yield from ((name, axes) for name, axes in found.items() if axes > 0)
+            found.setdefault(name, []).append(_axes_made(value, values))
+    return {name: min(axes) for name, axes in found.items()}
 
 
 def _put(node: Node) -> Iterator[tuple[str, Node]]:
@@ -128,8 +124,9 @@ def _axes_made(value: Node, values: Mapping[str, list[Node]], depth: int = 4) ->
         return 0
     if isinstance(value.callee, Attribute) and value.callee.name == "astype":
         return _axes_made(value.callee.object, values, depth - 1)
-    name, is_made_by_call = last_name(value.callee), isinstance(value.callee, Call)
-    if not (is_made_by_call or name in _MADE_OF_SIZES or name.endswith(("init", "initializer"))):
+    # `jax.nn.initializers.he_normal()(key, (3, 4))`
+    name = last_name(value.callee.callee if isinstance(value.callee, Call) else value.callee)
+    if not name.endswith(_MADE_OF_SIZES):
         return 0
     shapes = [one.value for one in value.arguments if isinstance(one.value, TupleDisplay)]
     is_known = len(shapes) == 1 and not any(isinstance(item, Starred) for item in shapes[0].items)
