@@ -17,7 +17,8 @@ MAY_READ_BY_NUMBER = {
 """Modules that read nodes by number, and why."""
 
 
-_PACKAGE = Path(nodes.__file__).parents[1].as_posix() + "/"
+PACKAGE = Path(nodes.__file__).parents[1].as_posix() + "/"
+"""The package that runs, of which an environment may hold a copy."""
 
 
 def forbid_numbers() -> None:
@@ -28,7 +29,7 @@ def forbid_numbers() -> None:
 
 def _named_only(node: Any, place: Any) -> Any:
     path = sys._getframe(1).f_code.co_filename.replace("\\", "/")
-    module = path.removeprefix(_PACKAGE)
+    module = path.removeprefix(PACKAGE)
     if module != path and module not in MAY_READ_BY_NUMBER:
         raise AssertionError(f"{module} reads {type(node).__name__}[{place}]; nodes are read by their fields")
     return tuple.__getitem__(node, place)

@@ -11,7 +11,7 @@ import pytest
 
 from meshlens.facts.extract import extract
 from own_sources import SERVER, modules
-from reading_nodes import MAY_READ_BY_NUMBER
+from reading_nodes import MAY_READ_BY_NUMBER, PACKAGE
 
 MOST_MODULES = 30
 MAY_BE_LONGER = {
@@ -74,7 +74,7 @@ def test_no_folder_has_more_modules_than_a_page():
 def test_a_node_that_is_read_by_number_fails_a_test():
     """Whatever the tests run, `reading_nodes.py` watches; this is its own test."""
     (block,) = extract(b"f(x)\n").blocks.values()
-    code = compile("def read(node): return node[0]", str(SERVER / "axes" / "made_up.py"), "exec")
+    code = compile("def read(node): return node[0]", f"{PACKAGE}axes/made_up.py", "exec")
     made: dict = {}
     exec(code, made)
     with pytest.raises(AssertionError, match=r"axes/made_up.py reads ExpressionStatement\[0\]"):
