@@ -144,7 +144,7 @@ def compiled(session: nox.Session) -> None:
     session.install(".[test]", env={"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "1"})
     _pytest(session)
     files = [*Path("tests").glob("test_incremental*.py"), "tests/test_cases.py", "tests/test_edits.py"]
-    files += ["tests/test_quiet_while_typing.py", "tests/lsp/test_diagnostics.py"]
+    files += ["tests/test_quiet_while_typing.py", "tests/lsp/test_diagnostics.py", "tests/test_cli_check.py"]
     session.run("pytest", "--deep", *map(str, files), *session.posargs)
 
 

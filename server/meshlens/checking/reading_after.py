@@ -138,7 +138,7 @@ def is_bound_before(path: tuple[Node, ...], key: str) -> bool:
         key: the variable, or the attribute of one.
     """
     for parent, inner in pairwise(path):
-        if isinstance(parent, (For, With)) and key in _bound(parent):
+        if isinstance(parent, (For, With)) and any(key == one for one in _bound(parent)):
             return True
         for statement in suite_of(parent, inner):
             if statement is inner:

@@ -68,7 +68,7 @@ def _python_says(source: bytes) -> SyntaxError | None:
 def _is_indented_at_top(source: bytes, facts: FileFacts) -> bool:
     for key in facts.top:
         start = facts.blocks[key].start
-        line = source[source.rfind(b"\n", 0, start) + 1 : start] if source[start - 1 : start] in b" \t" else b""
+        line = source[source.rfind(b"\n", 0, start) + 1 : start]
         if line and not line.strip(b" \t"):
             return True
     return False

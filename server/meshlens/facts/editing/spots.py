@@ -131,7 +131,7 @@ def _alone(text: bytes, start: int, stop: int) -> Node | None:
         return None
     end = found[0].end_byte
     # The grammar lets a list of expressions continue after a line that ends in a comma.
-    return found[0] if text[end - 1 : end] != b"," and _is_alone(text, start, end, stop) else None
+    return found[0] if not text.endswith(b",", 0, end) and _is_alone(text, start, end, stop) else None
 
 
 def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tuple[Block, Spot] | None:

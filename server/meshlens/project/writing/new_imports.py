@@ -130,7 +130,7 @@ def end_of_line(view: FileView, end: int) -> int:
         inside = next((block for block in blocks if at < block.end), None)
         inside = inside if inside is not None and inside.start < at else None
         if inside is None:
-            return at - (view.source[at - 1 : at] == b"\r")
+            return at - view.source.endswith(b"\r", 0, at)
         end = inside.end
 
 
