@@ -74,6 +74,21 @@ def read_after(path: tuple[Node, ...], key: str) -> Node | None:
         return None
 
 
+def are_aliases(path: tuple[Node, ...], key: str, other: str) -> bool:
+    """Returns whether two variables hold the same arrays where the statement around a call begins.
+
+    Args:
+        path: the nodes from the block down to the call.
+        key: a variable, or the attribute of one.
+        other: the other variable.
+    """
+    place = _statement_around(path)
+    if place is None:
+        return False
+    outer, statement = path[:place], path[place]
+    return other in _aliases(outer, statement, key) or key in _aliases(outer, statement, other)
+
+
 def _onwards(path: tuple[Node, ...], place: int, keys: set[str]) -> Node | None:
     while place > 0 and keys:
         parent, statement = path[place - 1], path[place]

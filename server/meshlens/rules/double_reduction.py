@@ -56,6 +56,8 @@ from meshlens.project.view import FileView
 from meshlens.rules.helpers.keywords import with_keyword
 from meshlens.text import Span
 
+_AGAIN = frozenset({"summed-again", "same-summed", "host-reduced"})
+
 
 @rule("AX404", Severity.WARNING, reads="places")
 def double_reduction(view: FileView) -> Iterator[Finding]:
@@ -71,7 +73,7 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
             yield _of_gradient(view, use, binder, span)
     divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
     for again in view.records.gradient_uses:
-        if again.kind not in ("summed-again", "host-reduced") or again.context.guarded or again.context.expected:
+        if again.kind not in _AGAIN or again.context.guarded or again.context.expected:
             continue
         span = view.span(again.site)
         if span in seen or again.site in divided:
@@ -81,7 +83,8 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
             yield Finding(span, "every device holds the same reduced value; this sum counts it once per device")
         elif again.other is not None:
             place = Related(view.path_of(again.other), view.span(again.other), "first reduced here")
-            text = "already reduced over the same axis; this psum multiplies it by the number of devices"
+            what = "already" if again.kind == "summed-again" else "every device has the same value, computed from one"
+            text = f"{what} reduced over the same axis; this psum multiplies it by the number of devices"
             yield Finding(span, text, (), (place,))
 
 

@@ -36,9 +36,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.domain.axis_sizes import size_along
+from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, size_along
 from meshlens.axes.domain.values import Arg, Const, Seq, Site, Value
-from meshlens.axes.runs.records import AxisUse
+from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
 from meshlens.project.view import FileView
@@ -71,11 +71,22 @@ def _complaint(use: AxisUse) -> str | None:
     context = use.context
     if perm is None or not context.sure or context.guarded or context.expected:
         return None
-    if not isinstance(perm.value, Seq) or perm.value.open or perm.value.kind not in ("tuple", "list"):
+    if not isinstance(perm.value, Seq):
+        return None
+    if perm.value.kind == PAIRS_FOR_EXAMPLE:
+        said = _of_pairs(use, perm.value, FOR_EXAMPLE)
+        return f"with {FOR_EXAMPLE} devices, {said}" if said is not None else None
+    if perm.value.open or perm.value.kind not in ("tuple", "list"):
         return None
     if use.kind == "pshuffle":
         return _shuffle(perm.value)
-    pairs = [_pair(item) for item in perm.value.items]
+    name = use.name.value if isinstance(use.name, Const) and use.whole == use.name else None
+    return _of_pairs(use, perm.value, size_along(context.env, name) if isinstance(name, str) else None)
+
+
+def _of_pairs(use: AxisUse, perm: Seq, size: int | None) -> str | None:
+    """Returns what is wrong with a permutation of devices along an axis of some size, in words."""
+    pairs = [_pair(item) for item in perm.items]
     known = [pair for pair in pairs if pair is not None]
     if len(known) != len(pairs):
         return None
@@ -83,17 +94,10 @@ def _complaint(use: AxisUse) -> str | None:
         return f"destination {source} appears twice (from {destination[0]} and from {destination[1]})"
     for source, destination in _clashes(known):
         return f"source {source} appears twice (to {destination[0]} and to {destination[1]})"
-    return _beyond(use, known)
-
-
-def _beyond(use: AxisUse, pairs: list[tuple[int, int]]) -> str | None:
-    """Returns which index in a permutation the axis does not have, in words."""
-    name = use.name.value if isinstance(use.name, Const) and use.whole == use.name else None
-    size = size_along(use.context.env, name) if isinstance(name, str) else None
-    strange = next((one for pair in pairs for one in pair if size is not None and not 0 <= one < size), None)
+    strange = next((one for pair in known for one in pair if size is not None and not 0 <= one < size), None)
     if size is None or strange is None:
         return None
-    return f'index {strange} is not on axis "{name}", which has the indices 0 to {size - 1}'
+    return f'index {strange} is not on axis "{literal_name(use.name)}", which has the indices 0 to {size - 1}'
 
 
 def _pair(value: Value) -> tuple[int, int] | None:

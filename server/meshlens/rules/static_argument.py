@@ -50,7 +50,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.domain.classes import class_attribute
-from meshlens.axes.domain.values import Arg, Const, Data, Dict, Instance, Seq, Site
+from meshlens.axes.domain.values import Arg, Const, Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.jax.compiled_calls import STATIC_OF_JIT
 from meshlens.axes.runs.records import ApiCall, Binding, MappedCall
 from meshlens.checking.counting import counted
@@ -88,7 +88,7 @@ def static_argument(view: FileView) -> Iterator[Finding]:
             by_call[call.call].append(call)
     for calls in by_call.values():
         yield from _unhashable(view, calls)
-    yield from _lists_in_jit(view)
+    yield from _unhashable_in_jit(view)
     yield from handed_to_pmap(view)
     yield from texts_handed_to_pmap(view)
     yield from missing_in_jitted(view)
@@ -173,40 +173,44 @@ def _unhashable(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
         return
     edits = as_tuple(view, arg.site)
     fixes = (Fix("pass a tuple", edits),) if edits else ()
-    message = f"argument {place} is static and must be hashable, but this is {_kind(arg)}"
+    message = f"argument {place} is static and must be hashable, but this is {_kind(arg.value)}"
     yield Finding(view.span(arg.site), message, fixes)
 
 
-def _lists_in_jit(view: FileView) -> Iterator[Finding]:
-    """Reports the lists that calls of jitted functions pass for static arguments."""
+def _unhashable_in_jit(view: FileView) -> Iterator[Finding]:
+    """Reports lists and other values without a hash that calls of jitted functions pass for static arguments."""
     by_site: dict[Site, list[tuple[ApiCall, Arg]]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted == STATIC_OF_JIT and not call.guarded:
             for arg in call.args:
-                if arg.site is not None and view.is_here(arg.site):
-                    by_site[arg.site].append((call, arg))
+                # The object of a method is not written as an argument.
+                site = arg.site or call.call
+                if view.is_here(site):
+                    by_site[site].append((call, arg))
     for site, passed in by_site.items():
-        judged = ((call, call.context, isinstance(arg.value, Seq) and arg.value.kind == "list") for call, arg in passed)
-        if certain(judged) is not None:
-            edits = as_tuple(view, site)
-            fixes = (Fix("pass a tuple", edits),) if edits else ()
-            yield Finding(view.span(site), "a static argument of jit must be hashable, but this is a list", fixes)
+        found = certain((arg, call.context, bool(_kind(arg.value))) for call, arg in passed)
+        if found is None:
+            continue
+        edits = as_tuple(view, site) if isinstance(found.value, Seq) and found.site is not None else ()
+        fixes = (Fix("pass a tuple", edits),) if edits else ()
+        what = "a static argument of jit" if found.site is not None else "the method's object is static for jit and"
+        yield Finding(view.span(site), f"{what} must be hashable, but this is {_kind(found.value)}", fixes)
 
 
 def _first_unhashable(call: MappedCall) -> int | None:
     if positional(call) is None:
         return None
     places = static_places(call.binder)
-    return next((place for place in places if 0 <= place < len(call.args) and _kind(call.args[place])), None)
+    given = [(place, call.args[place]) for place in places if 0 <= place < len(call.args)]
+    return next((place for place, arg in given if arg.label is None and _kind(arg.value)), None)
 
 
-def _kind(arg: Arg) -> str:
-    if arg.label is not None:
-        return ""
-    if isinstance(arg.value, Seq) and arg.value.kind == "list":
+def _kind(value: Value) -> str:
+    """Returns what a value without a hash is; "" for any other."""
+    if isinstance(value, Seq) and value.kind == "list":
         return "a list"
-    if isinstance(arg.value, Dict):
+    if isinstance(value, Dict):
         return "a dictionary"
-    if isinstance(arg.value, Instance) and class_attribute(arg.value.cls, "__hash__") == Const(None):
-        return f'an object of "{arg.value.cls.name}", which is not'
-    return "an array" if isinstance(arg.value, Data) and bool(arg.value.shape) else ""
+    if isinstance(value, Instance) and class_attribute(value.cls, "__hash__") == Const(None):
+        return f'an object of "{value.cls.name}", which is not'
+    return "an array" if isinstance(value, Data) and bool(value.shape) else ""

@@ -1,8 +1,10 @@
-"""An array is read after a call that took it over.
+"""An array is read after a call that took it over, or two arguments of the call hold it.
 
 `donate_argnums` and `donate_argnames` let `jit` and `pmap` write results into the memory of arguments, which are
 deleted by that: `RuntimeError: Array has been deleted with shape=float32[4].`
 Read what the call returns, read the argument before the call, or do not donate it.
+A call that donates the same array twice fails, too: `Attempt to donate the same buffer twice in Execute()`; give one of
+the arguments a copy (`jax.tree.map(jnp.copy, params)`).
 A NumPy array is copied to the devices and stays as it is, so arguments are reported only if they come from JAX.
 
 ```python
@@ -36,11 +38,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from meshlens.axes.domain.values import Arg, Const, Site
+from meshlens.axes.domain.values import Arg, Const, Instance, Site
 from meshlens.axes.jax.compiled_calls import DONATES, MAY_BE_LEFT, OF_JAX
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.model import Finding, Related, Severity
-from meshlens.checking.reading_after import is_bound_before, key_of, read_after
+from meshlens.checking.reading_after import are_aliases, is_bound_before, key_of, read_after
 from meshlens.checking.registry import rule
 from meshlens.facts.nodes import (
     AnnAssign,
@@ -87,6 +89,7 @@ def used_after_donation(view: FileView) -> Iterator[Finding]:
         if call.guarded or not context.sure or context.guarded or context.expected or sites in seen:
             continue
         seen.add(sites)
+        yield from _donated_twice(view, sources, call)
         for arg in call.args:
             is_kept = isinstance(arg.value, Const) or (call.call, arg.site) in left
             found = _read_after(view, sources, call, arg) if not is_kept else None
@@ -160,6 +163,39 @@ def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> F
         if taken is None:
             return None
     return None
+
+
+def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator[Finding]:
+    """Reports an argument that is donated beside another one with the same arrays, or that holds them twice."""
+    if not view.is_here(call.call):
+        return
+    path = path_to(view, call.call)
+    scope = _scope_of(path, tuple(_sites(call)))
+    given = [(arg, (path_to(view, arg.site) or (None,))[-1]) for arg in call.args if arg.site is not None]
+    keys = [(arg, node, key) for arg, node in given if node is not None and (key := key_of(node)) is not None]
+    for place, (arg, node, key) in enumerate(keys):
+        assert arg.site is not None
+        twice = _given_twice(sources, scope, call, key) if isinstance(arg.value, Instance) else None
+        if twice is not None:
+            yield Finding(view.span(arg.site), f'"{key}" is donated, but holds the arrays of "{twice}" twice')
+        if not (arg.label == OF_JAX or sources.is_of_jax(scope, node)):
+            continue
+        held = next((one for _, _, one in keys[:place] if one == key or are_aliases(path, key, one)), None)
+        if held is not None:
+            yield Finding(view.span(arg.site), f'"{key}" holds the arrays of "{held}", which is donated too')
+
+
+def _given_twice(sources: _Sources, scope: _Scope, call: ApiCall, key: str) -> str | None:
+    """Returns the variable whose arrays an object receives twice from the call that makes it, and that alone."""
+    made = [value for value in scope.values.get(key, ()) if value.site != call.call.index]
+    if len(made) != 1 or not isinstance(made[0], Call):
+        return None
+    given = [(argument.value, key_of(argument.value)) for argument in made[0].arguments if argument.label != "**"]
+    names = [name for _, name in given]
+    return next(
+        (name for node, name in given if name is not None and names.count(name) > 1 and sources.is_of_jax(scope, node)),
+        None,
+    )
 
 
 def _handed(view: FileView, scope: _Scope, path: tuple[Node, ...], key: str) -> Node | None:

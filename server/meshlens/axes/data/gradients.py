@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import prod
 from typing import Any, NamedTuple
 
+from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
 from meshlens.axes.domain.variation import (
@@ -141,7 +143,7 @@ def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
         ):
             return frozenset()
         sums = {label for label in sums if label[0] != "psum"}
-    elif isinstance(sides[1], Constant):
+    elif isinstance(sides[1], Constant) and sides[1].value not in _sizes(ctx):
         return frozenset()
     is_of_means = any(along.truth == MEANS_SUMMED for _, along in variation_of(left).axes)
     for label in sums:
@@ -187,6 +189,12 @@ def _reduced_at(value: Value, axis: str) -> Site | None:
     """Returns where a value was reduced over an axis."""
     sites = [label[-1] for label in labels_of(value) if isinstance(label, tuple) and label[:2] == ("reduced-at", axis)]
     return sites[0] if len(sites) == 1 else None
+
+
+def _sizes(ctx: Context) -> set[int]:
+    """Returns the sizes of the axes that enclose the code, and of all of them together."""
+    sizes = [size for name in ctx.env.names if (size := size_along(ctx.env, name)) is not None]
+    return {*sizes, prod(sizes)} if sizes else set()
 
 
 def _is_share(run: Run, factor: object, site: Site) -> bool:

@@ -7,6 +7,12 @@ from meshlens.axes.domain.values import Const, Data, Value
 from meshlens.axes.runs.context import AxisEnv
 
 COUNT = "count"
+SOME_COUNT = "some-count"
+"""The label of a number that is exactly the size of an axis, whatever that is."""
+FOR_EXAMPLE = 8
+"""The size that stands for an unknown one where something has to hold for every size."""
+PAIRS_FOR_EXAMPLE = "pairs"
+"""The kind of a permutation of an unknown number of devices, with its pairs for `FOR_EXAMPLE` of them."""
 _INTEGERS = frozenset({"+", "-", "*", "//", "%"})
 
 

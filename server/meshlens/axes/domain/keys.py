@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from meshlens.axes.domain.values import Class, Const, Function, Made, Seq, Value
+from meshlens.axes.domain.joining import join_all
+from meshlens.axes.domain.values import UNKNOWN, Class, Const, Dict, Ext, Function, Made, Seq, Value
+
+SOME_KEY = Ext("meshlens.some_key")
+"""Stands for the keys of an open dictionary that are not known; its value is that of any of these entries."""
 
 
 def key_of(value: Value) -> tuple[Any] | None:
@@ -23,6 +28,14 @@ def key_of(value: Value) -> tuple[Any] | None:
 
 def as_value(key: object) -> Value:
     """Returns the value of a dictionary key."""
+    if key is SOME_KEY:
+        return UNKNOWN
     if isinstance(key, (Made, Class, Function)):
         return key
     return Seq("tuple", tuple([Const(part) for part in key])) if isinstance(key, tuple) else Const(key)
+
+
+def with_some_keys(entries: Iterable[tuple[Any, Value]], others: list[Value]) -> Dict:
+    """Returns a dictionary with known entries, and others whose keys are not known."""
+    known = tuple(entries)
+    return Dict((*known, (SOME_KEY, join_all(others))), True) if others else Dict(known, True)

@@ -83,6 +83,8 @@ def _of_library(value: Value, dotted: str) -> bool | None:
 
 
 def _constant(value: object, dotted: str, name: str) -> bool | None:
+    if dotted == "types.NoneType":
+        return value is None
     if dotted not in _BUILT_IN:
         return None
     if value is None:

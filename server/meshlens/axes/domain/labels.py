@@ -30,6 +30,7 @@ the first operation on the value.
     ("parted", place, axis)    the same where each device has parameters of its own, which may be copies
     ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis
     axis-size              computed from the number of devices along an axis
+    some-count             exactly that number, which is unknown
     ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
     ("alike", call, key)   computed from such numbers, whatever was reduced since

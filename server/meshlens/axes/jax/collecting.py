@@ -8,7 +8,7 @@ from dataclasses import replace
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
-from meshlens.axes.domain.axis_sizes import COUNT, size_along_all
+from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
 from meshlens.axes.domain.labels import NONE, after_reduction, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
@@ -70,7 +70,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     counts = row.reduces == "size" or (row.reduces == "sum" and isinstance(value, Const) and value.value == 1)
     if counts and isinstance(answer, Data) and "axis_index_groups" not in found:
         size = size_along_all(ctx.env, names)
-        return replace(answer, labels=answer.labels | {(COUNT, size)}) if size is not None else answer
+        return replace(answer, labels=answer.labels | {(COUNT, size) if size is not None else SOME_COUNT})
     if isinstance(answer, Data) and isinstance(value, Data) and value.shape is not None and answer.shape is None:
         return replace(answer, shape=shape_after(row.reduces, row.name, value.shape, found, ctx.env, names))
     return answer
@@ -111,11 +111,20 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
                 run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
     if "varying" in labels or "index" in labels:
         return
+    # In a tree, what was reduced before may be there to be divided with the rest.
+    is_sum_of_same = (
+        adds
+        and isinstance(call.args[0].value, Data)
+        and all(is_same(over.over(name).truth) for name in names)
+        and not any(isinstance(label, tuple) and label[0] == "over" for label in labels)
+    )
     for label in labels:
         if not isinstance(label, tuple):
             continue
         if label[0] == "over" and label[1] in names and adds and label[2] != site:
             run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))
+        elif label[0] == "reduced-at" and label[1] in names and label[2] != site and is_sum_of_same:
+            run.records.gradient_uses.append(GradientUse("same-summed", site, label[2], ctx))
         elif label[0] == "drawn" and "mean" in labels:
             run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
 

@@ -35,7 +35,8 @@ from meshlens.axes.jax.differentiation import call_gradient
 from meshlens.axes.jax.mapped_values import axis_of, is_shared
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.padding import padded, unpadded
-from meshlens.axes.jax.tree_maps import as_tree, leaf, mapped_tree, mapped_trees, mapped_with_paths
+from meshlens.axes.jax.tree_maps import Mapping, as_tree, leaf, mapped_tree, mapped_trees, mapped_with_paths
+from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.parameters import with_partial
 from meshlens.axes.python.unpacking import element
 from meshlens.axes.runs.context import AxisEnv, Context
@@ -228,7 +229,13 @@ def _run_now(
             trees = trees * 2
         leaves = positional(UNKNOWN, *trees) if how == "tree_map_with_path" else positional(*trees)
         if how == "tree_map" and len(trees) == 1:
-            return mapped_tree(run, run_operand, first, _rest_of_map(row, args)[0].value, site)
+            stops = next((arg for arg in args if arg.label == "is_leaf" and is_callable(arg.value)), None)
+
+            def is_leaf(tree: Value) -> bool:
+                return stops is not None and truth(run_operand(stops, positional(tree))) is True
+
+            mapping = Mapping(lambda given: run_operand(first, given), is_leaf if stops is not None else None)
+            return mapped_tree(run, mapping, _rest_of_map(row, args)[0].value, site)
         if how == "tree_map" and trees:
             return mapped_trees(run, run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
         if row.dotted == _WITH_PATH and len(trees) == 1 and all(arg.label is None for arg in args):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from meshlens.axes.data.arrays import is_array
@@ -18,6 +18,19 @@ from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
 _DEEPEST_TREE = 10
 _MOST_ENTRIES = 8
 _MOST_ITEMS = 16
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A function that runs on the leaves of a tree.
+
+    Attributes:
+        call: calls it with arguments.
+        is_leaf: returns whether a tree certainly counts as one leaf; None if only what is no container does.
+    """
+
+    call: Callable[[tuple[Arg, ...]], Value]
+    is_leaf: Callable[[Value], bool] | None = None
 
 
 def leaf(value: Value) -> Value:
@@ -44,29 +57,24 @@ def _is_mapped(value: Value) -> bool:
     return isinstance(value, (Data, Seq, Dict, Instance)) or is_state(value)
 
 
-def mapped_tree(
-    run: Run, run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, depth: int = 0
-) -> Value:
+def mapped_tree(run: Run, mapping: Mapping, tree: Value, site: Site, depth: int = 0) -> Value:
     """Runs a function on each leaf of a tree with a known structure, otherwise once."""
-    if (
-        isinstance(tree, Seq)
-        and (tree.items or not tree.open)
-        and len(tree.items) <= _MOST_ITEMS
-        and depth < _DEEPEST_TREE
-    ):
-        items = tuple([mapped_tree(run, run_operand, operand, one, site, depth + 1) for one in tree.items])
-        return Seq(tree.kind, items, tree.open)
-    if isinstance(tree, Dict) and not tree.open and len(tree.items) <= _MOST_ITEMS and depth < _DEEPEST_TREE:
-        entries = [(key, mapped_tree(run, run_operand, operand, one, site, depth + 1)) for key, one in tree.items]
-        return Dict(tuple(entries))
-    if isinstance(tree, Instance) and depth < DEEPEST and fields_of(run, tree):
+    is_leaf = mapping.is_leaf is not None and mapping.is_leaf(tree)
+    if isinstance(tree, (Seq, Dict)) and not is_leaf and depth < _DEEPEST_TREE and len(tree.items) <= _MOST_ITEMS:
+        if isinstance(tree, Seq) and (tree.items or not tree.open):
+            items = tuple([mapped_tree(run, mapping, one, site, depth + 1) for one in tree.items])
+            return Seq(tree.kind, items, tree.open)
+        if isinstance(tree, Dict) and (tree.items or not tree.open):
+            entries = tuple([(key, mapped_tree(run, mapping, one, site, depth + 1)) for key, one in tree.items])
+            return Dict(entries, tree.open)
+    if isinstance(tree, Instance) and not is_leaf and depth < DEEPEST and fields_of(run, tree):
         return with_fields(
             run,
             tree,
-            lambda _, held: mapped_tree(run, run_operand, operand, held, site, depth + 1) if _is_mapped(held) else held,
+            lambda _, held: mapped_tree(run, mapping, held, site, depth + 1) if _is_mapped(held) else held,
             site,
         )
-    value = run_operand(operand, (Arg(None, leaf(tree), None, site),))
+    value = mapping.call((Arg(None, tree if is_leaf else leaf(tree), None, site),))
     if isinstance(tree, Made) and is_state(tree):
         return replace(tree, labels=frozenset(labels_of(value)), over=variation_of(value))
     return value if is_array(tree) else as_tree(value)

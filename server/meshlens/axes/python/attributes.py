@@ -6,7 +6,7 @@ from functools import cache
 
 from meshlens.axes.data.arrays import product
 from meshlens.axes.data.operating import of_method
-from meshlens.axes.domain.axis_sizes import COUNT
+from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT
 from meshlens.axes.domain.joining import entry_of_table, join_all
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
@@ -134,10 +134,10 @@ def _of_mesh(value: Mesh, name: str) -> Value:
     if name == "shape":
         sizes = value.sizes if value.sizes is not None and len(value.sizes) == len(value.names) else ()
         known = [
-            Data(frozenset({(COUNT, size)}), (), over=EVERYWHERE) if size not in (None, -1) else UNKNOWN
+            Data(frozenset({(COUNT, size) if size not in (None, -1) else SOME_COUNT}), (), over=EVERYWHERE)
             for size in sizes
         ]
-        given = known or [UNKNOWN] * len(value.names)
+        given = known or [Data(frozenset({SOME_COUNT}), (), over=EVERYWHERE)] * len(value.names)
         names = [(axis.value, one) for axis, one in zip(value.names, given, strict=True) if isinstance(axis, Const)]
         # Code reads a mesh's axes before it uses them.
         return Dict(tuple(names)) if not value.open and len(names) == len(value.names) else UNKNOWN

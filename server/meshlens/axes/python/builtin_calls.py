@@ -35,6 +35,7 @@ from meshlens.axes.jax import logical_rules
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf
 from meshlens.axes.python.attributes import attribute
+from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.iterating import iterated
 from meshlens.axes.python.tables import make_table
 from meshlens.axes.python.unpacking import element, items_of
@@ -255,6 +256,26 @@ def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
     return Const(verdict) if verdict is not None else None
 
 
+def _type(values: Values, args: tuple[Arg, ...]) -> Value | None:
+    """Returns the class of None; None for any other argument."""
+    is_none = len(args) == 1 and isinstance(args[0].value, Const) and args[0].value.value is None
+    return Ext("types.NoneType") if is_none else None
+
+
+def _verdict_on(all_or_any: bool) -> Callable[[Values, tuple[Arg, ...]], Value | None]:
+    """Returns the handler of `all`, which one false item decides, or of `any`, which one true item does."""
+
+    def verdict(values: Values, args: tuple[Arg, ...]) -> Value | None:
+        if len(args) != 1 or not values or not isinstance(values[0], Seq):
+            return None
+        verdicts = [truth(item) for item in values[0].items]
+        if (not all_or_any) in verdicts:
+            return None if values[0].open else Const(not all_or_any)
+        return None if values[0].open or None in verdicts else Const(all_or_any)
+
+    return verdict
+
+
 def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
     """Returns the result of `merge_param(name, a, b)`: the argument that is not None."""
     given = [value for value in values[1:] if not (isinstance(value, Const) and value.value is None)]
@@ -316,6 +337,8 @@ def _nothing(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
+    "all": _verdict_on(True),
+    "any": _verdict_on(False),
     "len": _len,
     "range": _range,
     "enumerate": _enumerate,
@@ -327,6 +350,7 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "iter": _sequence("list"),
     "dict": _dict,
     "dict.fromkeys": _keys,
+    "type": _type,
     "collections.OrderedDict": _dict,
     "types.MappingProxyType": _dict,
     "next": _any_item,

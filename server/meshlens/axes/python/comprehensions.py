@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.axes.domain.axis_sizes import count_of
+from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, SOME_COUNT, count_of
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import join_all, labels_of
-from meshlens.axes.domain.keys import key_of
-from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Ext, Seq, Value
+from meshlens.axes.domain.keys import key_of, with_some_keys
+from meshlens.axes.domain.values import UNKNOWN, Const, Dict, Ext, Seq, Value
 from meshlens.axes.python import conditions
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.unpacking import elements
@@ -67,6 +66,13 @@ def _is_repeated(run: Run, element: Expression | Pair, target: Expression, frame
     return all(isinstance(maker, Ext) and maker.dotted in _REPEATABLE.values() for maker in makers)
 
 
+def _sizes_for_example(iterable: Expression, element: Expression | Pair, frame: Frame) -> dict[str, Value]:
+    """Returns the variables that hold the unknown size of an axis, with the size that stands for it."""
+    names = {node.name for one in (iterable, element) for node in nodes(one) if isinstance(node, Name)}
+    held = {name: frame.find(name) for name in sorted(names)}
+    return {name: Const(FOR_EXAMPLE) for name, value in held.items() if value and SOME_COUNT in labels_of(value)}
+
+
 def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
     """Returns the numbers of a `range`, and whether they are known."""
     if (
@@ -95,6 +101,12 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
     target, iterable, tests = clauses[0].target, clauses[0].iterable, clauses[0].conditions
     repeats = len(clauses) == 1 and not tests and _is_repeated(run, element_node, target, frame, ctx)
     turns, exact = _numbers(run, iterable, frame, ctx) if repeats or _is_pair(element_node) else ([], False)
+    is_example = False
+    if not exact and len(clauses) == 1 and not tests and _is_pair(element_node):
+        sizes = _sizes_for_example(iterable, element_node, frame)
+        inner.vars.update(sizes)
+        turns, exact = _numbers(run, iterable, inner, ctx) if sizes else ([], False)
+        is_example = exact
     if not exact:
         turns, exact = elements(as_tuple(run, run.evaluate(iterable, frame, ctx)))
     results: list[Value] = []
@@ -132,5 +144,7 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
     if kind == "dict":
         if exact:
             return Dict(tuple(dict(zip(keys, results, strict=True)).items()))
-        return Data(frozenset().union(*(travelling(labels_of(value)) for value in results)) if results else frozenset())
+        return with_some_keys((), results) if results else UNKNOWN
+    if is_example:
+        return Seq(PAIRS_FOR_EXAMPLE, tuple(results), True)
     return Seq("list" if kind == "gen" else kind, tuple(results), not exact)

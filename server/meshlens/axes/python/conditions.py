@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from meshlens.axes.domain.joining import options, union
-from meshlens.axes.domain.keys import key_of
+from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.kinds import is_instance
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -62,10 +62,10 @@ def truth(value: Value) -> bool | None:
         return None
     if isinstance(value, Const):
         return bool(value.value)
-    if isinstance(value, (Seq, Dict)):
-        if value.items:
-            return True
-        return None if value.open else False
+    if isinstance(value, Seq):
+        return True if value.items else None if value.open else False
+    if isinstance(value, Dict):
+        return True if any(key is not SOME_KEY for key, _ in value.items) else None if value.open else False
     if _is_object(value):
         return True
     if isinstance(value, (Ext, Spec, Made)):

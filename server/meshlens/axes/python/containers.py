@@ -9,7 +9,7 @@ from meshlens.axes.data.operating import of_picked, of_sliced
 from meshlens.axes.data.shapes import indexed
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
-from meshlens.axes.domain.keys import key_of
+from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Seq, Site, Union, Value
 from meshlens.axes.python.assign import change_in_place
@@ -33,7 +33,7 @@ def item(container: Value, index: Value, index_node: Expression, site: Site) -> 
     if isinstance(container, Dict):
         key = key_of(index)
         if key is not None:
-            found = container.get(key[0])
+            found = container.get(key[0]) or container.get(SOME_KEY)
             return found if found is not None else UNKNOWN
         values = [value for _, value in container.items]
         return entry_of_table([*values, UNKNOWN] if container.open else values) if values else UNKNOWN

@@ -12,7 +12,7 @@ from meshlens.axes.data.gradients import Operation, rows_here
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.constants import concatenated
 from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
-from meshlens.axes.domain.keys import key_of
+from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.labels import of_verdict, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Super, Value
 from meshlens.axes.domain.variation import ANYTHING
@@ -181,7 +181,7 @@ def arguments(run: Run, nodes: tuple[Argument, ...], frame: Frame, ctx: Context)
         if label == "*" and isinstance(value, Seq) and not value.open:
             out.extend(Arg(None, item, whole, site) for item in value.items)
         elif label == "**" and isinstance(value, Dict):
-            out.extend(Arg(str(key), item, whole, site) for key, item in value.items)
+            out.extend(Arg(str(key), item, whole, site) for key, item in value.items if key is not SOME_KEY)
             if value.open:
                 out.append(Arg("**", UNKNOWN, whole, site))
         else:

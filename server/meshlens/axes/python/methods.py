@@ -12,7 +12,7 @@ from meshlens.axes.data.operating import counts_rows, of_all, of_method
 from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of
-from meshlens.axes.domain.keys import as_value, key_of
+from meshlens.axes.domain.keys import SOME_KEY, as_value, key_of
 from meshlens.axes.domain.labels import NONE, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -183,7 +183,8 @@ def _of_dict(run: Run, receiver: Dict, name: str, call: Invocation) -> Value:
             found = receiver.get(key[0])
             if found is not None:
                 return found
-            return UNKNOWN if receiver.open else fallback
+            some = receiver.get(SOME_KEY)
+            return entry_of_table((some, fallback)) if some is not None else UNKNOWN if receiver.open else fallback
         return entry_of_table((*values, fallback))
     return call_unknown(run, call.of(receiver, call.args))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from meshlens.axes.domain.joining import join_all, options, union
-from meshlens.axes.domain.keys import as_value, key_of
+from meshlens.axes.domain.keys import SOME_KEY, as_value, key_of
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Value
 from meshlens.jaxapi.known_names import FLAT_TABLES, NESTED_TABLES, UNKNOWN_ENTRIES
 
@@ -70,7 +70,9 @@ def with_entry(table: Dict, key: object, value: Value) -> Dict:
 
 def with_unknown_entry(table: Dict, value: Value) -> Dict:
     """Returns a table with an entry set under an unknown key."""
-    return replace(table, items=tuple((key, join_all((held, value))) for key, held in table.items), open=True)
+    others = value if (some := table.get(SOME_KEY)) is None else join_all((some, value))
+    known = [(key, join_all((held, value))) for key, held in table.items if key is not SOME_KEY]
+    return replace(table, items=(*known, (SOME_KEY, others)), open=True)
 
 
 def forgotten(table: Dict) -> Dict:

@@ -161,7 +161,8 @@ class GradientUse:
         kind: "stepped" (parameters are updated with a gradient), "updated" (an optimizer of flax.nnx updates its model
             with one), "divided" (a sum over devices is divided), "of-psum" (a function whose result is a `psum` is
             differentiated), "host-reduced" (a value that every device already holds is summed over the devices outside
-            the map), "summed-again" (the same in the map), "skipped" (a collective is skipped because there is no axis
+            the map), "summed-again" (the same in the map), "same-summed" (a `psum` of what is computed from
+            such a value, and is the same on every device), "skipped" (a collective is skipped because there is no axis
             name), "carried" (a loop's carry is varying after a step, but not at the start), "ratio-averaged" (a `pmean`
             of quotients of sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "of-one-device" (a total
             over the devices is divided by a count of one of them), "of-size-here" (by the number of rows of one of
