@@ -9,7 +9,7 @@ from meshlens.axes.domain.joining import join_all
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Dict, Ext, Function, Made, Seq, Value
 
 SOME_KEY = Ext("meshlens.some_key")
-"""Stands for the keys of an open dictionary that are not known; its value is that of any of these entries."""
+"""Stands for the unknown keys of an open dictionary; its value is that of any of these entries."""
 
 
 def key_of(value: Value) -> tuple[Any] | None:
@@ -36,6 +36,6 @@ def as_value(key: object) -> Value:
 
 
 def with_some_keys(entries: Iterable[tuple[Any, Value]], others: list[Value]) -> Dict:
-    """Returns a dictionary with known entries, and others whose keys are not known."""
+    """Returns a dictionary with known entries, and others under unknown keys."""
     known = tuple(entries)
     return Dict((*known, (SOME_KEY, join_all(others))), True) if others else Dict(known, True)

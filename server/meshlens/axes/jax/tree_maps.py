@@ -26,7 +26,7 @@ class Mapping:
 
     Attributes:
         call: calls it with arguments.
-        is_leaf: returns whether a tree certainly counts as one leaf; None if only what is no container does.
+        is_leaf: returns whether a tree certainly counts as one leaf; None if only what is not a container does.
     """
 
     call: Callable[[tuple[Arg, ...]], Value]
