@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Function, Instance, Seq, Site, Value, Wrapped
+from meshlens.axes.jax.meshes import mesh_for_specs
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
@@ -195,7 +196,8 @@ def note_results(run: Run, wrapped: Wrapped, returned: Value, site: Site, ctx: C
     shardings = as_tree(run, given.value)
     recorded = (Arg(None, as_tree(run, returned), site, site), Arg(None, shardings, given.whole, given.site))
     guarded = run.api_guard > 0 or ctx.expected
-    run.records.calls.append(ApiCall(RETURNED, site, site, recorded, UNKNOWN, ctx, False, guarded))
+    mesh = mesh_for_specs(run, ctx)
+    run.records.calls.append(ApiCall(RETURNED, site, site, recorded, UNKNOWN, ctx, False, guarded, mesh))
 
 
 def note_shardings(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
@@ -214,6 +216,6 @@ def note_shardings(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site
         return
     values = Arg(None, as_tree(run, Seq("tuple", tuple(arg.value for arg in args))), site, site)
     recorded = (values, Arg(None, as_tree(run, given.value), given.whole, given.site))
-    mesh = run.ambient[-1] if run.ambient else None
+    mesh = mesh_for_specs(run, ctx)
     guarded = run.api_guard > 0 or ctx.expected
     run.records.calls.append(ApiCall(CALLED, site, site, recorded, UNKNOWN, ctx, False, guarded, mesh))

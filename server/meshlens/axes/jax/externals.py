@@ -15,7 +15,7 @@ from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import library_calls
 from meshlens.axes.jax.collecting import apply_collective, note_uses
 from meshlens.axes.jax.mapping import apply_binder
-from meshlens.axes.jax.meshes import make_mesh, make_sharding, make_spec
+from meshlens.axes.jax.meshes import make_mesh, make_sharding, make_spec, mesh_for_specs
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.transparent import apply_transparent
 from meshlens.axes.python import builtin_calls
@@ -85,7 +85,7 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
         note_combined(run, name, args, call.site, call.ctx)
     takes_spec = callee.takes_spec or OUT_SHARDING in [arg.label for arg in args]
     if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
-        mesh = run.ambient[-1] if run.ambient and takes_spec else None
+        mesh = mesh_for_specs(run, call.ctx, name == "jax.lax.with_sharding_constraint") if takes_spec else None
         guarded = run.api_guard > 0 or call.ctx.expected
         written = dotted if dotted != name else ""
         run.records.calls.append(
@@ -124,8 +124,9 @@ def _sharding(run: Run, callee: Callee, call: Invocation) -> Value:
 
 def _mesh_context(run: Run, callee: Callee, call: Invocation) -> Value:
     args = call.args
-    if args and callee.row.call and not call.decorator and call.frame.parent is None:
-        run.ambient.append(args[0].value)
+    if args and callee.row.call and not call.decorator:
+        is_certain = call.frame.parent is None or not (call.ctx.conditional or call.ctx.remote)
+        run.ambient.append(args[0].value if is_certain else UNKNOWN)
     return Made(callee.name, call.site, tuple((arg.label or place, arg.value) for place, arg in enumerate(args)))
 
 

@@ -26,7 +26,7 @@ from meshlens.axes.domain.values import (
 from meshlens.axes.domain.values import Bound as BoundMethod
 from meshlens.axes.jax.compiled_calls import note_donated
 from meshlens.axes.jax.mapped_values import entering, has_entry_for_each, kernel_result, one_per_device, stacked
-from meshlens.axes.jax.meshes import grid_names, mesh_names, with_mesh_in_force
+from meshlens.axes.jax.meshes import grid_names, mesh_for_specs, mesh_names, with_mesh_in_force
 from meshlens.axes.jax.naming import by_parameter, names_in, value_of
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.runs.context import AxisEnv, Bound, Context, Step
@@ -181,7 +181,7 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
         made = run.invoke(Invocation(mapped.binder.operand, args, site, mapped.binder.site, call.frame, ctx))
         run.called.add(mapped.binder.site)
         return Mapped(replace(mapped.binder, operand=made)) if isinstance(made, Instance) else UNKNOWN
-    binder = with_mesh_in_force(mapped.binder, run.ambient[-1] if run.ambient else None)
+    binder = with_mesh_in_force(mapped.binder, mesh_for_specs(run, ctx))
     run.called.add(binder.site)
     fits = has_entry_for_each(binder, args)
     inner_args = tuple(

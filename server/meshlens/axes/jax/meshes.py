@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from meshlens.axes.data.arrays import literal_shape, sizes
 from meshlens.axes.domain.joining import options
-from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Made, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Ext, Made, Mesh, Seq, Site, Spec, Value
 from meshlens.axes.jax.naming import by_parameter, names_in, value_of
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.meshes import GRID_SPECS, MeshMaker
 
 
@@ -82,6 +84,27 @@ def with_mesh_in_force(binder: Binder, mesh: Value | None) -> Binder:
         return replace(binder, mesh=mesh)
     names, is_open = mesh_names(mesh)
     return replace(binder, mesh=mesh, names=names, open=is_open)
+
+
+NO_MESH = Ext("meshlens.no_mesh")
+"""Stands for the current mesh where certainly none is current."""
+
+
+def mesh_for_specs(run: Run, ctx: Context, is_constraint: bool = False) -> Value | None:
+    """Returns the current mesh, to which specs without a mesh refer; `NO_MESH` if there is none, None if unknown.
+
+    Args:
+        run: the run.
+        ctx: the context of the specs.
+        is_constraint: whether the specs are those of a sharding constraint, which may also refer to the mesh of
+            `with mesh:`. `pjit._create_sharding_for_array` in JAX 0.10.2 shows who looks where.
+    """
+    if run.ambient:
+        return run.ambient[-1]
+    if run.entered_meshes:
+        return run.entered_meshes[-1] if is_constraint else None
+    is_unknown = ctx.env.open or ctx.env.maps or run.unclear_contexts
+    return None if is_unknown else NO_MESH
 
 
 def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site) -> Value:

@@ -144,7 +144,7 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
             return made
     if names:
         run.names[key] = names
-    is_common = function.frame.parent is None and not run.ambient and not run.epoch
+    is_common = function.frame.parent is None and not (run.ambient or run.entered_meshes or run.epoch)
     common = key if is_common and run.shares(function) else None
     if common is not None:
         known = run.find(common)
@@ -183,7 +183,8 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
         run.ledger.left[function.site] = Shared(result, run.root, {}, given=given)
     if key is not None:
         run.memo[key] = result
-        if common is not None and refused == run.refused and not run.is_brief and run.overlaid == overlaid:
+        changes = run.refused, run.overlaid, len(run.ambient)
+        if common is not None and changes == (refused, overlaid, 0) and not run.is_brief:
             share(run, common, result, begun, names)
     return result
 

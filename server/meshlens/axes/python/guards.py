@@ -37,6 +37,12 @@ _EXPECTED_TO_RAISE = frozenset(
     {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesWithLiteralMatch", "suppress", "patch", "mock"}
 )
 
+_KEEP_MESH = frozenset(
+    "open suppress nullcontext tqdm trace StepTraceAnnotation TraceAnnotation named_scope default_matmul_precision "
+    "default_device debug_nans log_compiles enable_x64 disable_jit errstate TemporaryDirectory".split()
+)
+"""The contexts that certainly make no mesh current."""
+
 _PUTS_IN_PLACE = frozenset({"setattr", "patch", "object"})
 
 REPLACED = "replaced"
@@ -45,7 +51,7 @@ REPLACED = "replaced"
 
 def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
     """Runs a `with` statement."""
-    ambient = len(run.ambient)
+    ambient, entered_meshes, unclear = len(run.ambient), len(run.entered_meshes), run.unclear_contexts
     may_raise = False
     entered: list[tuple[Mesh, Any, Context]] = []
     for expression, target in node.items:
@@ -63,6 +69,9 @@ def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
             value = mesh
         elif isinstance(value, Mesh):
             entered.append((value, expression, ctx))
+            run.entered_meshes.append(value)
+        elif not mentions(expression, _KEEP_MESH):
+            run.unclear_contexts += 1
         if target is not None:
             assign(run, target, value, frame, ctx)
     for mesh, expression, circumstances in entered:
@@ -70,7 +79,8 @@ def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
         if mesh not in run.ambient[ambient:]:
             note_mention(run, "jax.sharding.Mesh.__enter__", site_of(frame, expression), circumstances, "with")
     left = run.execute(node.body, frame, ctx)
-    del run.ambient[ambient:]
+    del run.ambient[ambient:], run.entered_meshes[entered_meshes:]
+    run.unclear_contexts = unclear
     return None if left == RAISED and may_raise else left
 
 

@@ -52,7 +52,7 @@ class ApiCall:
         context: the context.
         decorator: whether this is `@callee(…)`, whose result is then called with the decorated function.
         guarded: after `try/except (ImportError|AttributeError|TypeError)`, `hasattr` or a version check.
-        mesh: for a sharding constraint, the current mesh.
+        mesh: for a call with specs, the current mesh; `NO_MESH` if there certainly is none.
         written: its name before JAX's aliases were undone, if different: `jax.experimental.pjit.pjit`.
     """
 

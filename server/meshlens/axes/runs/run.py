@@ -203,6 +203,8 @@ class Run:
         api_guard: nesting depth of `try/except ImportError`, `hasattr`, version checks.
         broad_guard: the number of these that catch any exception, which says nothing about a called function.
         ambient: meshes made current by `set_mesh`, innermost last.
+        entered_meshes: meshes made current by `with mesh:`, innermost last.
+        unclear_contexts: the number of enclosing `with` statements that may have made another mesh current.
         differentiating: nesting depth of `grad` and `vjp`.
         in_maps: the number of enclosing maps.
         of_maps: the objects created or changed in a map.
@@ -255,6 +257,8 @@ class Run:
         self.api_guard = 0
         self.broad_guard = 0
         self.ambient: list[Value] = []
+        self.entered_meshes: list[Value] = []
+        self.unclear_contexts = 0
         self.differentiating = 0
         self.entrances = 0
         self.left = ALL

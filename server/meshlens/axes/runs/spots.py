@@ -41,7 +41,7 @@ class Moment:
         frame: the variables before, with the enclosing frames.
         context: the context.
         heap: the attributes of objects.
-        ambient, stack, api_guard, broad_guard, differentiating: as in `Run`.
+        ambient, entered_meshes, unclear_contexts, stack, api_guard, broad_guard, differentiating: as in `Run`.
         begun: the number of records of each kind before.
         ended: the number after it.
         after: the variables that it set.
@@ -56,6 +56,8 @@ class Moment:
     context: Context
     heap: dict[Any, dict[str, Value]]
     ambient: tuple[Value, ...]
+    entered_meshes: tuple[Value, ...]
+    unclear_contexts: int
     stack: tuple[Site, ...]
     api_guard: int
     broad_guard: int
@@ -133,6 +135,8 @@ def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
             ctx,
             heap,
             ambient,
+            tuple(run.entered_meshes),
+            run.unclear_contexts,
             stack,
             run.api_guard,
             run.broad_guard,
@@ -163,7 +167,8 @@ def run_alone(
     """
     run = _Alone(constructs, world, *root)
     run.heap = dict(moment.heap)
-    run.ambient = list(moment.ambient)
+    run.ambient, run.entered_meshes = list(moment.ambient), list(moment.entered_meshes)
+    run.unclear_contexts = moment.unclear_contexts
     run.stack = list(moment.stack)
     run.calls = moment.begun_calls
     run.depth = moment.depth

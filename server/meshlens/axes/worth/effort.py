@@ -518,6 +518,7 @@ def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Contex
         run.api_guard > run.broad_guard,
         run.epoch,
         run.ambient[-1] if run.ambient else None,
+        run.entered_meshes[-1] if run.entered_meshes else None,
     )
     try:
         return Key(parts)
