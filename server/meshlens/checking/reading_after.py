@@ -39,6 +39,8 @@ _LOOK_AT_NO_DATA = frozenset(
         "eval_shape structure tree_structure isinstance type id len typeof is_deleted ShapeDtypeStruct result_type ndim"
     ).split()
 )
+_HOLD_ARRAYS = frozenset("params target_params ema_params opt_state batch_stats step".split())
+"""The fields of a training state that hold arrays; others, such as `apply_fn`, may not."""
 _LEAVES = (Return, Raise, Break, Continue)
 
 
@@ -118,31 +120,44 @@ def _statement_around(path: tuple[Node, ...]) -> int | None:
 
 
 def _aliases(outer: tuple[Node, ...], statement: Node, key: str) -> set[str]:
-    """Returns the names that were given to the variable before the statement and stand for the same arrays."""
-    found: set[str] = set()
+    """Returns the other names that stand for arrays of a variable where a statement begins."""
+    groups: dict[str, int] = {}
     for place, parent in enumerate(outer):
         inner = outer[place + 1] if place + 1 < len(outer) else statement
         for one in suite_of(parent, inner):
             if one is inner:
                 break
-            changed = {name for node in walk(one) for name in _bound(node)}
-            if key in changed:
-                found.clear()
-            found -= changed
-            if isinstance(one, Assign) and len(one.targets) == 1 and key not in changed:
-                found.update(_names_for(one.targets[0], one.value, key))
-    return found
+            pairs: list[tuple[str, str]] = []
+            if isinstance(one, Assign) and len(one.targets) == 1:
+                pairs = list(_names_given(one.targets[0], one.value))
+            given = [(name, groups.setdefault(source, len(groups))) for name, source in pairs]
+            for name in {name for node in walk(one) for name in _bound(node)} if groups else ():
+                for changed in [known for known in groups if _is_part(known, name)]:
+                    del groups[changed]
+            groups.update(given)
+    own = {group for name, group in groups.items() if name == key or _is_field(name, key)}
+    return {name for name, group in groups.items() if group in own and not _is_part(name, key)}
 
 
-def _names_for(target: Node, value: Node, key: str) -> Iterator[str]:
-    """Yields the names that an assignment gives to a variable: `a` in `a = key` and in `a, b = key, 1`."""
+def _is_part(key: str, whole: str) -> bool:
+    return key == whole or key.startswith(f"{whole}.")
+
+
+def _is_field(key: str, whole: str) -> bool:
+    owner, _, name = key.rpartition(".")
+    return owner == whole and name in _HOLD_ARRAYS
+
+
+def _names_given(target: Node, value: Node) -> Iterator[tuple[str, str]]:
+    """Yields each name that an assignment gives to the arrays of a variable, and that variable: `b`, `a` in `b = a`."""
     displays = (TupleDisplay, ListDisplay)
     if isinstance(target, displays) and isinstance(value, displays) and len(target.items) == len(value.items):
         for one, other in zip(target.items, value.items, strict=True):
-            yield from _names_for(one, other, key)
-    elif key_of(value) == key:
-        alias = key_of(target)
-        yield from (alias,) if alias is not None else ()
+            yield from _names_given(one, other)
+        return
+    name, source = key_of(target), key_of(value)
+    if name is not None and source is not None:
+        yield name, source
 
 
 def is_bound_before(path: tuple[Node, ...], key: str) -> bool:
@@ -158,7 +173,7 @@ def is_bound_before(path: tuple[Node, ...], key: str) -> bool:
         for statement in suite_of(parent, inner):
             if statement is inner:
                 break
-            if any(key == one or key.startswith(f"{one}.") for node in walk(statement) for one in _bound(node)):
+            if any(_is_part(key, one) for node in walk(statement) for one in _bound(node)):
                 return True
     return False
 
@@ -247,7 +262,7 @@ def _reads(node: Node, keys: set[str]) -> Iterator[Node]:
         return
     key = key_of(node)
     if key is not None:
-        if any(key == one or key.startswith(f"{one}.") for one in keys):
+        if any(_is_part(key, one) for one in keys):
             yield node
         return
     if isinstance(node, Call):
@@ -275,7 +290,7 @@ def _forget_object(callee: Attribute, keys: set[str]) -> None:
 
 def _forget(statement: Node, keys: set[str]) -> None:
     changed = set(_bound(statement))
-    keys -= {key for key in keys if any(key == one or key.startswith(f"{one}.") for one in changed)}
+    keys -= {key for key in keys if any(_is_part(key, one) for one in changed)}
 
 
 def _bound(node: Node) -> Iterator[str]:

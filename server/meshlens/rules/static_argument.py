@@ -50,8 +50,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.domain.classes import class_attribute
-from meshlens.axes.domain.values import Arg, Const, Data, Dict, Instance, Seq, Site, Value
-from meshlens.axes.jax.compiled_calls import STATIC_OF_JIT
+from meshlens.axes.domain.values import Arg, Const, Data, Dict, Instance, Made, Seq, Site, Value
+from meshlens.axes.jax.compiled_calls import STATIC_OF_JIT, UNHASHABLE_FIELD
 from meshlens.axes.runs.records import ApiCall, Binding, MappedCall
 from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Fix, Related, Severity
@@ -213,4 +213,7 @@ def _kind(value: Value) -> str:
         return "a dictionary"
     if isinstance(value, Instance) and class_attribute(value.cls, "__hash__") == Const(None):
         return f'an object of "{value.cls.name}", which is not'
+    if isinstance(value, Made) and value.dotted == UNHASHABLE_FIELD:
+        (_, cls), (name, held) = value.arguments
+        return f'an object of "{cls.value if isinstance(cls, Const) else name}" whose field "{name}" is {_kind(held)}'
     return "an array" if isinstance(value, Data) and bool(value.shape) else ""

@@ -50,6 +50,7 @@ from meshlens.facts.nodes import (
     Attribute,
     BinaryOperation,
     Call,
+    ClassDef,
     Constant,
     DictDisplay,
     FunctionDef,
@@ -68,10 +69,11 @@ from meshlens.rules.helpers.renames import spelled
 
 _LIBRARIES = ("jax.", "flax.", "optax.", "haiku.", "equinox.")
 _MAYBE_NUMPY = frozenset({"jax.device_get", "jax.eval_shape", "flax.training.common_utils.shard"})
+_PLACES = ("jax.device_put", "jax.make_array_from_callback", "jax.make_array_from_process_local_data")
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 _Above: TypeAlias = Mapping[tuple[str, str], bool]
 _NOTHING: _Above = {}
-_DEEPEST = 4
+_DEEPEST = 6
 """Maximum number of variables and functions that are followed."""
 
 
@@ -273,6 +275,15 @@ def _assigned(target: Node, value: Node) -> Iterator[tuple[str, Node]]:
             yield key, value
 
 
+def _holds_what_it_is_given(found: ClassDef) -> bool:
+    """Returns whether a class is a named tuple or a dataclass that has no constructor of its own."""
+    names = [key_of(base.value) or "" for base in found.bases]
+    makers = [key_of(one.callee if isinstance(one, Call) else one) or "" for one in found.decorators]
+    is_plain = not any(isinstance(one, FunctionDef) and one.function.name.startswith("__") for one in found.body)
+    is_tuple = any(name.rpartition(".")[2] == "NamedTuple" for name in names)
+    return is_plain and (is_tuple or any(name.rpartition(".")[2] == "dataclass" for name in makers))
+
+
 class _Sources:
     """The calls of a workspace that return arrays of JAX."""
 
@@ -283,7 +294,11 @@ class _Sources:
         for module in ("jax.numpy", "jax.random", "jax.nn", "jax.scipy", "jax.tree"):
             name = spelled(view, f"{module}.x")
             if name is not None:
-                self._spelled[name.removesuffix("x")] = module
+                self._spelled[name.removesuffix("x")] = f"{module}."
+        for function in _PLACES:
+            name = spelled(view, function)
+            if name is not None:
+                self._spelled[name] = function
 
     def is_of_jax(self, scope: _Scope, node: Node, above: _Above = _NOTHING) -> bool:
         """Returns whether an expression certainly holds arrays that JAX made.
@@ -346,7 +361,11 @@ class _Sources:
             return dotted not in _MAYBE_NUMPY
         if isinstance(node.callee, Attribute) and self.is_of_jax(scope, node.callee.object, above):
             return True
-        return isinstance(node.callee, Name) and self._returns_arrays_of_jax(scope, node.callee.name, above)
+        name = self._block_of(scope, node.callee)
+        found = tree(self._view, scope.path, name) if name is not None else None
+        if isinstance(found, ClassDef) and _holds_what_it_is_given(found):
+            return self._all(scope, [argument.value for argument in node.arguments], above)
+        return name is not None and self._returns_arrays_of_jax(scope, name, found, above)
 
     def _maps_to_jax(self, scope: _Scope, function: Node, above: _Above) -> bool:
         if isinstance(function, Lambda):
@@ -359,13 +378,22 @@ class _Sources:
             return None
         text = self._view.text(Site(scope.path, scope.block, callee.site))
         for prefix, module in self._spelled.items():
-            if text.startswith(prefix):
-                return f"{module}.{text.removeprefix(prefix)}"
+            if text == prefix or (prefix.endswith(".") and text.startswith(prefix)):
+                return module + text.removeprefix(prefix)
         return None
 
-    def _returns_arrays_of_jax(self, caller: _Scope, name: str, above: _Above) -> bool:
-        """Returns whether a top-level function of the same file returns arrays of JAX and has no decorator."""
-        found = tree(self._view, caller.path, name) if name not in caller.values else None
+    def _block_of(self, scope: _Scope, callee: Node) -> str | None:
+        """Returns the name of a top-level function or class of the same file, or of another method of the object."""
+        if isinstance(callee, Name):
+            return callee.name if callee.name not in scope.values else None
+        owner, dot, _ = scope.block.rpartition(".")
+        is_own = (
+            isinstance(callee, Attribute) and key_of(callee.object) == "self" and key_of(callee) not in scope.values
+        )
+        return f"{owner}.{callee.name}" if dot and is_own and isinstance(callee, Attribute) else None
+
+    def _returns_arrays_of_jax(self, caller: _Scope, name: str, found: Node | None, above: _Above) -> bool:
+        """Returns whether a function of the same file returns arrays of JAX and has no decorator."""
         if not isinstance(found, FunctionDef) or found.function.flags or found.function.decorators:
             return False
         scope, inside = _Scope(caller.path, name, _values_in(found), found), {**above, (name, ""): False}

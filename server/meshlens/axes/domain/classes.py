@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshlens.axes.domain.values import Bound, Class, Function, Mapped, Partial, Value, Wrapped
+from meshlens.axes.domain.values import Bound, Class, Ext, Function, Mapped, Partial, Value, Wrapped
 
 _MOST_ABOVE = 100
 """Number of workspace classes that a class is known to inherit from, the nearest first."""
@@ -48,6 +48,10 @@ def is_named_tuple(cls: Class) -> bool:
 
 def _iterates_anew(cls: Class) -> bool:
     return any(class_attribute(cls, name) is not None for name in ("__iter__", "__getitem__", "__len__", "__new__"))
+
+
+HASH_OF_FIELDS = Ext("dataclasses.dataclass.__hash__")
+"""The `__hash__` of a class whose objects are hashable if their fields are."""
 
 
 def class_attribute(cls: Class, name: str) -> Value | None:

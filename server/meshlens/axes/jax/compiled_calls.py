@@ -5,8 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.domain.classes import HASH_OF_FIELDS, class_attribute, is_named_tuple
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Function, Instance, Seq, Site, Value, Wrapped
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Const,
+    Data,
+    Dict,
+    Function,
+    Instance,
+    Made,
+    Seq,
+    Site,
+    Value,
+    Wrapped,
+)
 from meshlens.axes.jax.meshes import mesh_for_specs
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.context import Context
@@ -27,6 +42,15 @@ DONATES = "jax.jit() donates"
 
 STATIC_OF_JIT = "jax.jit() static"
 """The name under which a call is recorded that has static arguments: these arguments."""
+
+
+UNHASHABLE_FIELD = "jax.jit() static field"
+"""The name of an object among them, if one of its fields has no hash: its class and that field."""
+
+
+def has_no_hash(value: Value) -> bool:
+    """Returns whether a value is certainly a list, a dictionary or an array."""
+    return isinstance(value, Dict) or (isinstance(value, Seq) and value.kind == "list") or bool(shape_of(value))
 
 
 def note_donated(
@@ -68,11 +92,26 @@ def note_static(run: Run, given: Iterable[tuple[str | None, Value]], operand: Va
     said = [value for name, value in given if name in ("static_argnums", "static_argnames")]
     if not said or any(arg.label in ("*", "**") for arg in call.args):
         return
-    if static := _chosen(said, operand, call.args):
+    if static := [replace(arg, value=_hashed(run, arg.value)) for arg in _chosen(said, operand, call.args)]:
         guarded = run.api_guard > 0 or call.ctx.expected
         run.records.calls.append(
             ApiCall(STATIC_OF_JIT, call.site, call.site, tuple(static), UNKNOWN, call.ctx, False, guarded)
         )
+
+
+def _hashed(run: Run, value: Value) -> Value:
+    """Returns the first field that keeps an object from being hashed, with its name; any other value as it is."""
+    fields = fields_of(run, value)
+    if not fields or not isinstance(value, Instance):
+        return value
+    if not is_named_tuple(value.cls) and class_attribute(value.cls, "__hash__") != HASH_OF_FIELDS:
+        return value
+    for name, held in fields.items():
+        declared = class_attribute(value.cls, name)
+        # A field that `field(…)` declares may be left out of the hash.
+        if has_no_hash(held) and not isinstance(declared, Made):
+            return Made(UNHASHABLE_FIELD, value.cls.site, (("class", Const(value.cls.name)), (name, held)))
+    return value
 
 
 def _chosen(said: Iterable[Value], operand: Value, args: tuple[Arg, ...]) -> list[Arg]:

@@ -34,6 +34,7 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import (
     Argument,
+    BinaryOperation,
     BoolOperation,
     Call,
     Comparison,
@@ -72,6 +73,23 @@ def truth(value: Value) -> bool | None:
         return None
     verdicts = {truth(option) for option in options(value)} if len(options(value)) > 1 else {None}
     return verdicts.pop() if len(verdicts) == 1 else None
+
+
+def is_now_and_then(test: Expression) -> bool:
+    """Returns whether a loop's condition holds in some iterations and not in others: `step % 100 == 0`."""
+    if isinstance(test, Not):
+        return _is_remainder(test.operand)
+    if isinstance(test, Comparison):
+        return test.operators in (("==",), ("!=",)) and any(map(_is_remainder, test.operands))
+    if isinstance(test, BoolOperation):
+        return any(map(is_now_and_then, test.items)) and all(
+            is_now_and_then(item) or (isinstance(item, Comparison) and test.operator == "or") for item in test.items
+        )
+    return False
+
+
+def _is_remainder(node: Expression) -> bool:
+    return isinstance(node, BinaryOperation) and node.operator == "%" and not isinstance(node.left, Constant)
 
 
 def asks_presence(items: list[Value]) -> bool:

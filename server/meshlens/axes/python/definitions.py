@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from meshlens.axes.domain.classes import above
+from meshlens.axes.domain.classes import HASH_OF_FIELDS, above
 from meshlens.axes.domain.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
 from meshlens.axes.python.enums import number_members
 from meshlens.axes.python.expressions import evaluate, evaluate_decorator
@@ -153,6 +153,8 @@ def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
     if "__hash__" not in inner.vars and ("__eq__" in inner.vars or any(_compares(callee) for callee, _ in callees)):
         # As in Python, an object compared by its contents is not hashable.
         inner.vars["__hash__"] = Const(None)
+    elif "__hash__" not in inner.vars and any(_hashes(callee) for callee, _ in callees):
+        inner.vars["__hash__"] = HASH_OF_FIELDS
     value: Value = cls
     for callee, decorator in callees:
         if not _makes_dataclass(callee):
@@ -183,6 +185,19 @@ def _compares(decorator: Value) -> bool:
     if isinstance(decorator, Made) and decorator.dotted == "dataclasses.dataclass":
         given = {str(name) for name, _ in decorator.arguments}
         return given.isdisjoint({"frozen", "eq", "unsafe_hash", "*", "**"})
+    return False
+
+
+def _hashes(decorator: Value) -> bool:
+    """Returns whether a decorator makes a dataclass whose hash is that of its fields."""
+    if isinstance(decorator, Ext):
+        return decorator.dotted == "flax.struct.dataclass"
+    if isinstance(decorator, Made) and decorator.dotted == "dataclasses.dataclass":
+        given = dict(decorator.arguments)
+        is_true = [
+            isinstance(one := given.get(name), Const) and one.value is True for name in ("frozen", "unsafe_hash")
+        ]
+        return any(is_true) and "eq" not in given
     return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Function, Partial, Seq, Value
+from meshlens.axes.python.unpacking import element
 
 MOST_ARGUMENTS = 300
 
@@ -20,11 +21,13 @@ def limited(args: list[Arg]) -> tuple[Arg, ...]:
 def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
     """Returns the values of the parameters at the start of a call.
 
-    A parameter without an argument has its default; after an unknown splat it is unknown.
+    A parameter without an argument has its default; after a splat of unknown length, it is any of its elements if it
+    needs an argument, and unknown otherwise.
     """
     positional: list[Arg] = []
     keywords: dict[str, Arg] = {}
     star = double = False
+    rest: Value = UNKNOWN
     for arg in args:
         label = arg.label
         if label is None:
@@ -32,6 +35,7 @@ def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
             if not star:
                 positional.append(arg)
         elif label == "*":
+            rest = UNKNOWN if star else element(arg.value)
             star = True
         elif label == "**":
             double = True
@@ -59,7 +63,7 @@ def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
         if given is not None:
             values[name] = through(given)
         elif (star and how != "key") or double:
-            values[name] = UNKNOWN
+            values[name] = rest if parameter.default is None and not double else UNKNOWN
         elif parameter.default is not None:
             values[name] = _default_of(function, name)
         else:

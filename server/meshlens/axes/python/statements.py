@@ -125,7 +125,8 @@ def _if(run: Run, node: If, frame: Frame, ctx: Context) -> str | None:
     labels = labels_of(value)
     said = said_by(test)
     api = "version" in labels or said.version
-    inner = ctx.under_condition(ctx.guarded or ("index" not in labels and said.axes))
+    is_certain = ctx.loop and not labels and conditions.is_now_and_then(test)
+    inner = ctx if is_certain else ctx.under_condition(ctx.guarded or ("index" not in labels and said.axes))
     run.api_guard += api
     before = dict(frame.vars)
     conditions.refine(run, test, True, frame, ctx)
