@@ -138,8 +138,10 @@ SPECS: dict[str, tuple[str, ...]] = {
 }
 """Callables that accept or make specs, with the names of their positional parameters."""
 
+CONSTRAINT = "jax.lax.with_sharding_constraint"
+
 TAKE_SPECS: dict[str, str] = {
-    "jax.lax.with_sharding_constraint": "shardings",
+    CONSTRAINT: "shardings",
     "jax.reshard": "out_shardings",
     "jax.device_put": "device",
 }
@@ -162,3 +164,15 @@ GRID_SPECS: dict[str, int] = {
 
 PARTITIONED = frozenset({"flax.linen.with_logical_partitioning", "flax.linen.LogicallyPartitioned"})
 """Callables that set the logical names of an array's dimensions."""
+
+NAME_MESH_AXES: dict[str, str] = {
+    "flax.linen.with_partitioning": "names",
+    "flax.nnx.with_partitioning": "sharding",
+}
+"""Callables that set the mesh axes of an array's dimensions as its metadata, with the name of their second argument."""
+
+SPECS_OF_METADATA = frozenset({"flax.linen.get_partition_spec", "flax.nnx.get_partition_spec"})
+"""Callables that return the specs that the metadata of arrays say."""
+
+SHARDINGS_OF_METADATA = frozenset({"flax.linen.get_sharding", "flax.nnx.get_named_sharding"})
+"""Callables that return the shardings that the metadata of arrays say, for a mesh as second argument."""

@@ -33,7 +33,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.domain.specs import possible_specs, sharding_parts, spec_names
-from meshlens.axes.domain.values import Arg, Const, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import Arg, Const, Made, Mesh, Seq, Site, Spec, Value
 from meshlens.axes.jax.logical_rules import TO_SHARDINGS, assigned
 from meshlens.axes.jax.meshes import takes_mesh_in_force
 from meshlens.axes.jax.naming import names_in
@@ -43,7 +43,15 @@ from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.places import quoted
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
-from meshlens.jaxapi.meshes import OUT_SHARDING, PARTITIONED, TAKE_SPECS
+from meshlens.jaxapi.meshes import (
+    CONSTRAINT,
+    NAME_MESH_AXES,
+    OUT_SHARDING,
+    PARTITIONED,
+    SHARDINGS_OF_METADATA,
+    SPECS_OF_METADATA,
+    TAKE_SPECS,
+)
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.project.writing.did_you_mean import closest
@@ -61,7 +69,8 @@ def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
     odd = view.solution.once("odd-meshes", _odd)
     places: dict[tuple[Site, str], list[_Named]] = defaultdict(list)
     used = view.solution.once("logical-names", _logical_names)
-    for named in (*_named(view.records), *_of_rules(view.records, used)):
+    meshes = view.solution.once("meshes-of-metadata", _meshes_of_metadata)
+    for named in (*_named(view.records), *_of_rules(view.records, used), *_of_metadata(view.records, meshes)):
         name, site, arg, *_ = named
         place = blamed(view, name, site, arg.site)
         if place is not None:
@@ -144,6 +153,38 @@ def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
             for entry in assigned(names, rules.value) or ():
                 for name in names_in(entry)[0]:
                     yield name, name.origin or rules.site, rules, mesh.value, call.context, None
+
+
+def _meshes_of_metadata(solution: Solution) -> tuple[Value, ...]:
+    """Returns the meshes whose axes the metadata of arrays name; none if they may name logical axes instead."""
+    meshes: list[Value | None] = []
+    for call in (call for records in solution.by_file.values() for call in records.calls):
+        if call.dotted.endswith("axis_rules") or any(arg.label == "sharding_rules" for arg in call.args):
+            return ()
+        mesh, spec = sharding_parts(call.result)
+        if call.dotted in SHARDINGS_OF_METADATA:
+            given = argument_of(call.args, "mesh", 1)
+            meshes.append(given.value if given is not None else None)
+        elif isinstance(spec, Made) and spec.dotted in SPECS_OF_METADATA:
+            meshes.append(mesh)
+        elif call.dotted == CONSTRAINT:
+            given = argument_of(call.args, "shardings", 1)
+            if given is not None and isinstance(given.value, Made) and given.value.dotted in SPECS_OF_METADATA:
+                meshes.append(call.mesh)
+    known = [mesh for mesh in meshes if mesh is not None and mesh_axes(mesh) is not None]
+    return tuple(dict.fromkeys(known)) if len(known) == len(meshes) else ()
+
+
+def _of_metadata(records: Records, meshes: tuple[Value, ...]) -> Iterator[_Named]:
+    """Yields the mesh axes that the metadata of arrays name, if no mesh that they are for has them."""
+    for call in records.calls if meshes else ():
+        parameter = NAME_MESH_AXES.get(call.dotted)
+        given = argument_of(call.args, parameter, 1) if parameter is not None else None
+        if given is None or given.site is None or not isinstance(given.value, Seq):
+            continue
+        for name in names_in(given.value)[0]:
+            if not any(name.value in (mesh_axes(mesh) or ()) for mesh in meshes):
+                yield name, given.site, given, meshes[0], call.context, None
 
 
 def _place_of_spec(call: ApiCall) -> tuple[str, int]:

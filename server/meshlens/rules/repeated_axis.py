@@ -42,6 +42,10 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import AxisUse
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
+from meshlens.facts.nodes import DictDisplay, ListDisplay, TupleDisplay
+from meshlens.jaxapi.meshes import PARTITION_SPEC
+from meshlens.project.solving.solution import Solution
+from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.displays import is_display, without_item
 from meshlens.rules.helpers.specs import argument_of, blamed
@@ -55,7 +59,7 @@ _HARMLESS = frozenset({"axis_index", "axis_size", "pcast", "pvary"})
 def repeated_axis(view: FileView) -> Iterator[Finding]:
     """Reports each collective, used spec and mesh that certainly names an axis twice."""
     seen: set[Site] = set()
-    for site, finding in (*_collectives(view), *_specs(view), *_meshes(view), *_of_vmaps(view)):
+    for site, finding in (*_collectives(view), *_specs(view), *_meshes(view), *_of_vmaps(view), *_of_tables(view)):
         if site not in seen:
             seen.add(site)
             yield finding
@@ -148,6 +152,33 @@ def _of_vmaps(view: FileView) -> Iterator[tuple[Site, Finding]]:
             if vmap.whole is not None:
                 related = (Related(view.path_of(vmap.whole), view.span(vmap.whole), "the vmap adds it here"),)
             yield place, Finding(view.span(place), message, (), related)
+
+
+def _of_tables(view: FileView) -> Iterator[tuple[Site, Finding]]:
+    """Yields specs, such as those of a table, that repeat an axis of some mesh of the project, whatever uses them."""
+    axes = view.solution.once("axes of all meshes", _axes_of_meshes)
+    for call in view.records.calls:
+        if call.dotted != PARTITION_SPEC or not isinstance(call.result, Spec) or not _certain(call.context):
+            continue
+        name = _first_repeated(_flat(call.result))
+        if name is None or name.value not in axes or call.guarded or not _is_entry(view, call.call):
+            continue
+        site = name.origin if name.origin is not None and _inside(view, name.origin, call.call) else call.call
+        message = f'axis "{name.value}" is named twice in this spec; an axis can split only one dimension'
+        yield call.call, Finding(view.span(site), message)
+
+
+def _is_entry(view: FileView, spec: Site) -> bool:
+    """Returns whether a spec is written as an entry of a list, tuple or dictionary; a function may change others."""
+    path = path_to(view, spec) if view.is_here(spec) else ()
+    return len(path) > 1 and isinstance(path[-2], (TupleDisplay, ListDisplay, DictDisplay))
+
+
+def _axes_of_meshes(solution: Solution) -> frozenset[str]:
+    """Returns the axis names of the meshes that are made in the project."""
+    calls = [call for records in solution.by_file.values() for call in records.calls if isinstance(call.result, Mesh)]
+    names = [name for call in calls if isinstance(call.result, Mesh) for name in call.result.names]
+    return frozenset([str(name.value) for name in names if isinstance(name, Const)])
 
 
 def _flat(spec: Spec) -> tuple[Value, ...]:

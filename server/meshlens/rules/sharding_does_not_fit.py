@@ -56,13 +56,11 @@ from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
-from meshlens.jaxapi.meshes import OUT_SHARDING, TAKE_SPECS
+from meshlens.jaxapi.meshes import CONSTRAINT, OUT_SHARDING, TAKE_SPECS
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.entries import place_of
 from meshlens.rules.helpers.prefixes import Mismatch, mismatch
 from meshlens.rules.helpers.specs import argument_of, mesh_place
-
-_CONSTRAINT = "jax.lax.with_sharding_constraint"
 
 
 class _Fit(NamedTuple):
@@ -141,7 +139,7 @@ def _fits(call: ApiCall) -> Iterator[_Fit]:
         site = sharding.site or call.call
         # AX301 reports a single sharding for everything placed on a mesh.
         is_put = call.dotted == "jax.device_put" and isinstance(sharding.value, Made)
-        divides = call.dotted != _CONSTRAINT and not is_put
+        divides = call.dotted != CONSTRAINT and not is_put
         yield _Fit(value.value, sharding.value, site, divides, call.mesh, call.context)
 
 

@@ -386,11 +386,10 @@ class _Sources:
         """Returns the name of a top-level function or class of the same file, or of another method of the object."""
         if isinstance(callee, Name):
             return callee.name if callee.name not in scope.values else None
+        if not isinstance(callee, Attribute) or key_of(callee.object) != "self" or key_of(callee) in scope.values:
+            return None
         owner, dot, _ = scope.block.rpartition(".")
-        is_own = (
-            isinstance(callee, Attribute) and key_of(callee.object) == "self" and key_of(callee) not in scope.values
-        )
-        return f"{owner}.{callee.name}" if dot and is_own and isinstance(callee, Attribute) else None
+        return f"{owner}.{callee.name}" if dot else None
 
     def _returns_arrays_of_jax(self, caller: _Scope, name: str, found: Node | None, above: _Above) -> bool:
         """Returns whether a function of the same file returns arrays of JAX and has no decorator."""

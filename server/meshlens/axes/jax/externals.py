@@ -26,7 +26,7 @@ from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.jaxapi.binders import binder
 from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
 from meshlens.jaxapi.consumers import consumer
-from meshlens.jaxapi.meshes import MESH_CONTEXTS, MESHES, OUT_SHARDING, PARTITION_SPEC, TAKE_SPECS
+from meshlens.jaxapi.meshes import CONSTRAINT, MESH_CONTEXTS, MESHES, OUT_SHARDING, PARTITION_SPEC, TAKE_SPECS
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.operations import OPERATIONS
 from meshlens.jaxapi.transparent import transparent
@@ -85,7 +85,7 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
         note_combined(run, name, args, call.site, call.ctx)
     takes_spec = callee.takes_spec or OUT_SHARDING in [arg.label for arg in args]
     if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
-        mesh = mesh_for_specs(run, call.ctx, name == "jax.lax.with_sharding_constraint") if takes_spec else None
+        mesh = mesh_for_specs(run, call.ctx, name == CONSTRAINT) if takes_spec else None
         guarded = run.api_guard > 0 or call.ctx.expected
         written = dotted if dotted != name else ""
         run.records.calls.append(

@@ -14,10 +14,12 @@ from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instanc
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
+from meshlens.jaxapi.meshes import SPECS_OF_METADATA
 
 _DEEPEST_TREE = 10
 _MOST_ENTRIES = 8
 _MOST_ITEMS = 16
+_WHOLE = SPECS_OF_METADATA | {"jax.sharding.NamedSharding"}
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ def leaf(value: Value) -> Value:
 
 
 def _is_whole(value: Value) -> bool:
-    """Returns whether a value is a spec or a sharding, which counts as a leaf."""
-    return isinstance(value, Spec) or (isinstance(value, Made) and value.dotted == "jax.sharding.NamedSharding")
+    """Returns whether a value is a spec or a sharding, which counts as a leaf, or stands for a tree of them."""
+    return isinstance(value, Spec) or (isinstance(value, Made) and value.dotted in _WHOLE)
 
 
 def _is_mapped(value: Value) -> bool:

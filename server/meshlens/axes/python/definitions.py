@@ -194,9 +194,8 @@ def _hashes(decorator: Value) -> bool:
         return decorator.dotted == "flax.struct.dataclass"
     if isinstance(decorator, Made) and decorator.dotted == "dataclasses.dataclass":
         given = dict(decorator.arguments)
-        is_true = [
-            isinstance(one := given.get(name), Const) and one.value is True for name in ("frozen", "unsafe_hash")
-        ]
+        named = [given.get(name) for name in ("frozen", "unsafe_hash")]
+        is_true = [isinstance(value, Const) and value.value is True for value in named]
         return any(is_true) and "eq" not in given
     return False
 
