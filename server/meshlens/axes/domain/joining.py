@@ -51,6 +51,9 @@ def join(left: Value, right: Value) -> Value:
             (left.array or left.shape is not None) and (right.array or right.shape is not None),
             variation.joined(left.over, right.over),
         )
+    if isinstance(left, Made) and isinstance(right, Made) and _are_same_object(left, right):
+        over = variation.joined(left.over, right.over)
+        return Made(left.dotted, left.site, left.arguments, joined(left.labels, right.labels), over)
     if (
         isinstance(left, Seq)
         and isinstance(right, Seq)
@@ -67,6 +70,11 @@ def join(left: Value, right: Value) -> Value:
     if isinstance(left, Dict) and isinstance(right, Dict) and left.attributes and right.attributes:
         return _joined_tables(left, right)
     return union(options(left) + options(right))
+
+
+def _are_same_object(left: Made, right: Made) -> bool:
+    """Returns whether two values come from one place, such as a training state before and after a step."""
+    return left.site == right.site and left.dotted == right.dotted and left.arguments == right.arguments
 
 
 def _joined_tables(left: Dict, right: Dict) -> Dict:

@@ -344,6 +344,8 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
     ):
         kept |= {"replicated-result"}
     shape = returned.shape if isinstance(returned, Data) and isinstance(spec, Spec) else None
+    if isinstance(returned, Made) and is_state(returned):
+        return replace(returned, labels=kept, over=inner_over)
     whole = whole_of(shape, spec, binder.mesh) if shape is not None and isinstance(spec, Spec) else None
     kept |= {"uniform"} if whole is not None else set()
     return Data(kept, whole, None, is_array(returned), inner_over)
@@ -414,7 +416,7 @@ def _own(run: Run, binder: Binder, returned: Value, result: Value, place: _Place
             return _own(run, binder, inner[name], value, place) if isinstance(inner.get(name), Data) else value
 
         return with_fields(run, result, own, place.call) if inner else result
-    if not isinstance(result, Data) or axis != Const(0):
+    if not (isinstance(result, Data) or (isinstance(result, Made) and is_state(result))) or axis != Const(0):
         return result
     if "own-statistics" in labels_of(returned):
         return replace(result, labels=result.labels | {("apart", place.call)})

@@ -11,7 +11,7 @@ from meshlens.axes.data.gradients import note_updated
 from meshlens.axes.data.operating import counts_rows, of_all, of_method
 from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
-from meshlens.axes.domain.joining import entry_of_table, labels_of
+from meshlens.axes.domain.joining import entry_of_table, labels_of, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value, key_of
 from meshlens.axes.domain.labels import NONE, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
@@ -264,6 +264,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     if receiver.dotted in GENERATORS and name in ("rand", "randn") and all(arg.label is None for arg in args):
         return Data(NONE, arrays.sizes(Seq("tuple", tuple([arg.value for arg in args]))))
     result = call_unknown(run, call.of(receiver, call.args))
+    if train_states.is_state(receiver) and name in ("apply_gradients", "replace"):
+        return replace(receiver, labels=labels_of(result), over=variation_of(result))
     if name in METHODS_OF_ROWS and isinstance(result, Data):
         shape = arrays.shape_of(args[0].value) if args else None
         return replace(result, shape=(*shape[:-1], None) if shape else None, over=of_layer(receiver, result, args))

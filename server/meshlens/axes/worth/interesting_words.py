@@ -14,7 +14,7 @@ from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, PARTITIONED, SPECS
 
 _PLACING = frozenset(
     "with_sharding_constraint donate_argnums donate_argnames in_shardings out_shardings set_mesh use_mesh "
-    "with_partitioning".split()
+    "with_partitioning apply_fn".split()
 )
 """The names that say where arrays lie, make a mesh current, or take memory over."""
 _COMPILERS = frozenset("jit grad value_and_grad vmap filter_vmap P set_mesh use_mesh axis".split())
