@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from meshlens.axes.domain.constants import worked_out
-from meshlens.axes.domain.values import Const, Data, Dict, Seq, Value
+from meshlens.axes.domain.labels import UNPLACED
+from meshlens.axes.domain.values import Const, Data, Dict, Ext, Seq, Value
 
 Sizes = tuple[int | None, ...]
 
 _MOST_ELEMENTS = 1 << 128
+_NOT_PLACED = UNPLACED | {"key", "keys"}
 
 
 def shape_of(value: Value) -> Sizes | None:
@@ -139,3 +141,12 @@ def product(shape: Sizes | None) -> int | None:
             return None
         total *= size
     return total
+
+
+def is_unplaced(value: Value) -> bool:
+    """Returns whether a value is a number, a key, a type, or an array made of these and placed on no mesh."""
+    if isinstance(value, Data):
+        return not value.labels.isdisjoint(_NOT_PLACED)
+    if isinstance(value, Seq):
+        return not value.open and all(map(is_unplaced, value.items))
+    return isinstance(value, (Const, Ext))

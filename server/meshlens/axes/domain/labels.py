@@ -45,6 +45,7 @@ the first operation on the value.
     own-statistics         the running statistics of such layers
     ("apart", call)        result of a map in which each device has its own mean, sum or count
     of-jax                 certainly arrays of JAX, not of NumPy
+    unplaced               made of numbers and keys alone, and not placed on a mesh
     key, keys              one PRNG key; an array of them
     fresh                  state just made by an `init`, one copy
     devices                an array or list of devices
@@ -96,7 +97,9 @@ _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
 _OF_ARRAYS = frozenset({"gradient", "auto-summed"})
 _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
 
-OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax"})
+UNPLACED = frozenset({"unplaced"})
+
+OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "unplaced"})
 """Labels that a joined value keeps only if it has them on every path."""
 
 NONE: frozenset[Any] = frozenset()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.classes import HASH_OF_FIELDS, class_attribute, is_named_tuple
 from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import UNPLACED
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -28,7 +29,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
-from meshlens.axes.runs.tree_objects import DEEPEST, as_tree, fields_of
+from meshlens.axes.runs.tree_objects import DEEPEST, as_tree, fields_of, with_fields
 
 CALLED = "jax.jit()"
 """The name under which such a call is recorded, with its arguments as a tuple and the shardings."""
@@ -209,13 +210,16 @@ def _is_of_jax(run: Run, value: Value) -> bool:
     return is_state(value) or (isinstance(value, Data) and not value.labels.isdisjoint(_EVIDENCE))
 
 
-def as_arrays(value: Value) -> Value:
-    """Returns a value whose arrays JAX has made or placed on devices."""
+def as_arrays(run: Run, value: Value, site: Site, depth: int = 0) -> Value:
+    """Returns a value whose arrays JAX has made or placed on devices, perhaps on a mesh."""
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple([as_arrays(item) for item in value.items]), value.open)
+        return Seq(value.kind, tuple([as_arrays(run, item, site, depth) for item in value.items]), value.open)
     if isinstance(value, Dict):
-        return Dict(tuple([(key, as_arrays(item)) for key, item in value.items]), value.open, value.attributes)
-    return replace(value, labels=value.labels | {OF_JAX}) if isinstance(value, Data) else value
+        items = tuple([(key, as_arrays(run, item, site, depth)) for key, item in value.items])
+        return Dict(items, value.open, value.attributes)
+    if isinstance(value, Instance) and is_named_tuple(value.cls) and depth < DEEPEST and fields_of(run, value):
+        return with_fields(run, value, lambda _, held: as_arrays(run, held, site, depth + 1), site)
+    return replace(value, labels=(value.labels - UNPLACED) | {OF_JAX}) if isinstance(value, Data) else value
 
 
 def _place(function: Value, name: str) -> int | None:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.operating import SIZES, counts_rows, of_library
 from meshlens.axes.domain.immutable import immutable
-from meshlens.axes.domain.values import UNKNOWN, Const, Data, Made, Value
+from meshlens.axes.domain.labels import UNPLACED
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Made, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import library_calls
 from meshlens.axes.jax.collecting import apply_collective, note_uses
@@ -32,6 +34,7 @@ from meshlens.jaxapi.operations import OPERATIONS
 from meshlens.jaxapi.transparent import transparent
 
 _RECORDED_ROOTS = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "objax.", "haliax.")
+_MAKE_ARRAYS = ("jax.numpy.", "jax.random.", "jax.nn.", "numpy.")
 _NOT_RECORDED = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.tree.", "jax.scipy.")
 
 
@@ -152,7 +155,15 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         found = library_calls.call_library(run, name, call)
     if found is None:
         found = library_calls.call_elsewhere(run, name, call)
-    return _with_variation(found, name, call) if type(found) is Data else found
+    if type(found) is not Data:
+        return found
+    if name.startswith(_MAKE_ARRAYS) and not call.ctx.env.maps and all(map(_says_no_place, call.args)):
+        found = replace(found, labels=found.labels | UNPLACED)
+    return _with_variation(found, name, call)
+
+
+def _says_no_place(arg: Arg) -> bool:
+    return arg.label not in ("*", "**", "device", OUT_SHARDING) and is_unplaced(arg.value)
 
 
 def _with_variation(found: Data, name: str, call: Invocation) -> Value:

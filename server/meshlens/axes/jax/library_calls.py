@@ -129,7 +129,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         and args
         and (isinstance(args[0].value, (Data, Dict, Seq, Instance)) or is_state(args[0].value))
     ):
-        return as_arrays(args[0].value)
+        return as_arrays(run, args[0].value, site)
     if name == "jax.device_get" and args:
         return args[0].value
     if name in libraries.SUMS and len(args) == 1:

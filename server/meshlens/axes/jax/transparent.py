@@ -142,7 +142,7 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     if how == "jit":
         note_results(run, wrapped, value, site, ctx)
         if not ctx.env.maps and not any(step.how == "jit" for step in ctx.route):
-            value = as_arrays(value)
+            value = as_arrays(run, value, site)
     value = run_rules(run, wrapped, value, call)
     if wrapped.how == "make_jaxpr":
         return UNKNOWN

@@ -187,6 +187,6 @@ def _of_made(value: Made, name: str) -> Value:
     if value.dotted in ("jax.sharding.NamedSharding", REQUEST) and name in given:
         return given[name]
     if train_states.is_state(value) and name not in train_states.METHODS:
-        own = {label for label in value.labels if name == "batch_stats" and label[0] == "apart"}
-        return Data(travelling(value.labels) | (value.labels & {"fresh"}) | own, over=value.over)
+        apart = {label for label in value.labels if name == "batch_stats" and label[0] == "apart"}
+        return Data(travelling(value.labels) | (value.labels & {"fresh"}) | apart, over=value.over)
     return Bound(value, Ext(f"{value.dotted}().{name}"))

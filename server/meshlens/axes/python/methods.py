@@ -13,7 +13,7 @@ from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value, key_of
-from meshlens.axes.domain.labels import NONE, of_number, of_verdict, travelling
+from meshlens.axes.domain.labels import NONE, UNPLACED, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -131,7 +131,7 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
         labels |= _MAY_REPEAT if shape else NONE
         return Data(labels, shape, None, arrays.is_array(receiver), over)
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
-        labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform"}
+        labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform", "unplaced"}
         return Data(labels, receiver.shape, over=over)
     if name == "at_set":
         return Data(labels, receiver.shape, None, receiver.array, over)
@@ -260,7 +260,7 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         return Data(frozenset({"fresh"}))
     if receiver.dotted in GENERATORS and name in GENERATOR_SIZES:
         size = by_parameter(("",) * GENERATOR_SIZES[name] + ("size",), args).get("size")
-        return Data(NONE, arrays.sizes(size.value) if size is not None else None)
+        return Data(UNPLACED, arrays.sizes(size.value) if size is not None else None)
     if receiver.dotted in GENERATORS and name in ("rand", "randn") and all(arg.label is None for arg in args):
         return Data(NONE, arrays.sizes(Seq("tuple", tuple([arg.value for arg in args]))))
     result = call_unknown(run, call.of(receiver, call.args))

@@ -9,7 +9,7 @@ from meshlens.axes.data.gradients import Operation, divided, drift, gradient_ste
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.domain.axis_sizes import as_number
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import NONE, travelling
+from meshlens.axes.domain.labels import NONE, UNPLACED, travelling
 from meshlens.axes.domain.values import Arg, Const, Data, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.runs.context import Context
@@ -51,6 +51,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
     is_uniform = type(left) is Const or "uniform" in left_labels
     if is_uniform and (type(right) is Const or "uniform" in right_labels):
         labels |= {"uniform"}
+    if arrays.is_unplaced(left) and arrays.is_unplaced(right):
+        labels |= UNPLACED
     if operator == "/" and ctx.env.maps:
         note_quotient(run, left, right, site, ctx)
     is_number = isinstance(sides[1], Constant)

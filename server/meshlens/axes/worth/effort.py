@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from meshlens.axes.data.arrays import sizes
 from meshlens.axes.domain.joining import join_all, variations_in
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -162,7 +161,9 @@ def _is_path(value: Value) -> bool:
 
 def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
     """Returns whether a function is one expression whose result differs each time: it gets sizes or labelled arrays."""
-    if not any(_holds_sizes(run, value) or (type(value) is Data and _is_told_apart(value.labels)) for value in values.values()):
+    if not any(
+        _holds_sizes(run, value) or (type(value) is Data and _is_told_apart(value.labels)) for value in values.values()
+    ):
         return False
     return len(run.body(function)) == 1
 

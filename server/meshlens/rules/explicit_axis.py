@@ -1,0 +1,205 @@
+"""Code for automatic axes runs on a mesh with explicit ones, as `make_mesh` makes them since JAX 0.9.0.
+
+The sharding of an array over explicit axes is part of its type, and JAX changes it only where it is told to.
+A sharding constraint with such an axis raises `ValueError: The spec of NamedSharding passed to
+with_sharding_constraint can only refer to Auto axes of the mesh`, and a `shard_map` that splits an array which is not
+split yet `ValueError: in_specs passed to shard_map: P('data', None) does not match the specs of the input: P(None,
+None)`.
+`axis_types=` with `AxisType.Auto` makes the axes automatic again; else `jax.reshard` and `jax.device_put` split arrays.
+
+```python
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+
+mesh = jax.make_mesh((8,), ("data",))
+#      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX215: axis "data" of this mesh is explicit since JAX 0.9.0, but this shard_map \\
+#      splits an array over it that is not split yet
+double = jax.shard_map(lambda x: 2 * x, mesh=mesh, in_specs=P("data"), out_specs=P("data"))
+print(double(jnp.ones((8, 4))))
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+
+mesh = jax.make_mesh((8,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+double = jax.shard_map(lambda x: 2 * x, mesh=mesh, in_specs=P("data"), out_specs=P("data"))
+print(double(jnp.ones((8, 4))))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from meshlens.axes.data.arrays import is_unplaced
+from meshlens.axes.domain.specs import sharding_parts, spec_names
+from meshlens.axes.domain.values import Arg, Const, Data, Dict, Ext, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.jax.meshes import NO_MESH
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
+from meshlens.jaxapi.history import holds
+from meshlens.jaxapi.meshes import CONSTRAINT, MESHES
+from meshlens.project.solving.solution import Solution
+from meshlens.project.view import FileView
+from meshlens.rules.helpers.renames import spelled
+from meshlens.rules.helpers.specs import argument_of, mesh_axes, mesh_place
+from meshlens.text import Edit, FileEdit, Span
+
+_EXPLICIT = "make-mesh-is-explicit"
+_TYPE = "jax.sharding.AxisType"
+_CONSTRAINS = "but this constraint names it, which only automatic axes allow"
+_SPLITS = "but this shard_map splits an array over it that is not split yet"
+_MOST_RELATED = 4
+
+
+class _Use(NamedTuple):
+    """A use of a mesh that its explicit axes may forbid.
+
+    Attributes:
+        mesh: the mesh.
+        name: the axis that the use needs as an automatic one; None if it needs none.
+        site: the place.
+        why: what it needs the axis for.
+        context: the context.
+    """
+
+    mesh: Mesh
+    name: str | None
+    site: Site
+    why: str
+    context: Context
+
+
+@rule("AX215", Severity.ERROR, reads="workspace")
+def explicit_axis(view: FileView) -> Iterator[Finding]:
+    """Reports the meshes of this file that `make_mesh` makes explicit, and the uses of those that say so themselves."""
+    if not holds(_EXPLICIT, view.jax_version):
+        return
+    uses, makers = view.solution.once("uses of automatic axes", _uses_by_mesh)
+    for site, found in uses.items():
+        maker = makers[site]
+        types = _types(maker)
+        if types is None or maker.guarded:
+            continue
+        by_default = isinstance(types, str)
+        places: dict[tuple[Site, str], list[_Use]] = defaultdict(list)
+        for use in found:
+            places[(use.site, use.why)].append(use)
+        wrong = [certain((use, use.context, _is_explicit(use, types)) for use in group) for group in places.values()]
+        faults = [use for use in wrong if use is not None]
+        if by_default and faults and view.is_here(site):
+            yield _at_mesh(view, maker, faults)
+        elif not by_default:
+            yield from (_at_use(view, use) for use in faults if view.is_here(use.site))
+
+
+def _uses_by_mesh(solution: Solution) -> tuple[dict[Site, list[_Use]], dict[Site, ApiCall]]:
+    """Returns the uses by the place that makes their mesh, and the calls there."""
+    makers: dict[Site, ApiCall] = {}
+    uses: dict[Site, list[_Use]] = defaultdict(list)
+    for records in solution.by_file.values():
+        makers.update({call.call: call for call in records.calls if call.dotted in MESHES})
+        for use in _uses(records.calls):
+            uses[use.mesh.site].append(use)
+        for one in records.mapped_calls:
+            mesh, specs = one.binder.mesh, one.binder.argument("in_specs")
+            if one.binder.kind != "shard_map" or not one.visible or not isinstance(mesh, Mesh) or specs is None:
+                continue
+            given = Seq("tuple", tuple([arg.value for arg in one.args]))
+            name = _first_split(specs.value, given) if one.exact else None
+            uses[mesh.site].append(_Use(mesh, name, one.call, _SPLITS, one.context))
+    return {site: found for site, found in uses.items() if site in makers}, makers
+
+
+def _uses(calls: list[ApiCall]) -> Iterator[_Use]:
+    for call in calls:
+        sharding = argument_of(call.args, "shardings", 1) if call.dotted == CONSTRAINT and not call.guarded else None
+        mesh, spec = sharding_parts(sharding.value) if sharding is not None else (None, None)
+        if sharding is None or not isinstance(mesh, Mesh) or not isinstance(spec, Spec):
+            continue
+        # Where a mesh is current, a constraint with explicit axes is an assertion.
+        name = next((name.value for name, _ in spec_names(spec)), None) if call.mesh == NO_MESH else None
+        yield _Use(mesh, name, sharding.site or call.call, _CONSTRAINS, call.context)
+
+
+def _first_split(spec: Value, value: Value) -> str | None:
+    """Returns the first axis over which a spec splits an array that is certainly not split."""
+    if isinstance(spec, Spec):
+        names = [name.value for name, _ in spec_names(spec)]
+        return names[0] if names and not spec.open and _is_whole(value) else None
+    if isinstance(spec, Seq) and isinstance(value, Seq) and len(spec.items) == len(value.items) and not spec.open:
+        pairs = zip(spec.items, value.items, strict=True)
+        return next((name for one, part in pairs if (name := _first_split(one, part)) is not None), None)
+    if isinstance(spec, Dict) and isinstance(value, Dict):
+        parts = [(one, value.get(key)) for key, one in spec.items]
+        names = [_first_split(one, part) for one, part in parts if part is not None]
+        return next((name for name in names if name is not None), None)
+    return None
+
+
+def _is_whole(value: Value) -> bool:
+    """Returns whether a tree has an array that is certainly not split."""
+    if isinstance(value, (Seq, Dict)):
+        return any(_is_whole(item[1] if isinstance(item, tuple) else item) for item in value.items)
+    return isinstance(value, Data) and is_unplaced(value)
+
+
+def _types(maker: ApiCall) -> str | dict[str, str] | None:
+    """Returns the types of a mesh's axes by name, a word if the default holds; None if unknown."""
+    row = MESHES[maker.dotted]
+    if row.axis_types is None or any(arg.label in ("*", "**") for arg in maker.args):
+        return None
+    given = argument_of(maker.args, row.axis_types, row.parameters.index(row.axis_types))
+    if given is None or given.value == Const(None):
+        return "Explicit" if row.explicit_since is not None else None
+    mesh, types = maker.result, given.value
+    if not isinstance(mesh, Mesh) or mesh.open or not isinstance(types, Seq) or types.open:
+        return None
+    pairs = zip(mesh.names, types.items, strict=False)
+    return {str(name.value): _type(one) for name, one in pairs if isinstance(name, Const)}
+
+
+def _type(value: Value) -> str:
+    return value.dotted.removeprefix(f"{_TYPE}.") if isinstance(value, Ext) and value.dotted.startswith(_TYPE) else ""
+
+
+def _is_explicit(use: _Use, types: str | dict[str, str]) -> bool:
+    known = mesh_axes(use.mesh) or ()
+    return use.name in known and (types if isinstance(types, str) else types.get(use.name or "")) == "Explicit"
+
+
+def _at_mesh(view: FileView, maker: ApiCall, faults: list[_Use]) -> Finding:
+    use = faults[0]
+    related = [Related(view.path_of(one.site), view.span(one.site), "here") for one in faults[:_MOST_RELATED]]
+    message = f'axis "{use.name}" of this mesh is explicit since JAX 0.9.0, {use.why}'
+    return Finding(view.span(maker.call), message, _made_automatic(view, maker), tuple(related))
+
+
+def _at_use(view: FileView, use: _Use) -> Finding:
+    message = f'axis "{use.name}" of the mesh is explicit, {use.why}'
+    return Finding(view.span(use.site), message, (), mesh_place(view, use.mesh))
+
+
+def _made_automatic(view: FileView, maker: ApiCall) -> tuple[Fix, ...]:
+    """Returns the fix that says that the axes are automatic, as they were before."""
+    mesh, name = maker.result, spelled(view, f"{_TYPE}.Auto")
+    last = _last(maker.args)
+    if not isinstance(mesh, Mesh) or name is None or last is None or not view.is_here(last):
+        return ()
+    types = f"({name},)" if len(mesh.names) == 1 else f"({name},) * {len(mesh.names)}"
+    end = view.span(last).end
+    return (Fix("make the axes automatic", (FileEdit(view.path, Edit(Span(end, end), f", axis_types={types}")),)),)
+
+
+def _last(args: tuple[Arg, ...]) -> Site | None:
+    return (args[-1].whole or args[-1].site) if args else None
