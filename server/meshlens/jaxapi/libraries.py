@@ -93,6 +93,8 @@ SHAPED: dict[str, Shaped] = {
     **_arrays("like", "prototype", 0, "empty_like"),
     **_arrays("length", "start", 0, "arange"),
     **_arrays("length", "num", 2, "linspace logspace geomspace"),
+    **_arrays("length", "n", 0, "fft.fftfreq"),
+    **_arrays("length", "M", 0, "hanning hamming blackman bartlett"),
     **_arrays("square", "N", 0, "eye"),
     **_arrays("square", "n", 0, "identity"),
     **_arrays("array", "object", 0, "array"),

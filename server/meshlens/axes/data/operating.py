@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from meshlens.axes.data import transfer
 from meshlens.axes.data.contractions import einsum_terms
 from meshlens.axes.data.transfer import across
-from meshlens.axes.domain.joining import variation_of, variations_in
+from meshlens.axes.domain.joining import labels_of, variation_of, variations_in
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
 from meshlens.axes.domain.variation import ANYTHING, COLUMNS, EVERYWHERE, SUM, ZEROS, Along, Variation, joined
 from meshlens.jaxapi.operations import AXES, METHODS, OPERATIONS, Kind
@@ -47,6 +47,8 @@ def of_operator(operator: str, left: Value, right: Value, denominator_is_written
     one, other = variation_of(left), variation_of(right)
     if operator == "/" and denominator_is_written:
         return across(transfer.linear, one)
+    if operator == "/" and "axis-size" in labels_of(right):
+        return across(transfer.shared_out, one, other)
     if operator in ("+", "-"):
         one, other = _along_last(left, one, other), _along_last(right, other, one)
         if type(left) is not Const and type(right) is not Const:

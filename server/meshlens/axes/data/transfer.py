@@ -188,6 +188,12 @@ def _divided(left: str, right: str) -> str:
     return _rowwise(left, right)
 
 
+def shared_out(left: Along, right: Along) -> Along:
+    """Returns the result of `left / right` if the number of devices is in `right`: a mean may be a share of one."""
+    truth = _divided(left.truth, right.truth)
+    return Along(DIFFERS if truth in (MEAN, RATIO, CURVED, PAIRS_MEAN) else truth, typed(left, right))
+
+
 def scaled_down(part: Along) -> Along:
     """Returns the result of a division by a constant."""
     return linear(part)

@@ -109,8 +109,8 @@ def _hashed(run: Run, value: Value) -> Value:
         return value
     for name, held in fields.items():
         declared = class_attribute(value.cls, name)
-        # A field that `field(…)` declares may be left out of the hash.
-        if has_no_hash(held) and not isinstance(declared, Made):
+        is_left_out = isinstance(declared, Made) and not {"hash", "compare"}.isdisjoint(dict(declared.arguments))
+        if has_no_hash(held) and not is_left_out:
             return Made(UNHASHABLE_FIELD, value.cls.site, (("class", Const(value.cls.name)), (name, held)))
     return value
 

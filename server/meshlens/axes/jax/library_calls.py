@@ -355,7 +355,7 @@ def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[obje
         return Data(labels, arrays.sizes(value) if value is not None else () if not positional else None)
     if row.how == "length":
         only = isinstance(value, Const) and isinstance(value.value, (int, float))
-        if row.index == 0 and len(positional) != 1:
+        if row.parameter == "start" and len(positional) != 1:
             return Data(labels, _counted(positional))
         return Data(labels, (as_integer(value.value),) if only and isinstance(value, Const) else (None,))
     if row.how == "like":

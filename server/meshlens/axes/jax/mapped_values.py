@@ -35,6 +35,7 @@ from meshlens.axes.domain.variation import (
     APART,
     COLUMNS,
     DIFFERS,
+    EVERYWHERE,
     GIVEN,
     MEAN,
     NOT_KNOWN,
@@ -111,7 +112,8 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
     if binder.kind == "axis_env":
         return arg.value
     if _is_static(binder, place):
-        return arg.value
+        # It is hashed, so it is not an array, and all devices have the same.
+        return replace(arg.value, over=EVERYWHERE) if isinstance(arg.value, Data) else arg.value
     if arg.label in ("*", "**"):
         return Data(frozenset({"varying"}))
     entry = axis_of(binder, place, arg.label)

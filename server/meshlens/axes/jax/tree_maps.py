@@ -130,7 +130,8 @@ def mapped_trees(
 
         return with_fields(run, first, mapped, site)
     leaves = tuple(Arg(None, leaf(tree), None, site) for tree in trees)
-    return as_tree(run_operand(operand, leaves))
+    value = run_operand(operand, leaves)
+    return value if is_array(first) else as_tree(value)
 
 
 def _fields_alike(run: Run, trees: tuple[Value, ...]) -> list[dict[str, Value]]:

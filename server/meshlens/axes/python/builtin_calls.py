@@ -304,7 +304,8 @@ def _field(values: Values, args: tuple[Arg, ...]) -> Value:
         return given["default"].value
     if factory is None or factory.site is None:
         return UNKNOWN
-    return Made("dataclasses.field", factory.site, (("default_factory", factory.value),))
+    hashed = tuple([(name, given[name].value) for name in ("hash", "compare") if name in given])
+    return Made("dataclasses.field", factory.site, (("default_factory", factory.value), *hashed))
 
 
 def _pattern(how: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
