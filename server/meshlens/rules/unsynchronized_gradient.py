@@ -53,6 +53,7 @@ import re
 from collections.abc import Iterator
 
 from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Binder, Const, Data, Site
 from meshlens.axes.domain.variation import EVERYWHERE
 from meshlens.axes.runs.records import AxisUse, GradientUse, MappedCall, literal_name
@@ -112,9 +113,7 @@ def _drifted(solution: Solution) -> list[tuple[Site, str, Binder]]:
                 continue
             maps = (*call.context.env.maps, call.binder)
             binders = {str(name.value): binder for binder in maps for name in binder.names}
-            for label in labels_of(call.returned):
-                if not isinstance(label, tuple) or label[0] not in ("drifted", "parted"):
-                    continue
+            for label in of_kinds(labels_of(call.returned), "drifted", "parted"):
                 binder = binders.get(label[2])
                 if binder is not None and (label[0] == "drifted" or _reduces_another(solution, binder, label[2])):
                     found.append((label[1], label[2], binder))

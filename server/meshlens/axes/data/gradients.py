@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     APART,
@@ -52,8 +53,8 @@ def gradient_step(
     """Returns the labels to add when an unreduced gradient is combined with the argument it was taken for."""
     if "gradient" not in labels:
         return frozenset()
-    for label in labels:
-        if not isinstance(label, tuple) or label[0] != "wrt" or label[1] not in labels:
+    for label in of_kinds(labels, "wrt"):
+        if label[1] not in labels:
             continue
         for part_labels, node in parts:
             if "gradient" in part_labels and label[1] not in part_labels:
@@ -146,7 +147,7 @@ def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
     elif isinstance(sides[1], Constant) and sides[1].value not in _sizes(ctx):
         return frozenset()
     is_of_means = any(along.truth == MEANS_SUMMED for _, along in variation_of(left).axes)
-    for label in sums:
+    for label in sorted(sums, key=repr):
         if label[0] != "psum" or is_of_means:
             run.records.gradient_uses.append(GradientUse("divided", site, label[1], ctx))
     return frozenset(sums | ({"mean"} if operator == "/" else set()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Arg, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import is_same
 from meshlens.axes.python.outside import axes_of
@@ -71,12 +72,11 @@ def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:
     for part in (fields_of(run, value) or {}).values():
         if isinstance(part, Data):
             note_first_device(run, part, site, ctx)
-    for label in labels_of(value):
-        if isinstance(label, tuple) and label[0] == "apart":
-            places = [site, *(step.site for step in reversed(ctx.route))]
-            place = next((one for one in places if _is_beside(one, label[1])), None)
-            if place is not None:
-                run.records.gradient_uses.append(GradientUse("first-of-devices", place, label[1], ctx))
+    for _, call in of_kinds(labels_of(value), "apart"):
+        places = [site, *(step.site for step in reversed(ctx.route))]
+        place = next((one for one in places if _is_beside(one, call)), None)
+        if place is not None:
+            run.records.gradient_uses.append(GradientUse("first-of-devices", place, call, ctx))
 
 
 def _is_beside(one: Site, other: Site) -> bool:
@@ -98,9 +98,8 @@ def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
     for labels in parts:
         if "varying" in labels:
             continue
-        for label in labels:
-            if isinstance(label, tuple) and label[0] == "drawn":
-                run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "noise"))
+        for _, call, key in of_kinds(labels, "drawn"):
+            run.records.random_uses.append(RandomUse(call, key, labels, ctx, "noise"))
 
 
 def _certainly_differs(labels: frozenset[Any], ctx: Context) -> bool:

@@ -160,3 +160,8 @@ def _without(labels: frozenset[Any], names: frozenset[str], kinds: frozenset[str
     return frozenset(
         label for label in labels if (label not in names if isinstance(label, str) else label[0] not in kinds)
     )
+
+
+def of_kinds(labels: Collection[Any], *kinds: str) -> list[tuple[Any, ...]]:
+    """Returns the labels of some kinds, in an order that is the same in each process."""
+    return sorted([label for label in labels if isinstance(label, tuple) and label[0] in kinds], key=repr)

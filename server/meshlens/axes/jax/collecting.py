@@ -10,7 +10,7 @@ from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
 from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
-from meshlens.axes.domain.labels import NONE, after_reduction, travelling
+from meshlens.axes.domain.labels import NONE, after_reduction, of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
@@ -106,9 +106,8 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
     labels = labels_of(value)
     over = variation_of(value)
     if any(is_same(over.over(name).truth) for name in names) and "of-gradient" in labels:
-        for label in labels:
-            if isinstance(label, tuple) and label[0] == "alike":
-                run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
+        for _, draw, key in of_kinds(labels, "alike"):
+            run.records.random_uses.append(RandomUse(draw, key, labels, ctx, "reduced"))
     if "varying" in labels or "index" in labels:
         return
     # In a tree, what was reduced before may be there to be divided with the rest.
@@ -118,9 +117,7 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
         and all(is_same(over.over(name).truth) for name in names)
         and not any(isinstance(label, tuple) and label[0] == "over" for label in labels)
     )
-    for label in labels:
-        if not isinstance(label, tuple):
-            continue
+    for label in of_kinds(labels, "over", "reduced-at", "drawn"):
         if label[0] == "over" and label[1] in names and adds and label[2] != site:
             run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))
         elif label[0] == "reduced-at" and label[1] in names and label[2] != site and is_sum_of_same:
