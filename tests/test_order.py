@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = '''
+PROGRAM = """
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,7 +25,7 @@ def step(w, x):
 every = P(("data", "model", "stage"))
 mapped = jax.shard_map(step, mesh=mesh, in_specs=(P(), every), out_specs=P(), check_vma=False)
 print(mapped(jnp.ones((4, 4)), jnp.ones((64, 4))))
-'''
+"""
 
 
 def test_findings_are_the_same_in_every_process(tmp_path: Path) -> None:

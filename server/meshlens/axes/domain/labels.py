@@ -36,6 +36,8 @@ the first operation on the value.
     ("alike", call, key)   computed from such numbers, whatever was reduced since
     ("host-sum", call)     sum over the devices of a value that they all hold
     ("gathered", argument, axis, call)   made of an argument, of which `all_gather` put the parts together
+    ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
+    ("gathered-position", axis, call)   such positions of all devices
     reduced-behind         the derivative has its own rule that reduces over the devices
     version                says which JAX this is, or which features it has
     same                   certainly the same on every device of the innermost map

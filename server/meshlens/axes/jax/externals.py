@@ -10,6 +10,7 @@ from typing import Any
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.operating import SIZES, counts_rows, of_library
+from meshlens.axes.data.positions import note_picked, with_positions
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.labels import UNPLACED
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Made, Value
@@ -159,7 +160,13 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         return found
     if name.startswith(_MAKE_ARRAYS) and not call.ctx.env.maps and all(map(_says_no_place, call.args)):
         found = replace(found, labels=found.labels | UNPLACED)
-    return _with_variation(found, name, call)
+    value = _with_variation(found, name, call)
+    if not call.ctx.env.maps or type(value) is not Data:
+        return value
+    if name in ("jax.numpy.take_along_axis", "jax.numpy.take") and len(call.args) > 1:
+        picked = note_picked(run, call.args[0].value, call.args[1].value, call.ctx)
+        return replace(value, labels=value.labels | picked) if picked else value
+    return with_positions(name, call.args, value)
 
 
 def _says_no_place(arg: Arg) -> bool:

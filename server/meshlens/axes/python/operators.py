@@ -7,6 +7,7 @@ from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient
 from meshlens.axes.data.operating import of_operator
+from meshlens.axes.data.positions import note_shifted
 from meshlens.axes.domain.axis_sizes import as_number
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, UNPLACED, travelling
@@ -53,6 +54,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels |= {"uniform"}
     if arrays.is_unplaced(left) and arrays.is_unplaced(right):
         labels |= UNPLACED
+    if operator in ("+", "-") and ctx.env.maps:
+        note_shifted(run, left, right, ctx)
     if operator == "/" and ctx.env.maps:
         note_quotient(run, left, right, site, ctx)
     is_number = isinstance(sides[1], Constant)

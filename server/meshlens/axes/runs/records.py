@@ -170,7 +170,8 @@ class GradientUse:
             0's mean or sum is kept), "share-averaged" (a `pmean` of sums that are divided by a total already),
             "shifted-summed" (a `psum` of sums to which something was added that all devices have), "mean-summed" (a
             `psum` of gradients of means), "means-summed" (a `psum` of other means), "scattered" (`all_gather` is
-            differentiated, which sums gradients of means over the devices).
+            differentiated, which sums gradients of means over the devices), "positions-picked" (positions in the parts
+            of all devices are picked by another array), "positions-shifted" (something is added to such positions).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.

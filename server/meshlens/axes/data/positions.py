@@ -1,0 +1,62 @@
+"""Positions in one device's part of an array, which mean nothing in the whole array without the part's offset."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.labels import of_kinds
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
+from meshlens.axes.domain.variation import COLUMNS
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.run import Run
+
+_IN_PART, _GATHERED = "position-in-part", "gathered-position"
+_TOP_K = "jax.lax.top_k"
+_POSITIONS = frozenset(
+    {"jax.numpy.argmax", "jax.numpy.argmin", "jax.numpy.argsort", "jax.lax.argmax", "jax.lax.argmin"}
+)
+
+
+def with_positions(name: str, args: tuple[Arg, ...], found: Data) -> Value:
+    """Returns the result of a function, with labels if it holds positions along an axis that is split over devices.
+
+    Args:
+        name: the function.
+        args: its arguments.
+        found: its result without the labels.
+    """
+    if name != _TOP_K and name not in _POSITIONS:
+        return found
+    split = [axis for axis, along in variation_of(args[0].value).axes if along.truth == COLUMNS] if args else []
+    if name != _TOP_K and not _is_last(args):
+        return found
+    places = replace(found, labels=found.labels | {(_IN_PART, axis) for axis in split})
+    return Seq("tuple", (found, places)) if name == _TOP_K else places
+
+
+def _is_last(args: tuple[Arg, ...]) -> bool:
+    axis = next((arg.value for arg in args[1:] if arg.label in (None, "axis")), None)
+    return isinstance(axis, Const) and axis.value == -1
+
+
+def gathered_positions(value: Value, names: tuple[str, ...], site: Site) -> frozenset[object]:
+    """Returns the labels of positions of which an `all_gather` over some axes puts those of all devices together."""
+    return frozenset([(_GATHERED, axis, site) for _, axis in of_kinds(labels_of(value), _IN_PART) if axis in names])
+
+
+def note_picked(run: Run, array: Value, index: Value, ctx: Context) -> frozenset[object]:
+    """Notes that gathered positions are picked by another array; returns the labels of what is picked."""
+    parts = index.items if isinstance(index, Seq) else (index,)
+    found = of_kinds(labels_of(array), _GATHERED) if any(isinstance(part, Data) for part in parts) else []
+    for _, axis, site in found:
+        run.records.gradient_uses.append(GradientUse("positions-picked", site, None, ctx, axis))
+    return frozenset(found)
+
+
+def note_shifted(run: Run, left: Value, right: Value, ctx: Context) -> None:
+    """Notes that something is added to positions that were gathered or picked, perhaps the offset of each part."""
+    for value in (left, right):
+        for _, axis, site in of_kinds(labels_of(value), _GATHERED):
+            run.records.gradient_uses.append(GradientUse("positions-shifted", site, None, ctx, axis))

@@ -1,0 +1,86 @@
+"""Positions that `top_k` or `argmax` finds in each device's part of an array are used for the whole array.
+
+Each device counts from the start of its own part.
+Once the positions of all devices are gathered and the best of them picked, nothing says from which part each came, so
+the result names wrong rows, silently.
+Add the offset of the part before: `lax.axis_index(axis)` times the size of a part.
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("rows",))
+
+
+def nearest(query, table):
+    values, ids = lax.top_k(query @ table.T, 4)
+    values = lax.all_gather(values, "rows", axis=1, tiled=True)
+    ids = lax.all_gather(ids, "rows", axis=1, tiled=True)
+    #     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX408: these positions count from the start of each \\
+    #     device's part along "rows"; add lax.axis_index("rows") times its size before
+    best, where = lax.top_k(values, 4)
+    return best, jnp.take_along_axis(ids, where, axis=1)
+
+
+mapped = jax.shard_map(nearest, mesh=mesh, in_specs=(P(), P("rows")), out_specs=P(), check_vma=False)
+```
+
+The offset goes to the positions:
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("rows",))
+
+
+def nearest(query, table):
+    values, ids = lax.top_k(query @ table.T, 4)
+    ids = ids + lax.axis_index("rows") * table.shape[0]
+    values = lax.all_gather(values, "rows", axis=1, tiled=True)
+    ids = lax.all_gather(ids, "rows", axis=1, tiled=True)
+    best, where = lax.top_k(values, 4)
+    return best, jnp.take_along_axis(ids, where, axis=1)
+
+
+mapped = jax.shard_map(nearest, mesh=mesh, in_specs=(P(), P("rows")), out_specs=P(), check_vma=False)
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.domain.values import Site
+from meshlens.checking.model import Finding, Severity
+from meshlens.checking.registry import rule
+from meshlens.project.solving.solution import Solution
+from meshlens.project.view import FileView
+
+
+@rule("AX408", Severity.HINT, reads="workspace")
+def position_in_part(view: FileView) -> Iterator[Finding]:
+    """Reports gathered positions that are picked by another array, and to which nothing is ever added."""
+    shifted = view.solution.once("positions that are shifted", _shifted)
+    seen: set[Site] = set()
+    for use in view.records.gradient_uses:
+        context = use.context
+        if use.kind != "positions-picked" or use.site in seen or use.site in shifted or not view.is_here(use.site):
+            continue
+        if context.sure and not context.guarded and not context.expected:
+            seen.add(use.site)
+            offset = f'add lax.axis_index("{use.axis}") times its size before'
+            message = f'these positions count from the start of each device\'s part along "{use.axis}"; {offset}'
+            yield Finding(view.span(use.site), message)
+
+
+def _shifted(solution: Solution) -> frozenset[Site]:
+    """Returns the places that gather positions to which something is added later, perhaps the offsets."""
+    uses = (use for records in solution.by_file.values() for use in records.gradient_uses)
+    return frozenset([use.site for use in uses if use.kind == "positions-shifted"])
