@@ -80,7 +80,7 @@ class _Use(NamedTuple):
     context: Context
 
 
-@rule("AX215", Severity.ERROR, reads="workspace")
+@rule("AX215", Severity.ERROR, reads="workspace", state="preview")
 def explicit_axis(view: FileView) -> Iterator[Finding]:
     """Reports the meshes of this file that `make_mesh` makes explicit, and the uses of those that say so themselves."""
     if not holds(_EXPLICIT, view.jax_version):

@@ -67,7 +67,7 @@ _MAP = "this `shard_map` is given no mesh, and none is current here; {}, or pass
 _HAS_SET_MESH = (0, 7, 1)
 
 
-@rule("AX214", Severity.ERROR, reads="places")
+@rule("AX214", Severity.ERROR, reads="places", state="preview")
 def no_mesh_in_force(view: FileView) -> Iterator[Finding]:
     """Looks for specs, and maps without a mesh, that are certainly used where no mesh is current."""
     places: dict[tuple[Site, str], list[tuple[Context, bool]]] = defaultdict(list)

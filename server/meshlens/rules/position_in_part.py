@@ -64,7 +64,7 @@ from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 
 
-@rule("AX408", Severity.HINT, reads="workspace")
+@rule("AX408", Severity.HINT, reads="workspace", state="preview")
 def position_in_part(view: FileView) -> Iterator[Finding]:
     """Reports gathered positions that are picked by another array, and to which nothing is ever added."""
     shifted = view.solution.once("positions that are shifted", _shifted)

@@ -48,9 +48,12 @@ the first operation on the value.
     ("apart", call)        result of a map in which each device has its own mean, sum or count
     of-jax                 certainly arrays of JAX, not of NumPy
     unplaced               made of numbers and keys alone, and not placed on a mesh
+    on-one-device          committed to a single device
+    on-a-mesh              committed to the devices of a mesh
     key, keys              one PRNG key; an array of them
     fresh                  state just made by an `init`, one copy
     devices                an array or list of devices
+    device                 one device
     in-order               in the order of `jax.devices()`
     replicated-result      result of a map that holds the same reduced value on every device
 """
@@ -100,8 +103,11 @@ _OF_ARRAYS = frozenset({"gradient", "auto-summed"})
 _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
 
 UNPLACED = frozenset({"unplaced"})
+ON_ONE_DEVICE, ON_A_MESH = "on-one-device", "on-a-mesh"
+PLACES = UNPLACED | {ON_ONE_DEVICE, ON_A_MESH}
+"""Labels that say where an array is."""
 
-OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "unplaced"})
+OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax"}) | PLACES
 """Labels that a joined value keeps only if it has them on every path."""
 
 NONE: frozenset[Any] = frozenset()

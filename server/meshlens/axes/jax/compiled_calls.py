@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from math import prod
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.classes import HASH_OF_FIELDS, class_attribute, is_named_tuple
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import UNPLACED
+from meshlens.axes.domain.labels import NONE, ON_A_MESH, ON_ONE_DEVICE, PLACES
+from meshlens.axes.domain.specs import sharding_parts
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -18,6 +20,7 @@ from meshlens.axes.domain.values import (
     Function,
     Instance,
     Made,
+    Mesh,
     Seq,
     Site,
     Value,
@@ -44,6 +47,11 @@ DONATES = "jax.jit() donates"
 STATIC_OF_JIT = "jax.jit() static"
 """The name under which a call is recorded that has static arguments: these arguments."""
 
+
+APART = "jax.jit() apart"
+"""The name under which a call is recorded that has arguments on a mesh and others on one device: the latter."""
+
+_MOST_PARTS = 32
 
 UNHASHABLE_FIELD = "jax.jit() static field"
 """The name of an object among them, if one of its fields has no hash: its class and that field."""
@@ -210,16 +218,65 @@ def _is_of_jax(run: Run, value: Value) -> bool:
     return is_state(value) or (isinstance(value, Data) and not value.labels.isdisjoint(_EVIDENCE))
 
 
-def as_arrays(run: Run, value: Value, site: Site, depth: int = 0) -> Value:
-    """Returns a value whose arrays JAX has made or placed on devices, perhaps on a mesh."""
+def as_arrays(run: Run, value: Value, site: Site, place: frozenset[str] = NONE, depth: int = 0) -> Value:
+    """Returns a value whose arrays JAX has made or placed on devices.
+
+    Args:
+        run: the run.
+        value: the value.
+        site: where this happens.
+        place: the label of the place; none if it is unknown.
+        depth: how many named tuples are around the value.
+    """
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple([as_arrays(run, item, site, depth) for item in value.items]), value.open)
+        return Seq(value.kind, tuple([as_arrays(run, item, site, place, depth) for item in value.items]), value.open)
     if isinstance(value, Dict):
-        items = tuple([(key, as_arrays(run, item, site, depth)) for key, item in value.items])
+        items = tuple([(key, as_arrays(run, item, site, place, depth)) for key, item in value.items])
         return Dict(items, value.open, value.attributes)
     if isinstance(value, Instance) and is_named_tuple(value.cls) and depth < DEEPEST and fields_of(run, value):
-        return with_fields(run, value, lambda _, held: as_arrays(run, held, site, depth + 1), site)
-    return replace(value, labels=(value.labels - UNPLACED) | {OF_JAX}) if isinstance(value, Data) else value
+        return with_fields(run, value, lambda _, held: as_arrays(run, held, site, place, depth + 1), site)
+    return replace(value, labels=(value.labels - PLACES) | {OF_JAX} | place) if isinstance(value, Data) else value
+
+
+def place_of(target: Value | None) -> frozenset[str]:
+    """Returns the label of arrays that `device_put` hands to a device or sharding; none if it is unknown."""
+    if isinstance(target, Data) and "device" in target.labels:
+        return frozenset({ON_ONE_DEVICE})
+    if not isinstance(target, Made):
+        return NONE
+    if target.dotted == "jax.sharding.SingleDeviceSharding":
+        return frozenset({ON_ONE_DEVICE})
+    mesh, _ = sharding_parts(target)
+    sizes = mesh.sizes if isinstance(mesh, Mesh) else None
+    has_many = sizes is not None and (None in sizes or prod(size for size in sizes if size is not None) > 1)
+    return frozenset({ON_A_MESH}) if has_many else NONE
+
+
+def note_places(run: Run, wrapped: Wrapped, call: Invocation) -> None:
+    """Records the arguments of a call of a jitted function that are on one device, if others are on a mesh."""
+    if any(arg.label == "in_shardings" for arg in wrapped.arguments) or call.ctx.env.maps:
+        return
+    places = [(arg, _places_in(run, arg.value)) for arg in call.args]
+    if not any(ON_A_MESH in place for _, place in places):
+        return
+    alone = tuple([arg for arg, place in places if ON_ONE_DEVICE in place])
+    if alone:
+        guarded = run.api_guard > 0 or call.ctx.expected
+        run.records.calls.append(ApiCall(APART, call.site, call.site, alone, UNKNOWN, call.ctx, False, guarded))
+
+
+def _places_in(run: Run, value: Value, depth: int = 0) -> frozenset[object]:
+    if isinstance(value, Data):
+        return value.labels & PLACES
+    parts: list[Value] = []
+    if isinstance(value, Seq) and len(value.items) <= _MOST_PARTS:
+        parts = list(value.items)
+    elif isinstance(value, Dict) and len(value.items) <= _MOST_PARTS:
+        parts = [item for _, item in value.items]
+    elif isinstance(value, Instance):
+        parts = list((fields_of(run, value) or {}).values())
+    found = [_places_in(run, part, depth + 1) for part in parts] if depth < DEEPEST else []
+    return NONE.union(*found)
 
 
 def _place(function: Value, name: str) -> int | None:

@@ -27,7 +27,7 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
-from meshlens.axes.jax.compiled_calls import as_arrays
+from meshlens.axes.jax.compiled_calls import as_arrays, place_of
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.jax.transparent import wraps_function
@@ -129,7 +129,8 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         and args
         and (isinstance(args[0].value, (Data, Dict, Seq, Instance)) or is_state(args[0].value))
     ):
-        return as_arrays(run, args[0].value, site)
+        target = next((arg.value for arg in args[1:] if arg.label in (None, "device")), None)
+        return as_arrays(run, args[0].value, site, place_of(target) if name == "jax.device_put" else NONE)
     if name == "jax.device_get" and args:
         return args[0].value
     if name in libraries.SUMS and len(args) == 1:

@@ -29,7 +29,14 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax.carrying import carried, note_carried
-from meshlens.axes.jax.compiled_calls import as_arrays, note_donated, note_results, note_shardings, note_static
+from meshlens.axes.jax.compiled_calls import (
+    as_arrays,
+    note_donated,
+    note_places,
+    note_results,
+    note_shardings,
+    note_static,
+)
 from meshlens.axes.jax.custom_rules import run_rules
 from meshlens.axes.jax.differentiation import call_gradient
 from meshlens.axes.jax.mapped_values import axis_of, is_shared
@@ -133,6 +140,7 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     how = "jit" if canonical(wrapped.dotted) in COMPILES else "run"
     if how == "jit":
         note_shardings(run, wrapped, args, site, ctx)
+        note_places(run, wrapped, call)
     value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     # Those of libraries put new arrays into the objects that they are given.
     if how == "jit" and wrapped.dotted.startswith("jax."):

@@ -83,8 +83,10 @@ def _of_data(container: Data, index: Value) -> Value:
     if isinstance(index, Const) and isinstance(index.value, int):
         if "keys" in labels:
             labels = labels - {"keys"} | {"key"}
+        if "devices" in labels and container.shape and len(container.shape) == 1:
+            labels = labels - {"devices"} | {"device"}
         return Data(
-            labels - {"devices"} if container.shape and len(container.shape) == 1 else labels,
+            labels,
             container.shape[1:] if container.shape else None,
             over=of_picked(container, index),
         )
