@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import count, pairwise
 
 from meshlens.facts.nodes import (
     AnnAssign,
@@ -122,6 +122,7 @@ def _statement_around(path: tuple[Node, ...]) -> int | None:
 def _aliases(outer: tuple[Node, ...], statement: Node, key: str) -> set[str]:
     """Returns the other names that stand for arrays of a variable where a statement begins."""
     groups: dict[str, int] = {}
+    numbers = count()
     for place, parent in enumerate(outer):
         inner = outer[place + 1] if place + 1 < len(outer) else statement
         for one in suite_of(parent, inner):
@@ -130,7 +131,7 @@ def _aliases(outer: tuple[Node, ...], statement: Node, key: str) -> set[str]:
             pairs: list[tuple[str, str]] = []
             if isinstance(one, Assign) and len(one.targets) == 1:
                 pairs = list(_names_given(one.targets[0], one.value))
-            given = [(name, groups.setdefault(source, len(groups))) for name, source in pairs]
+            given = [(name, groups.setdefault(source, next(numbers))) for name, source in pairs]
             for name in {name for node in walk(one) for name in _bound(node)} if groups else ():
                 for changed in [known for known in groups if _is_part(known, name)]:
                     del groups[changed]

@@ -254,7 +254,8 @@ def place_of(target: Value | None) -> frozenset[str]:
 
 def note_places(run: Run, wrapped: Wrapped, call: Invocation) -> None:
     """Records the arguments of a call of a jitted function that are on one device, if others are on a mesh."""
-    if any(arg.label == "in_shardings" for arg in wrapped.arguments) or call.ctx.env.maps:
+    is_inside = bool(call.ctx.env.maps) or any(step.how in ("jit", "grad", "run") for step in call.ctx.route)
+    if is_inside or any(arg.label == "in_shardings" for arg in wrapped.arguments):
         return
     places = [(arg, _places_in(run, arg.value)) for arg in call.args]
     if not any(ON_A_MESH in place for _, place in places):
