@@ -64,6 +64,7 @@ BEHAVIOURS: dict[str, Version] = {
     "jit-of-pmap-is-silent": (0, 8, 0),
     "jit-decorates": (0, 8, 1),
     "make-mesh-is-explicit": (0, 9, 0),
+    "in-specs-are-compared": (0, 9, 1),
     "checked-shard-map-sums-gradients": (0, 6, 1),
     "in-specs-are-inferred": (0, 7, 2),
     "abstract-mesh-takes-sizes-and-names": (0, 5, 3),

@@ -2,9 +2,9 @@
 
 The sharding of an array over explicit axes is part of its type, and JAX changes it only where it is told to.
 A sharding constraint with such an axis raises `ValueError: The spec of NamedSharding passed to
-with_sharding_constraint can only refer to Auto axes of the mesh`, and a `shard_map` that splits an array which is not
-split yet `ValueError: in_specs passed to shard_map: P('data', None) does not match the specs of the input: P(None,
-None)`.
+with_sharding_constraint can only refer to Auto axes of the mesh`, and since 0.9.1 a `shard_map` that splits an array
+which is not split yet `ValueError: in_specs passed to shard_map: P('data', None) does not match the specs of the input:
+P(None, None)`.
 `axis_types=` with `AxisType.Auto` makes the axes automatic again; else `jax.reshard` and `jax.device_put` split arrays.
 
 ```python
@@ -55,7 +55,7 @@ from meshlens.rules.helpers.renames import spelled
 from meshlens.rules.helpers.specs import argument_of, mesh_axes, mesh_place
 from meshlens.text import Edit, FileEdit, Span
 
-_EXPLICIT = "make-mesh-is-explicit"
+_EXPLICIT, _COMPARED = "make-mesh-is-explicit", "in-specs-are-compared"
 _TYPE = "jax.sharding.AxisType"
 _CONSTRAINS = "but this constraint names it, which only automatic axes allow"
 _SPLITS = "but this shard_map splits an array over it that is not split yet"
@@ -94,7 +94,8 @@ def explicit_axis(view: FileView) -> Iterator[Finding]:
         by_default = isinstance(types, str)
         places: dict[tuple[Site, str], list[_Use]] = defaultdict(list)
         for use in found:
-            places[(use.site, use.why)].append(use)
+            if use.why != _SPLITS or holds(_COMPARED, view.jax_version):
+                places[(use.site, use.why)].append(use)
         wrong = [certain((use, use.context, _is_explicit(use, types)) for use in group) for group in places.values()]
         faults = [use for use in wrong if use is not None]
         if by_default and faults and view.is_here(site):
