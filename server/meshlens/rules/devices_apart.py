@@ -1,4 +1,4 @@
-"""A compiled function gets arrays of one device beside arrays of a mesh.
+"""An argument of a compiled function is on one device, while others are on a mesh.
 
 `device_put` with a device or a sharding commits an array to these devices, and the arguments of a computation have to
 agree on them: `ValueError: Received incompatible devices for jitted computation. Got argument params['w'] of loss with
@@ -23,10 +23,10 @@ def loss(w, x):
 w = jax.device_put(jnp.ones(4), jax.devices()[0])
 x = jax.device_put(jnp.ones((8, 4)), NamedSharding(mesh, P("data")))
 print(loss(w, x))
-#          ^ AX216: this is on one device, but other arguments of the call are on a mesh; put it on the mesh, too
+#          ^ AX216: this is on one device, but other arguments of the call are on a mesh; put it on the mesh as well
 ```
 
-Put on the mesh, the parameters are where the rows are:
+On the mesh, the parameters are where the rows are:
 
 ```python
 import jax
@@ -61,7 +61,7 @@ from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
 from meshlens.project.view import FileView
 
-_MESSAGE = "this is on one device, but other arguments of the call are on a mesh; put it on the mesh, too"
+_MESSAGE = "this is on one device, but other arguments of the call are on a mesh; put it on the mesh as well"
 
 
 @rule("AX216", Severity.WARNING, reads="places", state="preview")

@@ -1,11 +1,12 @@
-"""Code for automatic axes runs on a mesh with explicit ones, as `make_mesh` makes them since JAX 0.9.0.
+"""Code written for automatic axes uses a mesh with explicit ones, as `make_mesh` makes them since JAX 0.9.0.
 
 The sharding of an array over explicit axes is part of its type, and JAX changes it only where it is told to.
-A sharding constraint with such an axis raises `ValueError: The spec of NamedSharding passed to
+A sharding constraint that names such an axis raises `ValueError: The spec of NamedSharding passed to
 with_sharding_constraint can only refer to Auto axes of the mesh`, and since 0.9.1 a `shard_map` that splits an array
 which is not split yet `ValueError: in_specs passed to shard_map: P('data', None) does not match the specs of the input:
 P(None, None)`.
-`axis_types=` with `AxisType.Auto` makes the axes automatic again; else `jax.reshard` and `jax.device_put` split arrays.
+`axis_types=` with `AxisType.Auto` makes the axes automatic again; otherwise, split the arrays first, with
+`jax.device_put` or `jax.reshard`.
 
 ```python
 import jax
@@ -13,8 +14,8 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 
 mesh = jax.make_mesh((8,), ("data",))
-#      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX215: axis "data" of this mesh is explicit since JAX 0.9.0, but this shard_map \\
-#      splits an array over it that is not split yet
+#      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX215: axis "data" of this mesh is explicit since JAX 0.9.0, but a shard_map splits \\
+#      an array over it that is not split yet
 double = jax.shard_map(lambda x: 2 * x, mesh=mesh, in_specs=P("data"), out_specs=P("data"))
 print(double(jnp.ones((8, 4))))
 ```
@@ -57,8 +58,8 @@ from meshlens.text import Edit, FileEdit, Span
 
 _EXPLICIT, _COMPARED = "make-mesh-is-explicit", "in-specs-are-compared"
 _TYPE = "jax.sharding.AxisType"
-_CONSTRAINS = "but this constraint names it, which only automatic axes allow"
-_SPLITS = "but this shard_map splits an array over it that is not split yet"
+_CONSTRAINS = "but {} constraint names it, which only automatic axes allow"
+_SPLITS = "but {} shard_map splits an array over it that is not split yet"
 _MOST_RELATED = 4
 
 
@@ -182,12 +183,12 @@ def _is_explicit(use: _Use, types: str | dict[str, str]) -> bool:
 def _at_mesh(view: FileView, maker: ApiCall, faults: list[_Use]) -> Finding:
     use = faults[0]
     related = [Related(view.path_of(one.site), view.span(one.site), "here") for one in faults[:_MOST_RELATED]]
-    message = f'axis "{use.name}" of this mesh is explicit since JAX 0.9.0, {use.why}'
+    message = f'axis "{use.name}" of this mesh is explicit since JAX 0.9.0, {use.why.format("a")}'
     return Finding(view.span(maker.call), message, _made_automatic(view, maker), tuple(related))
 
 
 def _at_use(view: FileView, use: _Use) -> Finding:
-    message = f'axis "{use.name}" of the mesh is explicit, {use.why}'
+    message = f'axis "{use.name}" of the mesh is explicit, {use.why.format("this")}'
     return Finding(view.span(use.site), message, (), mesh_place(view, use.mesh))
 
 

@@ -20,7 +20,7 @@ def nearest(query, table):
     values = lax.all_gather(values, "rows", axis=1, tiled=True)
     ids = lax.all_gather(ids, "rows", axis=1, tiled=True)
     #     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX408: these positions count from the start of each \\
-    #     device's part along "rows"; add lax.axis_index("rows") times its size before
+    #     device's part along "rows"; add lax.axis_index("rows") times the size of a part before gathering them
     best, where = lax.top_k(values, 4)
     return best, jnp.take_along_axis(ids, where, axis=1)
 
@@ -75,7 +75,7 @@ def position_in_part(view: FileView) -> Iterator[Finding]:
             continue
         if context.sure and not context.guarded and not context.expected:
             seen.add(use.site)
-            offset = f'add lax.axis_index("{use.axis}") times its size before'
+            offset = f'add lax.axis_index("{use.axis}") times the size of a part before gathering them'
             message = f'these positions count from the start of each device\'s part along "{use.axis}"; {offset}'
             yield Finding(view.span(use.site), message)
 
