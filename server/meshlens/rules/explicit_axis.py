@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 
 mesh = jax.make_mesh((8,), ("data",))
-#      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX215: axis "data" of this mesh is explicit since JAX 0.9.0, but a shard_map splits \\
-#      an array over it that is not split yet
+#      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX215: axis "data" of this mesh is explicit since JAX 0.9.0, but a shard_map \\
+#      splits an array over it that is not split yet
 double = jax.shard_map(lambda x: 2 * x, mesh=mesh, in_specs=P("data"), out_specs=P("data"))
 print(double(jnp.ones((8, 4))))
 ```
