@@ -188,6 +188,11 @@ def _divided(left: str, right: str) -> str:
     return _rowwise(left, right)
 
 
+def with_parameters(part: Along) -> Along:
+    """Returns what a layer makes of its input with parameters that are not seen: nothing is certainly the same."""
+    return Along(UNTOLD if is_same(part.truth) else part.truth, part.typed if part.typed == VARYING else UNTOLD)
+
+
 def shared_out(left: Along, right: Along) -> Along:
     """Returns the result of `left / right` if the number of devices is in `right`: a mean may be a share of one."""
     truth = _divided(left.truth, right.truth)

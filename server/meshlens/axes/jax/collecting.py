@@ -111,9 +111,11 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
             run.records.random_uses.append(RandomUse(draw, key, labels, ctx, "reduced"))
     if "varying" in labels or "index" in labels:
         return
-    # In a tree, what was reduced before may be there to be divided with the rest.
+    # In a tree, what was reduced before may be there to be divided with the rest; in a model's method, each device may
+    # have parameters of its own.
     is_sum_of_same = (
         adds
+        and not any(step.how == "run" for step in call.ctx.route)
         and isinstance(call.args[0].value, Data)
         and all(is_same(over.over(name).truth) for name in names)
         and not any(isinstance(label, tuple) and label[0] == "over" for label in labels)

@@ -54,8 +54,17 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
     return result
 
 
+_HIDE_PARAMETERS = "haiku."
+"""The library whose layers get their parameters from outside, so that they may differ between the devices."""
+
+
 def of_layer(made: Made, result: Value, args: tuple[Arg, ...]) -> Variation:
     """Returns the variation of a layer's result: rows if its input has rows."""
+    over = _of_layer(made, result, args)
+    return across(transfer.with_parameters, over) if made.dotted.startswith(_HIDE_PARAMETERS) else over
+
+
+def _of_layer(made: Made, result: Value, args: tuple[Arg, ...]) -> Variation:
     shape = shape_of(args[0].value) if args and args[0].label is None else ()
     if canonical(made.dotted) not in KEEP_ROWS or (shape is not None and len(shape) < 2):
         return of_network(result, args)
