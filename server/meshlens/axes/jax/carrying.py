@@ -64,6 +64,12 @@ def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Contex
             for one, other in zip(_entries(start), _entries(stepped), strict=True):
                 note_carried(run, one, other, site, ctx)
         return
+    if isinstance(start, Instance) and isinstance(stepped, Instance):
+        held, next_held = fields_of(run, start) or {}, fields_of(run, stepped) or {}
+        if start.cls == stepped.cls and held.keys() == next_held.keys():
+            for name, value in held.items():
+                note_carried(run, value, next_held[name], site, ctx)
+        return
     before, after = variation_of(start), variation_of(stepped)
     for axis in axes_of(binder):
         if before.over(axis).typed == INVARIANT and after.over(axis).typed == VARYING:
