@@ -63,7 +63,7 @@ _MOST_RELATED = 4
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 
 
-@rule("AX201", Severity.ERROR, reads="places")
+@rule("AX201", Severity.ERROR, reads="workspace")
 def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
     """Compares every axis name in a spec with the axes of its mesh."""
     odd = view.solution.once("odd-meshes", _odd)

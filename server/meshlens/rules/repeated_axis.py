@@ -55,7 +55,7 @@ from meshlens.rules.helpers.spmd_names import spmd_names
 _HARMLESS = frozenset({"axis_index", "axis_size", "pcast", "pvary"})
 
 
-@rule("AX104", Severity.ERROR, reads="places")
+@rule("AX104", Severity.ERROR, reads="workspace")
 def repeated_axis(view: FileView) -> Iterator[Finding]:
     """Reports each collective, used spec and mesh that certainly names an axis twice."""
     seen: set[Site] = set()
@@ -127,10 +127,14 @@ def _specs(view: FileView) -> Iterator[tuple[Site, Finding]]:
         name = _first_repeated(_flat(spec))
         if name is None or not _certain(context) or not view.is_here(spec.site):
             continue
-        site = name.origin if name.origin is not None and _inside(view, name.origin, spec.site) else spec.site
-        message = f'axis "{name.value}" is named twice in this spec; an axis can split only one dimension'
         related = (Related(view.path_of(user), view.span(user), "the spec is used here"),)
-        yield spec.site, Finding(view.span(site), message, (), related)
+        yield spec.site, _twice_in_spec(view, spec.site, name, related)
+
+
+def _twice_in_spec(view: FileView, spec: Site, name: Const, related: tuple[Related, ...] = ()) -> Finding:
+    site = name.origin if name.origin is not None and _inside(view, name.origin, spec) else spec
+    message = f'axis "{name.value}" is named twice in this spec; an axis can split only one dimension'
+    return Finding(view.span(site), message, (), related)
 
 
 def _of_vmaps(view: FileView) -> Iterator[tuple[Site, Finding]]:
@@ -163,9 +167,7 @@ def _of_tables(view: FileView) -> Iterator[tuple[Site, Finding]]:
         name = _first_repeated(_flat(call.result))
         if name is None or name.value not in axes or call.guarded or not _is_entry(view, call.call):
             continue
-        site = name.origin if name.origin is not None and _inside(view, name.origin, call.call) else call.call
-        message = f'axis "{name.value}" is named twice in this spec; an axis can split only one dimension'
-        yield call.call, Finding(view.span(site), message)
+        yield call.call, _twice_in_spec(view, call.call, name)
 
 
 def _is_entry(view: FileView, spec: Site) -> bool:

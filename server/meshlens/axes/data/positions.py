@@ -27,11 +27,9 @@ def with_positions(name: str, args: tuple[Arg, ...], found: Data) -> Value:
         args: its arguments.
         found: its result without the labels.
     """
-    if name != _TOP_K and name not in _POSITIONS:
+    if not args or not (name == _TOP_K or (name in _POSITIONS and _is_last(args))):
         return found
-    split = [axis for axis, along in variation_of(args[0].value).axes if along.truth == COLUMNS] if args else []
-    if name != _TOP_K and not _is_last(args):
-        return found
+    split = [axis for axis, along in variation_of(args[0].value).axes if along.truth == COLUMNS]
     places = replace(found, labels=found.labels | {(_IN_PART, axis) for axis in split})
     return Seq("tuple", (found, places)) if name == _TOP_K else places
 

@@ -8,7 +8,7 @@ from meshlens.axes.data.arrays import product
 from meshlens.axes.data.operating import of_method
 from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT
 from meshlens.axes.domain.joining import entry_of_table, join_all
-from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.labels import of_kinds, travelling
 from meshlens.axes.domain.values import (
     STATIC,
     UNKNOWN,
@@ -187,6 +187,6 @@ def _of_made(value: Made, name: str) -> Value:
     if value.dotted in ("jax.sharding.NamedSharding", REQUEST) and name in given:
         return given[name]
     if train_states.is_state(value) and name not in train_states.METHODS:
-        apart = {label for label in value.labels if name == "batch_stats" and label[0] == "apart"}
-        return Data(travelling(value.labels) | (value.labels & {"fresh"}) | apart, over=value.over)
+        apart = of_kinds(value.labels, "apart") if name == "batch_stats" else ()
+        return Data(travelling(value.labels) | (value.labels & {"fresh"}) | frozenset(apart), over=value.over)
     return Bound(value, Ext(f"{value.dotted}().{name}"))
