@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import time
 import urllib.request
@@ -46,13 +45,6 @@ def drive(script: Path, shots: Path, **told: Any) -> tuple[subprocess.CompletedP
     )
     said = done.stdout.strip().splitlines()
     return done, json.loads(said[-1]) if done.returncode == 0 and said else {}
-
-
-def free_port() -> int:
-    """A port of the loopback that nobody listens on now."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:

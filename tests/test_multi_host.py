@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import pickle
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ import projects
 from meshlens.refactoring.model import Proposal, Wishes
 from meshlens.refactoring.registry import Assist, assist_named
 from meshlens.text import Span
+from ports import free_port
 
 CASES = Path(__file__).parent / "cases" / "assists" / "make-multi-host-ready.md"
 READY = assist_named("make-multi-host-ready")
@@ -92,9 +92,7 @@ def _compare(before: Path, after: bytes, folder: Path) -> None:
 
 def _run(program: Path, folder: Path, count: int) -> list[dict[str, Any]]:
     """What each of the processes of a program ends with."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     runner = inspect.getfile(numbers_of_programs)
     python = os.environ.get("MESHLENS_JAX_PYTHON", sys.executable)
     each = DEVICES * PROCESSES // count

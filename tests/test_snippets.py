@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import socket
 import textwrap
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from installed import jax_version
 from meshlens.jaxapi.history import NEWEST
 from meshlens.project.snippets import Snippet, read_snippets
 from oracle.rerun import observe
+from ports import free_port
 
 PROGRAMS = {
     case.name: case for case in dsl.parse((Path(__file__).parent / "programs_of_snippets.md").read_text("utf-8"))
@@ -62,8 +62,7 @@ def test_nothing_is_found_where_it_claims_to_work(prefix: str, version: tuple[in
 @pytest.fixture(scope="session")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
     room = tmp_path_factory.mktemp("snippets")
-    with socket.create_server(("localhost", 0)) as free:
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     todo = []
     for prefix, snippet in SNIPPETS.items():
         path = room / f"{prefix.replace('-', '_')}.py"

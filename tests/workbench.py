@@ -12,7 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from browser import drive, free_port, wait_for
+from browser import drive, wait_for
+from ports import free_port
 from real_editors import absent
 
 HERE = Path(__file__).parent / "e2e" / "vscode"

@@ -14,6 +14,7 @@ import pytest
 
 from fake_interpreters import program
 from launched import SERVER
+from ports import free_port
 
 HELLO = {"processId": None, "rootUri": None, "capabilities": {}}
 
@@ -26,9 +27,7 @@ def framed(method: str, params: object, number: int | None = None) -> bytes:
 
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        number = int(free.getsockname()[1])
+    number = free_port()
     served = subprocess.Popen([sys.executable, *SERVER, "--tcp", str(number)], cwd=tmp_path)
     try:
         yield number

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from browser import drive, free_port, notebook, wait_for
+from browser import drive, notebook, wait_for
+from ports import free_port
 from real_editors import absent
 
 pytestmark = pytest.mark.editors

@@ -1,0 +1,23 @@
+"""Ports of this machine for the tests that serve something."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+
+
+def free_port() -> int:
+    """Returns a port that nobody listens on.
+
+    It lies below the ports that a kernel hands out (from 32768 on Linux), so that no connection made between now and
+    its use takes it: `jax.distributed.initialize` ends with a segmentation fault where its port is taken.
+
+    Raises:
+        OSError: a thousand ports are taken.
+    """
+    start = 20_000 + os.getpid() % 10_000
+    for port in range(start, start + 1000):
+        with contextlib.suppress(OSError), socket.create_server(("", port)):
+            return port
+    raise OSError(f"the ports from {start} to {start + 999} are taken")
