@@ -166,7 +166,7 @@ REPLICATES: dict[str, int] = {
 }
 """Functions that add a leading axis over the devices to every leaf; the position of the tree."""
 
-PLACES: frozenset[str] = frozenset({"jax.device_put", "jax.lax.with_sharding_constraint"})
+PLACES: frozenset[str] = frozenset({"jax.device_put", "jax.reshard", "jax.lax.with_sharding_constraint"})
 """Functions that return their argument, possibly on other devices."""
 
 SHARDS: dict[str, int] = {

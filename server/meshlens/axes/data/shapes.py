@@ -16,7 +16,7 @@ from meshlens.axes.jax.naming import by_parameter
 
 _MODULES = ("jax.numpy.", "numpy.", "jax.nn.", "jax.lax.", "jax.scipy.special.", "jax.ops.", "optax.")
 
-_SAME = frozenset(
+SAME_SHAPE = frozenset(
     (
         "softmax log_softmax standardize flip sort roll tril triu stop_gradient nan_to_num logical_not "
         "exp log log1p expm1 sqrt rsqrt square abs sign sin cos tan sinh cosh tanh arctan arcsin arccos negative "
@@ -25,6 +25,8 @@ _SAME = frozenset(
         "real imag conj conjugate fliplr flipud"
     ).split()
 )
+"""Functions whose result has the shape of their first argument."""
+
 BROADCAST = frozenset(
     (
         "add subtract multiply divide true_divide floor_divide mod remainder power maximum minimum where clip arctan2 "
@@ -34,7 +36,7 @@ BROADCAST = frozenset(
 )
 """Functions that combine arrays elementwise, after broadcasting them."""
 
-_REDUCTIONS = frozenset(
+REDUCTIONS = frozenset(
     (
         "sum mean max min prod any all std var median nansum nanmean nanmax nanmin nanstd nanvar amax amin "
         "logsumexp argmax argmin count_nonzero"
@@ -54,12 +56,12 @@ def shape_of_result(name: str, args: tuple[Arg, ...]) -> Sizes | None:
     short = name.rpartition(".")[2]
     if not name.startswith(_MODULES) or not args or any(arg.label in ("*", "**") for arg in args):
         return None
-    if short in _SAME:
+    if short in SAME_SHAPE:
         return shape_or_none(args[0].value)
     if short in BROADCAST:
         return _broadcast(args)
-    if short in _REDUCTIONS:
-        return _reduced(args, short)
+    if short in REDUCTIONS:
+        return _reduced(args)
     if short in _CUMULATIVE:
         of_lax, shape = name.startswith("jax.lax."), shape_or_none(args[0].value)
         if of_lax or "axis" in by_parameter(("a", "axis"), args):
@@ -103,22 +105,45 @@ def _axis(value: Value | None, rank: int) -> int | None:
     return found[0] if found is not None else None
 
 
-def _reduced(args: tuple[Arg, ...], short: str) -> Sizes | None:
+def axes_reduced(args: tuple[Arg, ...], rank: int) -> tuple[tuple[int, ...], bool] | None:
+    """Returns the axes that a reduction removes, and whether it keeps them with size 1; None if that is unknown.
+
+    Args:
+        args: the array and the other arguments.
+        rank: the number of the array's axes.
+    """
+    said = _reduction(args)
+    if said is None:
+        return None
+    axis, keeps = said
+    axes = tuple(range(rank)) if axis == Const(None) else _axes(axis, rank)
+    return (axes, keeps) if axes is not None else None
+
+
+def _reduction(args: tuple[Arg, ...]) -> tuple[Value, bool] | None:
+    """Returns the `axis` and `keepdims` of a reduction; None if one is unknown."""
     found = by_parameter(("a", "axis"), args)
-    shape = shape_or_none(args[0].value)
     kept = found.get("keepdims")
     keeps = kept.value if kept is not None else Const(False)
     axis = found["axis"].value if "axis" in found else Const(None)
     if not isinstance(keeps, Const) or (len([arg for arg in args if arg.label is None]) > 2):
         return None
+    return axis, bool(keeps.value)
+
+
+def _reduced(args: tuple[Arg, ...]) -> Sizes | None:
+    said, shape = _reduction(args), shape_or_none(args[0].value)
+    if said is None:
+        return None
+    axis, keeps = said
     if isinstance(axis, Const) and axis.value is None:
-        if keeps.value:
+        if keeps:
             return (1,) * len(shape) if shape is not None else None
         return () if is_array(args[0].value) else None
     axes = _axes(axis, len(shape)) if shape is not None else None
     if shape is None or axes is None:
         return None
-    if keeps.value:
+    if keeps:
         return tuple(1 if place in axes else size for place, size in enumerate(shape))
     return tuple(size for place, size in enumerate(shape) if place not in axes)
 
@@ -129,7 +154,7 @@ def _norm(args: tuple[Arg, ...]) -> Sizes | None:
     if "axis" not in found or isinstance(found["axis"].value, Seq):
         return None
     kept = (Arg(name, found[name].value, None, None) for name in ("axis", "keepdims") if name in found)
-    return _reduced((args[0], *kept), "max")
+    return _reduced((args[0], *kept))
 
 
 def _cross_entropy(args: tuple[Arg, ...]) -> Sizes | None:

@@ -88,7 +88,7 @@ def _joined_tables(left: Dict, right: Dict) -> Dict:
 def _agreed(left: Value, right: Value) -> Value:
     if isinstance(left, Dict) and isinstance(right, Dict) and left.attributes and right.attributes:
         return _joined_tables(left, right)
-    return left if left is right or left == right else Data(labels_of(left) | labels_of(right))
+    return left if left is right or left == right else Data(joined(labels_of(left), labels_of(right)))
 
 
 def join_all(values: Iterable[Value]) -> Value:

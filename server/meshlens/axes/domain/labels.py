@@ -36,6 +36,7 @@ the first operation on the value.
     ("alike", call, key)   computed from such numbers, whatever was reduced since
     ("host-sum", call)     sum over the devices of a value that they all hold
     ("gathered", argument, axis, call)   made of an argument, of which `all_gather` put the parts together
+    ("typed", mesh, entries)   split in this way over explicit axes, which is part of the array's type
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
     ("gathered-position", axis, call)   such positions of all devices
     reduced-behind         the derivative has its own rule that reduces over the devices
@@ -102,6 +103,9 @@ _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
 _OF_ARRAYS = frozenset({"gradient", "auto-summed"})
 _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
 
+TYPED = "typed"
+"""The kind of the label that says how an array over explicit axes is split."""
+
 UNPLACED = frozenset({"unplaced"})
 ON_ONE_DEVICE, ON_A_MESH = "on-one-device", "on-a-mesh"
 PLACES = UNPLACED | {ON_ONE_DEVICE, ON_A_MESH}
@@ -121,8 +125,8 @@ def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
     if left == right:
         return left
     either = left ^ right
-    sums = {label for label in either if isinstance(label, tuple) and label[0] == "over"}
-    return (left | right) - (either & OF_ONE_COPY) - sums
+    exact = {label for label in either if isinstance(label, tuple) and label[0] in ("over", TYPED)}
+    return (left | right) - (either & OF_ONE_COPY) - exact
 
 
 def travelling(labels: Collection[Any]) -> frozenset[Any]:

@@ -21,6 +21,8 @@ class Mesh:
         sizes: sizes of the axes, each None if unknown; None if their number is unknown.
         site: the call that made it.
         open: whether there may be further axes.
+        kind: "Mesh", "AbstractMesh" or "pallas".
+        explicit: the names of the axes that are certainly explicit.
     """
 
     names: tuple[Value, ...]
@@ -28,6 +30,7 @@ class Mesh:
     site: Site = field(compare=False)
     open: bool = False
     kind: str = "Mesh"
+    explicit: tuple[str, ...] = ()
     weight: int = field(init=False, repr=False, compare=False)
     depth: int = field(init=False, repr=False, compare=False)
 

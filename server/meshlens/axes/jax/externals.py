@@ -11,6 +11,7 @@ from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.operating import SIZES, counts_rows, of_library
 from meshlens.axes.data.positions import note_picked, with_positions
+from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.labels import UNPLACED
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Made, Value
@@ -88,6 +89,9 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
     if callee.combines and call.ctx.env.maps:
         note_combined(run, name, args, call.site, call.ctx)
     takes_spec = callee.takes_spec or OUT_SHARDING in [arg.label for arg in args]
+    if takes_spec and name != CONSTRAINT and not call.ctx.env.maps:
+        target = by_parameter(("", TAKE_SPECS.get(name, OUT_SHARDING)), args).get(TAKE_SPECS.get(name, OUT_SHARDING))
+        result = placed(result, target.value if target is not None else UNKNOWN, mesh_for_specs(run, call.ctx))
     if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
         mesh = mesh_for_specs(run, call.ctx, name == CONSTRAINT) if takes_spec else None
         guarded = run.api_guard > 0 or call.ctx.expected
@@ -115,7 +119,7 @@ def _binder(run: Run, callee: Callee, call: Invocation) -> Value:
 
 def _mesh(run: Run, callee: Callee, call: Invocation) -> Value:
     args = tuple([replace(arg, value=as_tuple(run, arg.value)) for arg in call.args])
-    return make_mesh(callee.row, args, call.site)
+    return make_mesh(callee.row, args, call.site, run.world.jax_version_of(call.site.path))
 
 
 def _spec(run: Run, callee: Callee, call: Invocation) -> Value:
@@ -160,6 +164,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         return found
     if name.startswith(_MAKE_ARRAYS) and not call.ctx.env.maps and all(map(_says_no_place, call.args)):
         found = replace(found, labels=found.labels | UNPLACED)
+    found = with_sharding(run, name, call.args, found, call.site, call.ctx)
     value = _with_variation(found, name, call)
     if not call.ctx.env.maps or type(value) is not Data:
         return value

@@ -39,6 +39,7 @@ from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import RandomUse
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi import known_names, libraries
+from meshlens.jaxapi.meshes import CONSTRAINT
 from meshlens.jaxapi.operations import ELEMENTWISE, OPERATIONS
 
 _TABLES: tuple[Container[str], ...] = (
@@ -130,7 +131,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         and (isinstance(args[0].value, (Data, Dict, Seq, Instance)) or is_state(args[0].value))
     ):
         target = next((arg.value for arg in args[1:] if arg.label in (None, "device")), None)
-        return as_arrays(run, args[0].value, site, place_of(target) if name == "jax.device_put" else NONE)
+        return as_arrays(run, args[0].value, site, place_of(target) if name != CONSTRAINT else NONE)
     if name == "jax.device_get" and args:
         return args[0].value
     if name in libraries.SUMS and len(args) == 1:

@@ -12,6 +12,8 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.meshes import GRID_SPECS, MeshMaker
 
+_EXPLICIT = "jax.sharding.AxisType.Explicit"
+
 
 def mesh_names(mesh: Value | None) -> tuple[tuple[Const, ...], bool]:
     """Returns the axis names of a mesh, and whether there may be others."""
@@ -107,8 +109,15 @@ def mesh_for_specs(run: Run, ctx: Context, is_constraint: bool = False) -> Value
     return None if is_unknown else NO_MESH
 
 
-def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site) -> Value:
-    """Returns the value of `Mesh(devices, names)`, `make_mesh(shape, names)` and relatives."""
+def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site, version: tuple[int, ...]) -> Value:
+    """Returns the value of `Mesh(devices, names)`, `make_mesh(shape, names)` and relatives.
+
+    Args:
+        row: the callable.
+        args: its arguments.
+        site: the place.
+        version: the JAX version.
+    """
     found = by_parameter(row.parameters, args)
     names: list[Value] = []
     is_open = False
@@ -129,7 +138,25 @@ def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site) -> Value:
             continue
         else:
             is_open = True
-    return Mesh(tuple(names), _sizes(row, found), site, is_open, row.kind)
+    explicit = () if is_open else _explicit(row, found, tuple(names), version)
+    return Mesh(tuple(names), _sizes(row, found), site, is_open, row.kind, explicit)
+
+
+def _explicit(
+    row: MeshMaker, found: dict[str, Arg], names: tuple[Value, ...], version: tuple[int, ...]
+) -> tuple[str, ...]:
+    """Returns the names of the axes of a new mesh that are certainly explicit."""
+    if row.axis_types is None or "*" in found or "**" in found:
+        return ()
+    given = value_of(found, row.axis_types)
+    if given is None or given == Const(None):
+        is_explicit = row.explicit_since is not None and version >= row.explicit_since
+        return (
+            tuple([name.value for name in names if _is_name(name) and isinstance(name, Const)]) if is_explicit else ()
+        )
+    types = given.items if isinstance(given, Seq) and not given.open else ()
+    pairs = zip(names, types, strict=False)
+    return tuple([name.value for name, one in pairs if isinstance(name, Const) and one == Ext(_EXPLICIT)])
 
 
 def _is_name(value: Value) -> bool:

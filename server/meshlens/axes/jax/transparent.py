@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.transfer import across
+from meshlens.axes.data.typed_shardings import note_scanned, placed, without_sharding
 from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
@@ -70,6 +71,9 @@ _WRAPPERS = frozenset(
         "with_state",
     }
 )
+_CHANGE_TYPES = (".auto_axes", ".explicit_axes")
+"""The transformations that change which axes are explicit."""
+_RESHARDED = {"in_shardings": "args", "out_shardings": "result"}
 _CALLS = frozenset({"run", "thread", "submit"})
 _WITH_PATH = "jax.tree.map_with_path"
 
@@ -141,7 +145,12 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     if how == "jit":
         note_shardings(run, wrapped, args, site, ctx)
         note_places(run, wrapped, call)
+    resharded = _resharded(wrapped)
+    if "args" in resharded:
+        args = tuple([replace(arg, value=placed(arg.value, UNKNOWN, None)) for arg in args])
     value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
+    if "result" in resharded:
+        value = placed(value, UNKNOWN, None)
     # Those of libraries put new arrays into the objects that they are given.
     if how == "jit" and wrapped.dotted.startswith("jax."):
         said = [(arg.label, arg.value) for arg in wrapped.arguments]
@@ -159,6 +168,14 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     if wrapped.how == "with_state":
         return Seq("tuple", (value, UNKNOWN))
     return value if wrapped.how == "same" else Data(travelling(labels_of(value)), over=variation_of(value))
+
+
+def _resharded(wrapped: Wrapped) -> frozenset[str]:
+    """Returns whether a transformation gives other shardings to the arguments ("args") and the result ("result")."""
+    if wrapped.dotted.endswith(_CHANGE_TYPES):
+        return frozenset({"args", "result"})
+    said = {arg.label for arg in wrapped.arguments}
+    return frozenset([word for name, word in _RESHARDED.items() if name in said])
 
 
 def _run_now(
@@ -206,6 +223,8 @@ def _run_now(
     if how == "scan":
         inner = ctx if ctx.loop else ctx._replace(loop=True)
         carry = given(row.parameters[1])
+        if row.dotted == "jax.lax.scan":
+            note_scanned(run, args, site, ctx)
         stepped = run_operand(first, positional(carry, step_of(run, given(row.parameters[2]), site)), inner)
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
             return Seq(
@@ -294,7 +313,7 @@ def _stacked(run: Run, value: Value, site: Site) -> Value:
         return Seq(value.kind, tuple(_stacked(run, item, site) for item in value.items), value.open)
     if isinstance(value, Instance) and fields_of(run, value):
         return with_fields(run, value, lambda _, held: _stacked(run, held, site), site)
-    return Data(labels_of(value), over=across(transfer.stacked, variation_of(value)))
+    return without_sharding(Data(labels_of(value), over=across(transfer.stacked, variation_of(value))))
 
 
 def _branches(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from meshlens.axes.data.typed_shardings import without_sharding
 from meshlens.axes.domain.joining import join, labels_of, options
 from meshlens.axes.domain.keys import key_of
 from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Instance, Made, Seq, Value
@@ -110,7 +111,7 @@ def _to_item(run: Run, target: Subscript, value: Value, frame: Frame, ctx: Conte
         else:
             after = Seq(container.kind, tuple(join(known, value) for known in container.items), True)
     elif isinstance(container, Data):
-        after = Data(container.labels | labels_of(value), container.shape, container.made_by)
+        after = without_sharding(Data(container.labels | labels_of(value), container.shape, container.made_by))
     elif any(isinstance(option, (Dict, Seq)) for option in options(container)):
         key = key_of(index)
         every = changed(container, lambda one: with_entry(one, key[0], value)) if key is not None else None

@@ -6,6 +6,7 @@ from functools import cache
 
 from meshlens.axes.data.arrays import product
 from meshlens.axes.data.operating import of_method
+from meshlens.axes.data.typed_shardings import transposed
 from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT
 from meshlens.axes.domain.joining import entry_of_table, join_all
 from meshlens.axes.domain.labels import of_kinds, travelling
@@ -112,7 +113,8 @@ def of_data(value: Data, name: str) -> Value:
         return STATIC
     if name in ("T", "mT") and (value.shape is not None or value.array):
         shape = value.shape[::-1] if value.shape is not None and name == "T" else None
-        return Data(value.labels - {"in-order"}, shape, None, True, of_method(value, "transpose", ()))
+        found = Data(value.labels - {"in-order"}, shape, None, True, of_method(value, "transpose", ()))
+        return transposed(value, found)
     if name == "T":
         return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=of_method(value, "transpose", ()))
     if name == "at":

@@ -11,6 +11,7 @@ from meshlens.axes.data import arrays, noise, transfer
 from meshlens.axes.data.gradients import Operation, rows_here
 from meshlens.axes.data.positions import note_picked
 from meshlens.axes.data.transfer import across
+from meshlens.axes.data.typed_shardings import is_typed, item_of, with_sharding
 from meshlens.axes.domain.constants import concatenated
 from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
@@ -284,7 +285,10 @@ def _unary(run: Run, node: UnaryOperation, frame: Frame, ctx: Context) -> Value:
     how = transfer.linear if node.operator in ("-", "+") else transfer.rowwise
     over = across(how, variation_of(value)) if ctx.env.maps else ANYTHING
     is_array = arrays.is_array(value) or node.operator == "-"
-    return Data(travelling(labels_of(value)), arrays.shape_of(value), None, is_array, over)
+    result = Data(travelling(labels_of(value)), arrays.shape_of(value), None, is_array, over)
+    if node.operator != "-" or not is_typed(value):
+        return result
+    return with_sharding(run, "jax.numpy.negative", (Arg(None, value, None, None),), result, site_of(frame, node), ctx)
 
 
 def _binary(run: Run, node: BinaryOperation, frame: Frame, ctx: Context) -> Value:
@@ -324,6 +328,8 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     if type(container) is Data and type(index) is Const and index.value == 0 and not ctx.env.maps:
         noise.note_first_device(run, container, site, ctx)
     found = containers.item(container, index, node.key, site)
+    if type(container) is Data and type(found) is Data and container.labels and container.made_by != AT:
+        found = item_of(run, container, node.key, found, site, ctx)
     if ctx.env.maps and type(found) is Data and (array := _array_of_first_size(node)) is not None:
         here = rows_here(evaluate(run, array, frame, ctx), site)
         return here if here is not None else found

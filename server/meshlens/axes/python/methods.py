@@ -10,6 +10,7 @@ from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import note_updated
 from meshlens.axes.data.operating import counts_rows, of_all, of_method
 from meshlens.axes.data.shapes import shape_of_result
+from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value, key_of
@@ -63,7 +64,11 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
     if isinstance(receiver, Instance):
         return modules.call_module_method(run, receiver, dotted, call)
     if isinstance(receiver, Data):
-        return _of_array(run, receiver, name, call)
+        result = _of_array(run, receiver, name, call)
+        if call.ctx.env.maps or not receiver.labels or not isinstance(result, Data):
+            return result
+        given = (Arg(None, receiver, None, None), *args)
+        return with_sharding(run, f"jax.numpy.{name}", given, result, site, call.ctx)
     if isinstance(receiver, Dict):
         return _of_dict(run, receiver, name, call)
     if isinstance(receiver, Seq):

@@ -8,6 +8,7 @@ from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.positions import note_shifted
+from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, UNPLACED, travelling
@@ -60,4 +61,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         note_quotient(run, left, right, site, ctx)
     is_number = isinstance(sides[1], Constant)
     over = of_operator(operator, left, right, is_number) if ctx.env.maps else ANYTHING
-    return Data(labels, shape, None, arrays.gives_array(operator, left, right), over)
+    result = Data(labels, shape, None, arrays.gives_array(operator, left, right), over)
+    if ctx.env.maps or not (left_labels or right_labels):
+        return result
+    return with_sharding(run, operator, (Arg(None, left, None, None), Arg(None, right, None, None)), result, site, ctx)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from meshlens.axes.data.typed_shardings import is_typed
 from meshlens.axes.domain.joining import join_all, variations_in
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -364,15 +365,26 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
 
 def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
     """Returns whether a dull function is entered to follow arrays that are split over devices."""
-    if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
-        return False
-    if function.frame.maps == 0 and not any(_varies(arg.value) for arg in args):
+    if not (_is_split_in_map(function, args, ctx) if ctx.env.maps else _is_split_by_type(run, args)):
         return False
     if run.followed >= MOST_FOLLOWED:
         run.is_brief = True
         return False
     run.followed += 1
     return True
+
+
+def _is_split_in_map(function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
+    """Returns whether a function in a map over devices may see arrays that differ between them."""
+    if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
+        return False
+    return function.frame.maps > 0 or any(_varies(arg.value) for arg in args)
+
+
+def _is_split_by_type(run: Run, args: tuple[Arg, ...]) -> bool:
+    """Returns whether a function gets arrays split over explicit axes, or may split arrays over those of its mesh."""
+    mesh = run.ambient[-1] if run.ambient else None
+    return (isinstance(mesh, Mesh) and bool(mesh.explicit)) or any(is_typed(arg.value) for arg in args)
 
 
 def _varies(value: Value) -> bool:

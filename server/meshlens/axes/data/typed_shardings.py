@@ -1,0 +1,417 @@
+"""The sharding that an array has as part of its type, over axes that are explicit.
+
+JAX decides the sharding of each result from those of the operands, and raises an error where it cannot.
+How it decides was run with JAX 0.7.2, 0.9.0, 0.9.2 and 0.10.2, which agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from meshlens.axes.data.arrays import Sizes, is_unplaced, shape_of
+from meshlens.axes.data.contractions import einsum_terms
+from meshlens.axes.data.shapes import BROADCAST, REDUCTIONS, SAME_SHAPE, axes_reduced
+from meshlens.axes.domain.labels import TYPED
+from meshlens.axes.domain.specs import sharding_parts
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import ApiCall
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import Constant, Expression, Slice, TupleDisplay, UnaryOperation
+from meshlens.jaxapi.meshes import OUT_SHARDING
+
+COMBINES = "sharded "
+"""The beginning of the name under which an operation on such arrays is recorded: "sharded @".
+
+The result that is recorded is a pair: the reason why JAX raises an error, in words, empty if it does not; and the array
+that comes out, or would if the result were told how to be split.
+"""
+
+Entry = tuple[str, ...]
+"""The axes that split one dimension, none if it is not split."""
+
+_OPERATORS = frozenset("+ - * / // % ** & | ^ < <= > >= == !=".split())
+_PRODUCTS = frozenset({"@", "jax.numpy.matmul", "jax.numpy.dot"})
+_KEEP = SAME_SHAPE - frozenset("flip fliplr flipud roll sort tril triu".split())
+_EINSUM, _SCAN = "jax.numpy.einsum", "jax.lax.scan"
+_DEEPEST = 6
+_LARGE = 500
+_MOST_PARTS = 64
+
+
+class Sharding(NamedTuple):
+    """The sharding of an array.
+
+    Attributes:
+        mesh: the call that made the mesh; None if the array is not placed on one.
+        entries: how each dimension is split, None if that is unknown.
+    """
+
+    mesh: Site | None
+    entries: tuple[Entry | None, ...]
+
+
+class Combined(NamedTuple):
+    """What JAX makes of the shardings of operands.
+
+    Attributes:
+        entries: those of the result; None if unknown.
+        fault: why it raises an error, in words; empty if it does not.
+    """
+
+    entries: tuple[Entry | None, ...] | None
+    fault: str = ""
+
+
+def sharding_of(value: Value) -> Sharding | None:
+    """Returns the sharding of an array of known rank; None if it is unknown."""
+    if not isinstance(value, Data):
+        return Sharding(None, ()) if isinstance(value, Const) and not isinstance(value.value, str) else None
+    rank = len(value.shape) if value.shape is not None else None
+    found = [label for label in value.labels if isinstance(label, tuple) and label[0] == TYPED]
+    if len(found) == 1:
+        _, mesh, entries = found[0]
+        padded = entries + ((),) * (rank - len(entries) if rank is not None else 0)
+        return Sharding(mesh, padded) if rank is None or rank == len(padded) else None
+    return Sharding(None, ((),) * rank) if rank is not None and is_unplaced(value) else None
+
+
+def is_typed(value: Value, depth: int = 0) -> bool:
+    """Returns whether a value holds an array whose type has a sharding."""
+    if isinstance(value, Data):
+        return any(isinstance(label, tuple) and label[0] == TYPED for label in value.labels)
+    if isinstance(value, (Seq, Dict)) and depth < _DEEPEST and value.weight < _LARGE:
+        items = value.items[:_MOST_PARTS]
+        return any(is_typed(item[1] if isinstance(item, tuple) else item, depth + 1) for item in items)
+    return False
+
+
+def without_sharding(value: Data) -> Data:
+    """Returns an array of whose sharding nothing is known."""
+    labels = frozenset([label for label in value.labels if not (isinstance(label, tuple) and label[0] == TYPED)])
+    return replace(value, labels=labels) if len(labels) < len(value.labels) else value
+
+
+def placed(value: Value, target: Value, mesh: Value | None, depth: int = 0) -> Value:
+    """Returns the arrays of a tree as `device_put` or `reshard` places them.
+
+    Args:
+        value: an array or a tree of arrays.
+        target: a sharding or spec for all, or a tree of these.
+        mesh: the mesh to which a spec refers.
+        depth: the number of containers around the value.
+    """
+    if depth > _DEEPEST:
+        return value
+    if isinstance(value, Data):
+        own, spec = (mesh, target) if isinstance(target, Spec) else sharding_parts(target)
+        entries = _entries(own, spec) if isinstance(own, Mesh) and isinstance(spec, Spec) else None
+        if entries is None or not isinstance(own, Mesh):
+            return without_sharding(value)
+        return _labelled(value, own.site, entries)
+    if isinstance(value, Seq):
+        targets = target.items if isinstance(target, Seq) and len(target.items) == len(value.items) else ()
+        pairs = zip(value.items, targets or (target,) * len(value.items), strict=True)
+        return replace(value, items=tuple([placed(item, one, mesh, depth + 1) for item, one in pairs]))
+    if isinstance(value, Dict):
+        known = dict(target.items) if isinstance(target, Dict) else {}
+        found = [(key, placed(item, known.get(key, target), mesh, depth + 1)) for key, item in value.items]
+        return replace(value, items=tuple(found))
+    return value
+
+
+def with_sharding(run: Run, name: str, args: tuple[Arg, ...], value: Data, site: Site, ctx: Context) -> Data:
+    """Returns the result of a function or operator with its sharding; records a combination of shardings.
+
+    Args:
+        run: the run.
+        name: the operator, or the canonical name of the function.
+        args: its arguments.
+        value: the result without the sharding.
+        site: the place.
+        ctx: the context.
+    """
+    if ctx.env.maps or not any(is_typed(arg.value) for arg in args):
+        return value
+    found = combined(name, args)
+    if found is None:
+        return value
+    mesh = next((one for arg in args if (one := mesh_of(arg.value)) is not None), None)
+    entries = found.entries if mesh is not None else None
+    result = _labelled(_of_full_rank(value, entries), mesh, entries) if entries is not None else value
+    if len([arg for arg in args if arg.label is None]) > 1:
+        _note(run, name, args, result, found.fault, site, ctx)
+    return result
+
+
+def note_scanned(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
+    """Records a `scan` over arrays whose types have shardings."""
+    if not ctx.env.maps and any(is_typed(arg.value) for arg in args):
+        _note(run, _SCAN, args, UNKNOWN, _scanned(args), site, ctx)
+
+
+def _note(run: Run, name: str, args: tuple[Arg, ...], result: Value, fault: str, site: Site, ctx: Context) -> None:
+    said, mesh = Seq("tuple", (Const(fault), result)), run.ambient[-1] if run.ambient else None
+    run.records.calls.append(ApiCall(COMBINES + name, site, site, args, said, ctx, False, run.api_guard > 0, mesh))
+
+
+def item_of(run: Run, value: Data, key: Expression, found: Data, site: Site, ctx: Context) -> Data:
+    """Returns a part of an array with its sharding; records it.
+
+    Args:
+        run: the run.
+        value: the array.
+        key: the expression between the brackets.
+        found: the part without the sharding.
+        site: the place.
+        ctx: the context.
+    """
+    sharding = sharding_of(value) if value.shape is not None and not ctx.env.maps else None
+    if sharding is None or sharding.mesh is None or value.shape is None:
+        return found
+    combined = _part(sharding.entries, value.shape, key)
+    if combined is None:
+        return found
+    _note(run, "[]", (Arg(None, value, None, None),), UNKNOWN, combined.fault, site, ctx)
+    entries = combined.entries
+    return _labelled(_of_full_rank(found, entries), sharding.mesh, entries) if entries is not None else found
+
+
+def transposed(value: Data, found: Data) -> Data:
+    """Returns the transposed array, given the array, with its sharding."""
+    before = sharding_of(value)
+    bare = without_sharding(found)
+    if before is None or before.mesh is None or value.shape is None:
+        return bare
+    return _labelled(bare, before.mesh, before.entries[::-1])
+
+
+def mesh_of(value: Value) -> Site | None:
+    """Returns the call that made the mesh over which an array in a value is split."""
+    if isinstance(value, (Seq, Dict)):
+        items = [item[1] if isinstance(item, tuple) else item for item in value.items[:_MOST_PARTS]]
+        return next((found for item in items if (found := mesh_of(item)) is not None), None)
+    sharding = sharding_of(value)
+    return sharding.mesh if sharding is not None else None
+
+
+def combined(name: str, args: tuple[Arg, ...]) -> Combined | None:
+    """Returns what JAX makes of the shardings of a function's or operator's arguments; None if that is unknown."""
+    if any(arg.label in ("*", "**") for arg in args):
+        return None
+    values = [arg.value for arg in args if arg.label is None]
+    module, _, short = name.rpartition(".")
+    if name == "jax.numpy.where" and len(values) == 3 and (fault := _cases(values[1:])):
+        return Combined(None, fault)
+    if name in _OPERATORS or (module == "jax.numpy" and short in BROADCAST):
+        return _elementwise(values)
+    is_told = any(arg.label == OUT_SHARDING for arg in args)
+    if name in _PRODUCTS:
+        return _product(values, is_told, name == "jax.numpy.dot") if len(values) == 2 else None
+    if name == _EINSUM:
+        return _einsum(args, is_told)
+    if short in _KEEP and values and module in ("jax.numpy", "jax.nn", "jax.lax"):
+        found = sharding_of(values[0])
+        is_alone = not any(isinstance(value, (Data, Seq, Dict)) for value in values[1:])
+        return Combined(found.entries) if found is not None and is_alone else None
+    return _reduced(args) if module == "jax.numpy" and short in REDUCTIONS else None
+
+
+def _labelled(value: Data, mesh: Site | None, entries: tuple[Entry | None, ...]) -> Data:
+    if value.shape is not None and len(entries) > len(value.shape):
+        return value
+    bare = without_sharding(value)
+    return replace(bare, labels=bare.labels | {(TYPED, mesh, entries)}) if mesh is not None else bare
+
+
+def _of_full_rank(value: Data, entries: tuple[Entry | None, ...]) -> Data:
+    """Returns an array that has as many axes as there are entries."""
+    return value if value.shape is not None else replace(value, shape=(None,) * len(entries))
+
+
+def _entries(mesh: Mesh, spec: Spec) -> tuple[Entry, ...] | None:
+    """Returns the entries of a spec; None if one is unknown, or an axis of the mesh is not explicit."""
+    if spec.open or not mesh.explicit or len(mesh.explicit) < len(mesh.names):
+        return None
+    found: list[Entry] = []
+    for entry in spec.entries:
+        names = entry.items if isinstance(entry, Seq) and not entry.open else (entry,)
+        known = [name.value for name in names if isinstance(name, Const) and name.value is not None]
+        if len(known) < len(names) and not (isinstance(entry, Const) and entry.value is None):
+            return None
+        found.append(tuple([str(name) for name in known]))
+    return tuple(found)
+
+
+def _said(entry: Entry) -> str:
+    return " and ".join(f'"{name}"' for name in entry)
+
+
+def _twice(entries: Sequence[Entry | None]) -> str:
+    """Returns why a result cannot be split in this way; empty if it can."""
+    names = [name for entry in entries if entry is not None for name in entry]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    return f'the result would be split over "{repeated}" along two of its axes' if repeated is not None else ""
+
+
+def _of_rank(values: Iterable[Value]) -> list[tuple[Entry | None, ...]] | None:
+    """Returns the entries of each array, all None if they are unknown; None if the rank of one is unknown."""
+    found: list[tuple[Entry | None, ...]] = []
+    for value in values:
+        shape, sharding = shape_of(value), sharding_of(value)
+        if shape is None:
+            return None
+        found.append(sharding.entries if sharding is not None else (None,) * len(shape))
+    return found
+
+
+def _elementwise(values: Sequence[Value]) -> Combined | None:
+    operands = _of_rank(values)
+    if operands is None:
+        return None
+    rank = max(map(len, operands), default=0)
+    entries: list[Entry | None] = []
+    for place in range(rank):
+        column = [one[place - rank + len(one)] for one in operands if place - rank + len(one) >= 0]
+        split = list(dict.fromkeys([entry for entry in column if entry]))
+        if len(split) > 1:
+            first, other = map(_said, split[:2])
+            return Combined(None, f"axis {place} is split over {first} in one array and over {other} in another")
+        entries.append(split[0] if split else None if None in column else ())
+    return Combined(tuple(entries), _twice(entries))
+
+
+def _cases(cases: Sequence[Value]) -> str:
+    """Returns why `where` cannot choose between two arrays; empty if it can."""
+    known = [found.entries for case in cases if shape_of(case) and (found := sharding_of(case)) is not None]
+    if len(known) < 2 or len(known[0]) != len(known[1]) or None in (*known[0], *known[1]):
+        return ""
+    differ = [place for place, entry in enumerate(known[0]) if entry != known[1][place]]
+    return f"axis {differ[0]} is split differently in the two arrays between which where chooses" if differ else ""
+
+
+def _product(values: Sequence[Value], is_told: bool, is_dot: bool) -> Combined | None:
+    operands = _of_rank(values)
+    if is_told or operands is None or not all(operands):
+        return None
+    left, right = operands
+    fault = _contracted([(left[-1], right[-2] if len(right) > 1 else right[0])])
+    if len(right) > 2 and (is_dot or len(left) > 2):
+        return Combined(None, fault)
+    entries = (*right[:-2], *left[:-1], *(right[-1:] if len(right) > 1 else ()))
+    return _of_product(entries, fault)
+
+
+def _of_product(entries: tuple[Entry | None, ...], fault: str) -> Combined:
+    twice = _twice(entries)
+    return Combined(entries if not twice else None, fault or twice)
+
+
+def _contracted(pairs: Iterable[tuple[Entry | None, Entry | None]]) -> str:
+    """Returns why axes cannot be summed in a product that is not told how to split its result; empty if they can."""
+    for left, right in pairs:
+        if left and right and left != right:
+            return (
+                f"the axis that is summed is split over {_said(left)} in one array and over {_said(right)} in another"
+            )
+        if left and right:
+            return (
+                f"both arrays are split over {_said(left)} along the axis that is summed; "
+                f"{OUT_SHARDING}= has to say how the result is split"
+            )
+    return ""
+
+
+def _einsum(args: tuple[Arg, ...], is_told: bool) -> Combined | None:
+    found = einsum_terms(args)
+    if is_told or found is None or len(found[0]) > 2:
+        return None
+    terms, output = found
+    known: dict[str, list[Entry | None]] = {}
+    for term, operand in terms:
+        sharding = sharding_of(operand)
+        if "." in term or (sharding is not None and len(sharding.entries) > len(term)):
+            return None
+        entries = sharding.entries if sharding is not None else (None,) * len(term)
+        for letter, entry in zip(term, entries + ((),) * (len(term) - len(entries)), strict=True):
+            known.setdefault(letter, []).append(entry)
+    if any(letter not in known for letter in output):
+        return None
+    summed = [(both[0], both[1]) for letter, both in known.items() if letter not in output and len(both) > 1]
+    fault = _contracted(summed)
+    merged: list[Entry | None] = []
+    for letter in output:
+        split = list(dict.fromkeys([entry for entry in known[letter] if entry]))
+        if len(split) > 1:
+            first, other = map(_said, split)
+            return Combined(None, fault or f'"{letter}" is split over {first} in one array and over {other} in another')
+        merged.append(split[0] if split else None if None in known[letter] else ())
+    return _of_product(tuple(merged), fault)
+
+
+def _reduced(args: tuple[Arg, ...]) -> Combined | None:
+    found = sharding_of(args[0].value) if args and shape_of(args[0].value) is not None else None
+    reduced = axes_reduced(args, len(found.entries)) if found is not None else None
+    if found is None or reduced is None:
+        return None
+    axes, keeps = reduced
+    entries = enumerate(found.entries)
+    if keeps:
+        return Combined(tuple([() if place in axes else entry for place, entry in entries]))
+    return Combined(tuple([entry for place, entry in entries if place not in axes]))
+
+
+def _part(entries: tuple[Entry | None, ...], shape: Sizes, key: Expression) -> Combined | None:
+    """Returns what JAX makes of the sharding of an array of which a part is taken; None if that is unknown."""
+    keys = key.items if isinstance(key, TupleDisplay) else (key,)
+    if len(keys) > len(shape):
+        return None
+    rest: list[Entry | None] = []
+    for place, one in enumerate(keys):
+        kept = _kept(one, shape[place])
+        if kept is None:
+            return None
+        if (entry := entries[place]) and kept != "all":
+            return Combined(None, f"axis {place} is split over {_said(entry)}, and this takes a part of it")
+        if kept != "one":
+            rest.append(entries[place])
+    return Combined((*rest, *entries[len(keys) :]))
+
+
+def _kept(key: Expression, size: int | None) -> str | None:
+    """Returns whether a key keeps "all" of an axis, "some" of it or "one" position; None if that is unknown."""
+    if isinstance(key, Constant):
+        return "one" if type(key.value) is int else None
+    if isinstance(key, UnaryOperation):
+        return "one" if key.operator == "-" and isinstance(key.operand, Constant) else None
+    if not isinstance(key, Slice):
+        return None
+    if key.lower is None and key.upper is None and key.step is None:
+        return "all"
+    bounds = [_bound(one) for one in (key.lower, key.upper) if one is not None]
+    is_part = key.step is None and size is not None and all(bound is not None and 0 < bound < size for bound in bounds)
+    return "some" if is_part else None
+
+
+def _bound(key: Expression) -> int | None:
+    """Returns how far from its end of the axis a bound of a slice is; None if it is not written as a number."""
+    node = key.operand if isinstance(key, UnaryOperation) and key.operator == "-" else key
+    return node.value if isinstance(node, Constant) and type(node.value) is int else None
+
+
+def _scanned(args: tuple[Arg, ...]) -> str:
+    given = [arg.value for arg in args if arg.label is None]
+    over = next((arg.value for arg in args if arg.label == "xs"), given[2] if len(given) > 2 else None)
+    split = _first_split(over) if over is not None else None
+    return f"the first axis, along which scan runs, is split over {_said(split)}" if split else ""
+
+
+def _first_split(value: Value) -> Entry | None:
+    """Returns how the first axis of an array in a tree is split; None if no array's is."""
+    if isinstance(value, (Seq, Dict)):
+        items = [item[1] if isinstance(item, tuple) else item for item in value.items[:_MOST_PARTS]]
+        return next((found for item in items if (found := _first_split(item)) is not None), None)
+    sharding = sharding_of(value)
+    return (sharding.entries[0] or None) if sharding is not None and sharding.entries else None

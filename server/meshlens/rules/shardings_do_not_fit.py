@@ -1,0 +1,100 @@
+"""Arrays over explicit axes are combined although their shardings do not fit each other.
+
+Over explicit axes, which `make_mesh` makes since JAX 0.9.0, an array's sharding is part of its type, and JAX derives
+the sharding of each result from those of the operands.
+If two arrays are split over an axis along the dimension that a product sums, the result may be split or the same on all
+devices, and JAX asks which: `ShardingTypeError: Contracting dimensions are sharded and it is ambiguous how the output
+should be sharded. Please specify the output sharding via the `out_sharding` parameter.`
+It also raises an error if elementwise operands are split over different axes along one dimension, if the result would
+be split over one axis along two dimensions, if a part of a split dimension is taken, and if `scan` runs along one.
+
+```python
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+
+mesh = jax.make_mesh((2, 4), ("data", "model"))
+with jax.set_mesh(mesh):
+    h = jax.device_put(jnp.ones((16, 32)), P("data", "model"))
+    down = jax.device_put(jnp.ones((32, 8)), P("model", None))
+    print(jnp.einsum("bh,hd->bd", h, down))
+    #     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX217: both arrays are split over "model" along the axis that is summed; \\
+    #     out_sharding= has to say how the result is split
+```
+
+becomes, with the parts of all devices summed,
+
+```python
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+
+mesh = jax.make_mesh((2, 4), ("data", "model"))
+with jax.set_mesh(mesh):
+    h = jax.device_put(jnp.ones((16, 32)), P("data", "model"))
+    down = jax.device_put(jnp.ones((32, 8)), P("model", None))
+    print(jnp.einsum("bh,hd->bd", h, down, out_sharding=P("data", None)))
+```
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from meshlens.axes.data.typed_shardings import COMBINES, Entry, mesh_of, sharding_of
+from meshlens.axes.domain.values import Const, Mesh, Seq, Site
+from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
+from meshlens.jaxapi.meshes import OUT_SHARDING, PARTITION_SPEC
+from meshlens.project.view import FileView
+from meshlens.rules.helpers.renames import spelled
+from meshlens.text import Edit, FileEdit, Span
+
+
+@rule("AX217", Severity.ERROR, reads="places", state="preview")
+def shardings_do_not_fit(view: FileView) -> Iterator[Finding]:
+    """Derives the shardings of results over explicit axes as JAX does."""
+    places: dict[Site, list[ApiCall]] = defaultdict(list)
+    for call in view.records.calls:
+        if call.dotted.startswith(COMBINES) and not call.guarded and view.is_here(call.call):
+            places[call.call].append(call)
+    for site, calls in places.items():
+        found = certain((call, call.context, bool(_why(call))) for call in calls)
+        if found is None:
+            continue
+        mesh = next((mesh for arg in found.args if (mesh := mesh_of(arg.value)) is not None), None)
+        related = (Related(view.path_of(mesh), view.span(mesh), "the axes of this mesh are explicit"),) if mesh else ()
+        yield Finding(view.span(site), _why(found), _told(view, found), related)
+
+
+def _why(call: ApiCall) -> str:
+    said = call.result.items[0] if isinstance(call.result, Seq) else None
+    return str(said.value) if isinstance(said, Const) else ""
+
+
+def _told(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
+    """Returns the fix that says how the result of a product is split, with the parts of all devices summed."""
+    result = call.result.items[1] if isinstance(call.result, Seq) else None
+    found = sharding_of(result) if result is not None else None
+    last = (call.args[-1].whole or call.args[-1].site) if call.args else None
+    name = spelled(view, PARTITION_SPEC)
+    is_current = isinstance(call.mesh, Mesh) and found is not None and call.mesh.site == found.mesh
+    if found is None or not is_current or OUT_SHARDING not in _why(call) or last is None or name is None:
+        return ()
+    if None in found.entries or not view.is_here(last):
+        return ()
+    spec = f"{name}({', '.join(map(_written, found.entries))})"
+    end = view.span(last).end
+    edit = Edit(Span(end, end), f", {OUT_SHARDING}={spec}")
+    return (Fix(f"split the result as {spec}", (FileEdit(view.path, edit),)),)
+
+
+def _written(entry: Entry | None) -> str:
+    """Returns an entry of a spec as it is written."""
+    if not entry:
+        return "None"
+    names = [f'"{name}"' for name in entry]
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
