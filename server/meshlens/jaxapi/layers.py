@@ -23,6 +23,14 @@ class Features(NamedTuple):
     how: str = LAST
 
 
+INITIALIZERS = ".initializers."
+"""A part of the names of functions that make an array of a key and a shape, and of those that make such functions."""
+
+PARAMETERS: frozenset[str] = frozenset(
+    f"flax.nnx.{name}" for name in "Param Variable BatchStat Cache Intermediate".split()
+)
+"""Boxes around an array, their first argument."""
+
 KEEP_SHAPE: frozenset[str] = frozenset(
     [
         f"flax.{module}.{name}"

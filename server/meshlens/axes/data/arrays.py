@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from meshlens.axes.domain.constants import worked_out
-from meshlens.axes.domain.labels import UNPLACED
-from meshlens.axes.domain.values import Const, Data, Dict, Ext, Seq, Value
+from meshlens.axes.domain.labels import UNPLACED, travelling
+from meshlens.axes.domain.values import Const, Data, Dict, Ext, Made, Seq, Value
+from meshlens.jaxapi.layers import PARAMETERS
 
 Sizes = tuple[int | None, ...]
 
@@ -18,7 +19,14 @@ def shape_of(value: Value) -> Sizes | None:
         return value.shape
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
         return ()
+    if isinstance(value, Made) and value.dotted in PARAMETERS and value.arguments:
+        return shape_of(value.arguments[0][1])
     return None
+
+
+def held_in(box: Made) -> Data:
+    """Returns the array in a parameter, which may have changed since its beginning, but for its shape."""
+    return Data(travelling(box.labels), shape_of(box), None, True, box.over)
 
 
 def is_array(value: Value) -> bool:

@@ -54,7 +54,7 @@ class Sharding(NamedTuple):
 
 
 class Combined(NamedTuple):
-    """What JAX makes of the shardings of operands.
+    """The sharding that JAX gives a result, or the reason for its error.
 
     Attributes:
         entries: those of the result; None if unknown.
@@ -142,19 +142,23 @@ def with_sharding(run: Run, name: str, args: tuple[Arg, ...], value: Data, site:
     entries = found.entries if mesh is not None else None
     result = _labelled(_of_full_rank(value, entries), mesh, entries) if entries is not None else value
     if len([arg for arg in args if arg.label is None]) > 1:
-        _note(run, name, args, result, found.fault, site, ctx)
+        _note(run, name, args, _outcome(found.fault, result), site, ctx)
     return result
 
 
 def note_scanned(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
     """Records a `scan` over arrays whose types have shardings."""
     if not ctx.env.maps and any(is_typed(arg.value) for arg in args):
-        _note(run, _SCAN, args, UNKNOWN, _scanned(args), site, ctx)
+        _note(run, _SCAN, args, _outcome(_scanned(args)), site, ctx)
 
 
-def _note(run: Run, name: str, args: tuple[Arg, ...], result: Value, fault: str, site: Site, ctx: Context) -> None:
-    said, mesh = Seq("tuple", (Const(fault), result)), run.ambient[-1] if run.ambient else None
-    run.records.calls.append(ApiCall(COMBINES + name, site, site, args, said, ctx, False, run.api_guard > 0, mesh))
+def _note(run: Run, name: str, args: tuple[Arg, ...], outcome: Seq, site: Site, ctx: Context) -> None:
+    mesh = run.ambient[-1] if run.ambient else None
+    run.records.calls.append(ApiCall(COMBINES + name, site, site, args, outcome, ctx, False, run.api_guard > 0, mesh))
+
+
+def _outcome(fault: str, result: Value = UNKNOWN) -> Seq:
+    return Seq("tuple", (Const(fault), result))
 
 
 def item_of(run: Run, value: Data, key: Expression, found: Data, site: Site, ctx: Context) -> Data:
@@ -174,7 +178,7 @@ def item_of(run: Run, value: Data, key: Expression, found: Data, site: Site, ctx
     combined = _part(sharding.entries, value.shape, key)
     if combined is None:
         return found
-    _note(run, "[]", (Arg(None, value, None, None),), UNKNOWN, combined.fault, site, ctx)
+    _note(run, "[]", (Arg(None, value, None, None),), _outcome(combined.fault), site, ctx)
     entries = combined.entries
     return _labelled(_of_full_rank(found, entries), sharding.mesh, entries) if entries is not None else found
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from meshlens.axes.data import transfer
-from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.data.arrays import shape_of, sizes
 from meshlens.axes.data.layer_shapes import shape_of_layer
 from meshlens.axes.data.noise import handed_to_dropout, on_devices
 from meshlens.axes.data.operating import of_network
@@ -17,13 +17,14 @@ from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Made, 
 from meshlens.axes.domain.variation import Variation
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.library_calls import is_harmless
+from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs import fixtures
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import Consumer, consumer
-from meshlens.jaxapi.layers import KEEP_ROWS
+from meshlens.jaxapi.layers import INITIALIZERS, KEEP_ROWS
 from meshlens.jaxapi.names import canonical
 
 _LAYERS = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
@@ -49,6 +50,9 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, call.site)
     result = call_unknown(run, call)
+    if isinstance(result, Data) and INITIALIZERS in made.dotted:
+        shape = by_parameter(("key", "shape"), args).get("shape")
+        return replace(result, shape=sizes(shape.value) if shape is not None else None)
     if isinstance(result, Data) and made.dotted.startswith(_LAYERS):
         return replace(result, shape=shape_of_layer(made, args), over=of_layer(made, result, args))
     return result

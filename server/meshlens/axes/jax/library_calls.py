@@ -39,6 +39,7 @@ from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import RandomUse
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi import known_names, libraries
+from meshlens.jaxapi.layers import INITIALIZERS
 from meshlens.jaxapi.meshes import CONSTRAINT
 from meshlens.jaxapi.operations import ELEMENTWISE, OPERATIONS
 
@@ -185,7 +186,7 @@ def _how(name: str) -> str:
         or short in ("zeros_like", "ones_like", "empty_like")
     ):
         return "special"
-    of_arrays = name.startswith(known_names.MODULES_OF_ARRAYS)
+    of_arrays = name.startswith(known_names.MODULES_OF_ARRAYS) and INITIALIZERS not in name
     if short in ELEMENTWISE:
         return "elementwise array" if of_arrays else "elementwise"
     return "array" if of_arrays else ""
@@ -225,7 +226,9 @@ def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
     labels = result.labels if isinstance(result, Data) else frozenset()
     if name in libraries.NORMS:
         return Data(of_number(labels), ())
-    if (decorator or name.split(".")[0] in known_names.LIBRARIES_WITH_OBJECTS) and name not in OPERATIONS:
+    is_maker = INITIALIZERS in name and not name.endswith((".zeros", ".ones"))
+    makes_objects = is_maker or name.split(".")[0] in known_names.LIBRARIES_WITH_OBJECTS
+    if (decorator or makes_objects) and name not in OPERATIONS:
         return Made(name, site, _labelled(args), labels)
     return Data(labels, shape_of_result(name, args))
 

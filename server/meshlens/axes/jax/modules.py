@@ -32,6 +32,7 @@ from meshlens.axes.runs.heap import attributes_of, set_attribute
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import consumer
+from meshlens.jaxapi.layers import INITIALIZERS
 
 _KEYWORDS = frozenset({"mutable", "rngs", "method", "capture_intermediates"})
 _SWITCH = "use_running_average"
@@ -58,7 +59,7 @@ def _parameter(run: Run, call: Invocation) -> Value:
     found = by_parameter(("name", "init_fn", "shape"), call.args)
     made = call_unknown(run, call)
     maker = found["init_fn"].value if "init_fn" in found else UNKNOWN
-    is_known = isinstance(maker, (Ext, Made)) and ".initializers." in maker.dotted
+    is_known = isinstance(maker, (Ext, Made)) and INITIALIZERS in maker.dotted
     shape = sizes(found["shape"].value) if is_known and "shape" in found else None
     return replace(made, shape=shape) if isinstance(made, Data) else made
 

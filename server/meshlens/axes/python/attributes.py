@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from meshlens.axes.data.arrays import product
+from meshlens.axes.data.arrays import held_in, product
 from meshlens.axes.data.operating import of_method
 from meshlens.axes.data.typed_shardings import transposed
 from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT
@@ -41,6 +41,7 @@ from meshlens.axes.python.objects import data_attribute, instance_attribute, sta
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.known_names import REQUEST
+from meshlens.jaxapi.layers import PARAMETERS
 from meshlens.jaxapi.operations import AT, UPDATES
 
 
@@ -186,6 +187,8 @@ def _of_made(value: Made, name: str) -> Value:
     own = optimizers.own_function(value, name) or train_states.held_function(value, name)
     if own is not None:
         return own
+    if value.dotted in PARAMETERS and name == "value":
+        return held_in(value)
     if value.dotted in ("jax.sharding.NamedSharding", REQUEST) and name in given:
         return given[name]
     if train_states.is_state(value) and name not in train_states.METHODS:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.data.arrays import is_array
+from meshlens.axes.data.arrays import held_in, is_array
 from meshlens.axes.data.operating import of_picked, of_sliced
 from meshlens.axes.data.shapes import indexed
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.labels import NONE, travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Seq, Site, Union, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Union, Value
 from meshlens.axes.python.assign import change_in_place
 from meshlens.axes.python.enums import member
 from meshlens.axes.python.tables import updated
@@ -20,6 +20,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import Attribute, Expression, Name, Subscript
+from meshlens.jaxapi.layers import PARAMETERS
 from meshlens.jaxapi.operations import AT
 
 MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
@@ -43,6 +44,8 @@ def item(container: Value, index: Value, index_node: Expression, site: Site) -> 
         return _of_sequence(container, index)
     if isinstance(container, Data):
         return _of_data(container, index)
+    if isinstance(container, Made) and container.dotted in PARAMETERS:
+        return _of_data(held_in(container), index)
     if isinstance(container, Ext) and container.dotted not in ("os.environ",):
         return container
     return UNKNOWN

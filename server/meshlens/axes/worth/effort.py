@@ -360,6 +360,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
     if function.name in _MAKE_ATTRIBUTES and len(handed) < len(args) and tells([arg.value for arg in handed]):
         # Its methods may read an axis name from what it keeps.
         handed = args
+    if function.name == "__init__" and len(handed) < len(args) and any(_holds_sizes(run, arg.value) for arg in handed):
+        # They may split arrays, whose shapes depend on what it keeps.
+        handed = args
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
 
 
