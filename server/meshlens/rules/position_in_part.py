@@ -1,8 +1,10 @@
-"""Positions that `top_k` or `argmax` finds in each device's part of an array are used for the whole array.
+"""Positions in each device's part of an array are used for the whole array.
 
-Each device counts from the start of its own part.
+Each device counts from the start of its own part, as `top_k`, `argmax` and `arange` do.
 Once the positions of all devices are gathered and the best of them picked, nothing says from which part each came, so
 the result names wrong rows, silently.
+The same happens if a contrastive loss compares a device's rows with those of all devices, and `arange` says which
+columns they belong to: on every device but the first these are the rows of another one.
 Add the offset of the part before: `lax.axis_index(axis)` times the size of a part.
 
 ```python
@@ -63,6 +65,18 @@ from meshlens.checking.registry import rule
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 
+_MESSAGES = {
+    "positions-picked": (
+        'these positions count from the start of each device\'s part along "{axis}"; '
+        'add lax.axis_index("{axis}") times the size of a part before gathering them'
+    ),
+    "own-rows-of-all": (
+        'these count the rows of each device from 0, but the columns are the rows of all devices along "{axis}"; '
+        'add lax.axis_index("{axis}") times the number of rows'
+    ),
+}
+"""The messages by what is recorded."""
+
 
 @rule("AX408", Severity.HINT, reads="workspace", state="preview")
 def position_in_part(view: FileView) -> Iterator[Finding]:
@@ -71,13 +85,11 @@ def position_in_part(view: FileView) -> Iterator[Finding]:
     seen: set[Site] = set()
     for use in view.records.gradient_uses:
         context = use.context
-        if use.kind != "positions-picked" or use.site in seen or use.site in shifted or not view.is_here(use.site):
+        if use.kind not in _MESSAGES or use.site in seen or use.site in shifted or not view.is_here(use.site):
             continue
         if context.sure and not context.guarded and not context.expected:
             seen.add(use.site)
-            offset = f'add lax.axis_index("{use.axis}") times the size of a part before gathering them'
-            message = f'these positions count from the start of each device\'s part along "{use.axis}"; {offset}'
-            yield Finding(view.span(use.site), message)
+            yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis))
 
 
 def _shifted(solution: Solution) -> frozenset[Site]:

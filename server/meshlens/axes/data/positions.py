@@ -5,14 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import of_kinds
+from meshlens.axes.domain.labels import FROM_ZERO, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
-from meshlens.axes.domain.variation import COLUMNS
+from meshlens.axes.domain.variation import APART, COLUMNS, ROWS
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 
 _IN_PART, _GATHERED = "position-in-part", "gathered-position"
+ALL_ROWS = "all-rows"
+_OF_OWN_ROWS = frozenset({ROWS, APART, COLUMNS})
+_TAKE_CLASSES = frozenset(
+    {
+        "optax.softmax_cross_entropy_with_integer_labels",
+        "jax.numpy.take_along_axis",
+        "optax.losses.ranking_softmax_loss",
+    }
+)
 _TOP_K = "jax.lax.top_k"
 _POSITIONS = frozenset(
     {"jax.numpy.argmax", "jax.numpy.argmin", "jax.numpy.argsort", "jax.lax.argmax", "jax.lax.argmin"}
@@ -27,11 +36,25 @@ def with_positions(name: str, args: tuple[Arg, ...], found: Data) -> Value:
         args: its arguments.
         found: its result without the labels.
     """
+    if name == "jax.numpy.arange" and len(args) == 1:
+        return replace(found, labels=found.labels | {FROM_ZERO})
     if not args or not (name == _TOP_K or (name in _POSITIONS and _is_last(args))):
         return found
     split = [axis for axis, along in variation_of(args[0].value).axes if along.truth == COLUMNS]
     places = replace(found, labels=found.labels | {(_IN_PART, axis) for axis in split})
     return Seq("tuple", (found, places)) if name == _TOP_K else places
+
+
+def note_classes(run: Run, name: str, args: tuple[Arg, ...], ctx: Context) -> None:
+    """Notes that each device's rows are told to belong to the columns 0, 1, 2, … of the rows of all devices."""
+    if name not in _TAKE_CLASSES or len(args) < 2:
+        return
+    scores, classes = args[0].value, args[1].value
+    if FROM_ZERO not in labels_of(classes):
+        return
+    for _, axis, _ in of_kinds(labels_of(scores), ALL_ROWS):
+        if variation_of(scores).over(axis).truth in _OF_OWN_ROWS and args[1].site is not None:
+            run.records.gradient_uses.append(GradientUse("own-rows-of-all", args[1].site, None, ctx, axis))
 
 
 def _is_last(args: tuple[Arg, ...]) -> bool:

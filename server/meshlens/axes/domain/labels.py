@@ -37,6 +37,8 @@ the first operation on the value.
     ("host-sum", call)     sum over the devices of a value that they all hold
     ("gathered", argument, axis, call)   made of an argument, of which `all_gather` put the parts together
     ("typed", mesh, entries)   split in this way over explicit axes, which is part of the array's type
+    ("all-rows", axis, call)   made of rows of all devices, which `all_gather` put together
+    from-zero              exactly the numbers 0, 1, 2, …, as `arange` makes them
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
     ("gathered-position", axis, call)   such positions of all devices
     reduced-behind         the derivative has its own rule that reduces over the devices
@@ -88,7 +90,7 @@ _TRAVELLING = frozenset(
 _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
-        "gathered"
+        "gathered all-rows"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -102,6 +104,9 @@ _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "auto-summed", "mean"})
 _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
 _OF_ARRAYS = frozenset({"gradient", "auto-summed"})
 _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
+
+FROM_ZERO = "from-zero"
+"""The label of the numbers 0, 1, 2, …"""
 
 TYPED = "typed"
 """The kind of the label that says how an array over explicit axes is split."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
-from meshlens.axes.data.positions import gathered_positions
+from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
 from meshlens.axes.domain.labels import NONE, after_reduction, of_kinds, travelling
@@ -22,6 +22,7 @@ from meshlens.axes.domain.variation import (
     PAIRS_MEAN,
     PIECE,
     RATIO,
+    ROWS,
     SHARE,
     SHIFTED,
     SOME_AXIS,
@@ -239,8 +240,9 @@ def result(
         parts = [label for label in labels if isinstance(label, tuple) and label[0] == "argument"]
         # A value made of several arguments is not a sharded parameter.
         gathered = {("gathered", parts[0], name, site) for name in names} if len(parts) == 1 else NONE
+        rows = {(ALL_ROWS, name, site) for name in names if value_over.over(name).truth == ROWS}
         positions = gathered_positions(value, names, site)
-        return Data(after_reduction(labels) | gathered | positions, None, None, is_array(value), over)
+        return Data(after_reduction(labels) | gathered | rows | positions, None, None, is_array(value), over)
     if row.reduces == "scatter":
         summed = {("summed", site)} if {"gradient", "mean"} <= labels else set()
         kept = after_reduction(labels) - {"reduced"} | {"varying"} | summed

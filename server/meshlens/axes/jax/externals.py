@@ -10,7 +10,7 @@ from typing import Any
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.operating import SIZES, counts_rows, of_library
-from meshlens.axes.data.positions import note_picked, with_positions
+from meshlens.axes.data.positions import note_classes, note_picked, with_positions
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.labels import UNPLACED
@@ -168,6 +168,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     value = _with_variation(found, name, call)
     if not call.ctx.env.maps or type(value) is not Data:
         return value
+    note_classes(run, name, call.args, call.ctx)
     if name in ("jax.numpy.take_along_axis", "jax.numpy.take") and len(call.args) > 1:
         picked = note_picked(run, call.args[0].value, call.args[1].value, call.ctx)
         return replace(value, labels=value.labels | picked) if picked else value

@@ -10,7 +10,7 @@ from meshlens.axes.data.shapes import indexed
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
-from meshlens.axes.domain.labels import NONE, travelling
+from meshlens.axes.domain.labels import FROM_ZERO, NONE, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Union, Value
 from meshlens.axes.python.assign import change_in_place
 from meshlens.axes.python.enums import member
@@ -97,7 +97,16 @@ def _of_data(container: Data, index: Value) -> Value:
     labels = travelling(container.labels) | travelling(labels_of(index))
     labels |= container.labels & {"sharded"} if isinstance(index, Const) and isinstance(index.value, str) else NONE
     labels |= {"uniform"} if shape is not None else set()
+    if FROM_ZERO in container.labels and isinstance(index, Seq) and all(map(_takes_all, index.items)):
+        labels |= {FROM_ZERO}
     return Data(labels, shape, None, is_array(container), of_picked(container, index))
+
+
+def _takes_all(index: Value) -> bool:
+    """Returns whether an index is `:` or `None`."""
+    if isinstance(index, Seq):
+        return index.kind == "slice" and all(item == Const(None) for item in index.items)
+    return index == Const(None)
 
 
 def _devices_taken(index: Seq) -> int | None:
