@@ -169,6 +169,11 @@ REPLICATES: dict[str, int] = {
 PLACES: frozenset[str] = frozenset({"jax.device_put", "jax.reshard", "jax.lax.with_sharding_constraint"})
 """Functions that return their argument, possibly on other devices."""
 
+RESTORES: dict[str, tuple[str, ...]] = {
+    "flax.training.checkpoints.restore_checkpoint": ("ckpt_dir", "target"),
+}
+"""Functions that read a state from disk which is like their target, with their parameters."""
+
 SHARDS: dict[str, int] = {
     "flax.training.common_utils.shard": 0,
     "flax.training.common_utils.shard_prng_key": 0,

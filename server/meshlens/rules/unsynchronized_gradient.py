@@ -1,8 +1,8 @@
 """A mapped step updates its parameters with gradients that it never reduces over the devices.
 
 Each device then trains its own copy on its part of the data, and the copies drift apart, without an error.
-A step that reduces nothing may train independent members of a population, so it is not reported; a step that reduces
-its loss but not its gradients is.
+A step that reduces nothing may train independent members of a population; it is a hint if the members start as copies
+of one state, as `replicate` makes them. A step that reduces its loss but not its gradients is reported.
 
 ```python
 import jax
@@ -90,6 +90,9 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
         elif evidence and _drifts(view, use, binder, reductions) and not _is_averaged_elsewhere(view, binder):
             seen.add(span)
             yield _finding(view, span, binder, evidence)
+        elif not evidence and _steps_copies(view, use, binder) and not _is_averaged_elsewhere(view, binder):
+            seen.add(span)
+            yield _of_copies(span, binder, _mapped(view, binder))
     yield from _over_one_axis_only(view, seen)
 
 
@@ -142,6 +145,12 @@ def _drifts(view: FileView, use: GradientUse, binder: Binder, reductions: list[A
         and not has(reduction.labels, "stepped")
         for reduction in reductions
     )
+
+
+def _steps_copies(view: FileView, use: GradientUse, binder: Binder) -> bool:
+    """Returns whether a step that reduces nothing updates copies of one state, which each device trains for itself."""
+    calls = [call for call in _calls_of(view, binder) if _returns(call, use.site)]
+    return any(of_kinds(labels_of(call.returned), "copied") and call.context.sure for call in calls)
 
 
 def _synchronized_layers(view: FileView, binder: Binder) -> list[AxisUse]:
@@ -254,6 +263,12 @@ def _finding(view: FileView, span: Span, binder: Binder, reductions: list[AxisUs
             why = "all devices then take the same step, which changes the training"
             fixes = (Fix("average the gradients over the devices", (edit,), "unsafe", why),)
     return Finding(span, message, fixes, tuple(places))
+
+
+def _of_copies(span: Span, binder: Binder, place: Related) -> Finding:
+    names = quoted(_names(binder))
+    message = f"these gradients are never reduced over {names}, so the copies of this state drift apart"
+    return Finding(span, message, (), (place,), Severity.HINT)
 
 
 def _left_out(view: FileView, site: Site, binder: Binder) -> Finding:

@@ -70,6 +70,10 @@ _MAY_REPEAT = frozenset({"uniform"})
 def call_library(run: Run, name: str, call: Invocation) -> Value | None:
     """Returns the result of a known library function; None for any other."""
     args, site, frame, ctx = call.args, call.site, call.frame, call.ctx
+    if name in libraries.RESTORES:
+        to_fill = by_parameter(libraries.RESTORES[name], args).get("target")
+        like = to_fill.value if to_fill is not None else UNKNOWN
+        return replace(like, labels=travelling(like.labels)) if isinstance(like, Made) and is_state(like) else None
     how = _how(name)
     if how != "special":
         if how == "":

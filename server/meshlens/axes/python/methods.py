@@ -14,7 +14,7 @@ from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value, key_of
-from meshlens.axes.domain.labels import NONE, UNPLACED, of_number, of_verdict, travelling
+from meshlens.axes.domain.labels import NONE, UNPLACED, of_kinds, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -38,7 +38,7 @@ from meshlens.axes.python.tables import call_table
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.heap import altered
 from meshlens.axes.runs.invocation import Invocation, from_inside
-from meshlens.axes.runs.records import ApiCall
+from meshlens.axes.runs.records import ApiCall, GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.collectives import NAMED_METHODS
 from meshlens.jaxapi.consumers import consumer
@@ -270,7 +270,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         return Data(NONE, arrays.sizes(Seq("tuple", tuple([arg.value for arg in args]))))
     result = call_unknown(run, call.of(receiver, call.args))
     if train_states.is_state(receiver) and name in ("apply_gradients", "replace"):
-        return replace(receiver, labels=labels_of(result), over=variation_of(result))
+        labels = labels_of(result) | (_stepped(run, receiver, call) if name == "apply_gradients" else NONE)
+        return replace(receiver, labels=labels, over=variation_of(result))
     if name in METHODS_OF_ROWS and isinstance(result, Data):
         shape = arrays.shape_of(args[0].value) if args else None
         return replace(result, shape=(*shape[:-1], None) if shape else None, over=of_layer(receiver, result, args))
@@ -285,6 +286,18 @@ def _compiled(lowered: Made) -> Value:
     labels = [arg.label or "" for arg in function.arguments] if isinstance(function, Wrapped) else []
     labels += [name for name, _ in function.binder.arguments] if isinstance(function, Mapped) else []
     return UNKNOWN if any(label.startswith("static") for label in labels) else function
+
+
+def _stepped(run: Run, state: Made, call: Invocation) -> frozenset[object]:
+    """Returns the labels of a state that is updated with a gradient that may not be reduced; records the update."""
+    grads = next((arg for arg in call.args if arg.label == "grads"), None)
+    if grads is None or grads.site is None or "gradient" not in labels_of(grads.value):
+        return NONE
+    site = grads.site
+    wrt = [label[1] for label in of_kinds(labels_of(grads.value), "wrt") if label[1] in state.labels]
+    if wrt:
+        run.records.gradient_uses.append(GradientUse("stepped", site, None, call.ctx))
+    return frozenset([("stepped", site, argument) for argument in wrt])
 
 
 def _step_of_state(run: Run, state: Made, call: Invocation) -> None:
