@@ -1,7 +1,7 @@
 """The sharding that an array has as part of its type, over axes that are explicit.
 
 JAX decides the sharding of each result from those of the operands, and raises an error where it cannot.
-How it decides was run with JAX 0.7.2, 0.9.0, 0.9.2 and 0.10.2, which agree.
+What it decides was observed in JAX 0.7.2, 0.9.0, 0.9.2 and 0.10.2, which agree.
 """
 
 from __future__ import annotations
@@ -120,6 +120,11 @@ def placed(value: Value, target: Value, mesh: Value | None, depth: int = 0) -> V
         found = [(key, placed(item, known.get(key, target), mesh, depth + 1)) for key, item in value.items]
         return replace(value, items=tuple(found))
     return value
+
+
+def anyhow(value: Value) -> Value:
+    """Returns the arrays of a tree of whose shardings nothing is known."""
+    return placed(value, UNKNOWN, None) if is_typed(value) else value
 
 
 def with_sharding(run: Run, name: str, args: tuple[Arg, ...], value: Data, site: Site, ctx: Context) -> Data:
@@ -316,15 +321,15 @@ def _of_product(entries: tuple[Entry | None, ...], fault: str) -> Combined:
 def _contracted(pairs: Iterable[tuple[Entry | None, Entry | None]]) -> str:
     """Returns why axes cannot be summed in a product that is not told how to split its result; empty if they can."""
     for left, right in pairs:
-        if left and right and left != right:
-            return (
-                f"the axis that is summed is split over {_said(left)} in one array and over {_said(right)} in another"
-            )
-        if left and right:
-            return (
-                f"both arrays are split over {_said(left)} along the axis that is summed; "
-                f"{OUT_SHARDING}= has to say how the result is split"
-            )
+        if not left or not right:
+            continue
+        if left != right:
+            one, other = _said(left), _said(right)
+            return f"the axis that is summed is split over {one} in one array and over {other} in another"
+        return (
+            f"both arrays are split over {_said(left)} along the axis that is summed; "
+            f"{OUT_SHARDING}= has to say how the result is split"
+        )
     return ""
 
 
@@ -336,7 +341,8 @@ def _einsum(args: tuple[Arg, ...], is_told: bool) -> Combined | None:
     known: dict[str, list[Entry | None]] = {}
     for term, operand in terms:
         sharding = sharding_of(operand)
-        if "." in term or (sharding is not None and len(sharding.entries) > len(term)):
+        is_plain = "." not in term and len(set(term)) == len(term)
+        if not is_plain or (sharding is not None and len(sharding.entries) > len(term)):
             return None
         entries = sharding.entries if sharding is not None else (None,) * len(term)
         for letter, entry in zip(term, entries + ((),) * (len(term) - len(entries)), strict=True):

@@ -90,7 +90,8 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
         note_combined(run, name, args, call.site, call.ctx)
     takes_spec = callee.takes_spec or OUT_SHARDING in [arg.label for arg in args]
     if takes_spec and name != CONSTRAINT and not call.ctx.env.maps:
-        target = by_parameter(("", TAKE_SPECS.get(name, OUT_SHARDING)), args).get(TAKE_SPECS.get(name, OUT_SHARDING))
+        parameter = TAKE_SPECS.get(name, OUT_SHARDING)
+        target = by_parameter(("", parameter), args).get(parameter)
         result = placed(result, target.value if target is not None else UNKNOWN, mesh_for_specs(run, call.ctx))
     if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
         mesh = mesh_for_specs(run, call.ctx, name == CONSTRAINT) if takes_spec else None

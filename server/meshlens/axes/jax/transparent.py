@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.transfer import across
-from meshlens.axes.data.typed_shardings import note_scanned, placed, without_sharding
+from meshlens.axes.data.typed_shardings import anyhow, note_scanned, without_sharding
 from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
@@ -147,10 +147,10 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
         note_places(run, wrapped, call)
     resharded = _resharded(wrapped)
     if "args" in resharded:
-        args = tuple([replace(arg, value=placed(arg.value, UNKNOWN, None)) for arg in args])
+        args = tuple([replace(arg, value=anyhow(arg.value)) for arg in args])
     value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     if "result" in resharded:
-        value = placed(value, UNKNOWN, None)
+        value = anyhow(value)
     # Those of libraries put new arrays into the objects that they are given.
     if how == "jit" and wrapped.dotted.startswith("jax."):
         said = [(arg.label, arg.value) for arg in wrapped.arguments]
