@@ -195,7 +195,7 @@ def _place_of_spec(call: ApiCall) -> tuple[str, int]:
 def _of_constraints(records: Records) -> Iterator[_Named]:
     """Yields the axes that a vmap adds to a constraint whose sharding includes a mesh."""
     for call in records.calls:
-        sharding = argument_of(call.args, "shardings", 1)
+        sharding = argument_of(call.args, "shardings", 1) if call.dotted == CONSTRAINT else None
         mesh, spec = sharding_parts(sharding.value) if sharding is not None else (None, None)
         if isinstance(mesh, Mesh) and isinstance(spec, Spec):
             yield from _added(call, mesh)

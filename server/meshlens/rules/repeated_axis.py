@@ -43,7 +43,7 @@ from meshlens.axes.runs.records import AxisUse
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.facts.nodes import DictDisplay, ListDisplay, TupleDisplay
-from meshlens.jaxapi.meshes import PARTITION_SPEC
+from meshlens.jaxapi.meshes import CONSTRAINT, PARTITION_SPEC
 from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
@@ -140,7 +140,7 @@ def _twice_in_spec(view: FileView, spec: Site, name: Const, related: tuple[Relat
 def _of_vmaps(view: FileView) -> Iterator[tuple[Site, Finding]]:
     """Yields constraints whose spec names an axis that a vmap around them adds."""
     for call in view.records.calls:
-        sharding = argument_of(call.args, "shardings", 1)
+        sharding = argument_of(call.args, "shardings", 1) if call.dotted == CONSTRAINT else None
         if sharding is None or not _certain(call.context) or call.context.conditional:
             continue
         added = {name.value: arg for name, arg in spmd_names(call)}

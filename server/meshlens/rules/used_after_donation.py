@@ -152,18 +152,22 @@ def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> F
         scope = _scope_of(path, sites[place:])
         node = taken if taken is not None else (path_to(view, arg.site) or (None,))[-1]
         key = key_of(node) if node is not None else None
-        if node is None or key is None or not (arg.label == OF_JAX or sources.is_of_jax(scope, node)):
+        if node is None or key is None:
             return None
         found = read_after(path, key)
+        handed = _handed(view, scope, path, key) if found is None and not call.context.conditional else None
+        if found is None and handed is None:
+            return None
+        # Where the arrays come from takes longest to find out.
+        if arg.label != OF_JAX and not sources.is_of_jax(scope, node):
+            return None
         if found is not None:
             if not view.is_here(site):
                 return None
             where = Related(view.path_of(call.call), view.span(call.call), "donated here")
             text = f'"{key_of(found)}" was donated, so its arrays are deleted'
             return Finding(view.span(Site(site.path, site.block, found.site)), text, (), (where,))
-        taken = _handed(view, scope, path, key) if not call.context.conditional else None
-        if taken is None:
-            return None
+        taken = handed
     return None
 
 
@@ -180,10 +184,8 @@ def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator
         twice = _given_twice(sources, scope, call, key) if isinstance(arg.value, Instance) else None
         if twice is not None:
             yield Finding(view.span(arg.site), f'"{key}" is donated, but holds the arrays of "{twice}" twice')
-        if not (arg.label == OF_JAX or sources.is_of_jax(scope, node)):
-            continue
         held = next((one for _, _, one in keys[:place] if one == key or are_aliases(path, key, one)), None)
-        if held is not None:
+        if held is not None and (arg.label == OF_JAX or sources.is_of_jax(scope, node)):
             yield Finding(view.span(arg.site), f'"{key}" holds the arrays of "{held}", which is donated too')
 
 
@@ -212,23 +214,32 @@ class _Scope(NamedTuple):
 
     Attributes:
         path, block: the block of its sites.
-        values: the expressions that it assigns to each variable.
+        body: the function, or whatever else its variables are assigned in.
         function: the function; None at a module's top level.
         callers: the calls that led into it, from the innermost to the outermost.
+        found: the expressions that it assigns to each variable, once they were needed.
     """
 
     path: str
     block: str
-    values: dict[str, list[Node]]
-    function: FunctionDef | None = None
-    callers: tuple[Site, ...] = ()
+    body: Node | None
+    function: FunctionDef | None
+    callers: tuple[Site, ...]
+    found: list[dict[str, list[Node]]]
+
+    @property
+    def values(self) -> dict[str, list[Node]]:
+        """Returns the expressions that it assigns to each variable."""
+        if not self.found:
+            self.found.append(_values_in(self.body))
+        return self.found[0]
 
 
 def _scope_of(path: tuple[Node, ...], sites: tuple[Site, ...]) -> _Scope:
     """Returns the scope of the first of some sites; each is in the function that the next one calls."""
     function = next((node for node in path if isinstance(node, FunctionDef)), None)
     body = function if function is not None else path[0] if path else None
-    return _Scope(sites[0].path, sites[0].block, _values_in(body), function, sites[1:])
+    return _Scope(sites[0].path, sites[0].block, body, function, sites[1:], [])
 
 
 def _values_in(function: Node | None) -> dict[str, list[Node]]:
@@ -344,7 +355,7 @@ class _Sources:
             facts = self._view.solution.facts[scope.path]
             for block in facts.blocks:
                 if block.rpartition(".")[0] == owner and block != scope.block:
-                    method = _Scope(scope.path, block, _values_in(tree(self._view, scope.path, block)))
+                    method = _Scope(scope.path, block, tree(self._view, scope.path, block), None, (), [])
                     yield from ((method, value) for value in method.values.get(key, ()))
 
     def _all(self, scope: _Scope, nodes: Iterable[Node], above: _Above) -> bool:
@@ -395,6 +406,6 @@ class _Sources:
         """Returns whether a function of the same file returns arrays of JAX and has no decorator."""
         if not isinstance(found, FunctionDef) or found.function.flags or found.function.decorators:
             return False
-        scope, inside = _Scope(caller.path, name, _values_in(found), found), {**above, (name, ""): False}
+        scope, inside = _Scope(caller.path, name, found, found, (), []), {**above, (name, ""): False}
         returned = [node.value for node in walk(found) if isinstance(node, Return)]
         return bool(returned) and all(value is not None and self.is_of_jax(scope, value, inside) for value in returned)
