@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import ApiCall
+from meshlens.project.view import FileView
 
 Item = TypeVar("Item")
 
@@ -28,3 +32,21 @@ def certain(judged: Iterable[tuple[Item, Context, bool | None]]) -> Item | None:
     if right:
         wrong = [(item, context) for item, context in wrong if not context.conditional and not context.remote]
     return wrong[0][0] if wrong else None
+
+
+def certain_faults(view: FileView, beginning: str, why: Callable[[ApiCall], str]) -> Iterator[tuple[Site, ApiCall]]:
+    """Yields each place in a file where recorded operations are certainly wrong, with one of its records.
+
+    Args:
+        view: the file.
+        beginning: the beginning of the names under which they are recorded.
+        why: returns what is wrong, in words; empty if nothing is.
+    """
+    places: dict[Site, list[ApiCall]] = defaultdict(list)
+    for call in view.records.calls:
+        if call.dotted.startswith(beginning) and not call.guarded and view.is_here(call.call):
+            places[call.call].append(call)
+    for site, calls in places.items():
+        found = certain((call, call.context, bool(why(call))) for call in calls)
+        if found is not None:
+            yield site, found

@@ -143,6 +143,7 @@ _PREFIXES = {
     "flax.nnx.transforms.transforms.": "flax.nnx.",
     "flax.nnx.transforms.": "flax.nnx.",
     "flax.optim.dynamic_scale.": "flax.training.dynamic_scale.",
+    "optax.losses.": "optax.",
     "flax.linen.spmd.": "flax.linen.",
     "haiku._src.batch_norm.": "haiku.",
     "haiku._src.stateful.": "haiku.",

@@ -41,7 +41,7 @@ from typing import NamedTuple
 
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.domain.specs import sharding_parts, spec_names
-from meshlens.axes.domain.values import Arg, Const, Data, Dict, Ext, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import Arg, Const, Data, Dict, Mesh, Seq, Site, Spec, Value
 from meshlens.axes.jax.meshes import NO_MESH
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import ApiCall
@@ -53,7 +53,7 @@ from meshlens.jaxapi.meshes import CONSTRAINT, MESHES
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.renames import spelled
-from meshlens.rules.helpers.specs import argument_of, mesh_axes, mesh_place
+from meshlens.rules.helpers.specs import argument_of, mesh_place
 from meshlens.text import Edit, FileEdit, Span
 
 _EXPLICIT, _COMPARED = "make-mesh-is-explicit", "in-specs-are-compared"
@@ -89,15 +89,16 @@ def explicit_axis(view: FileView) -> Iterator[Finding]:
     uses, makers = view.solution.once("uses of automatic axes", _uses_by_mesh)
     for site, found in uses.items():
         maker = makers[site]
-        types = _types(maker)
-        if types is None or maker.guarded:
+        if maker.guarded:
             continue
-        by_default = isinstance(types, str)
+        by_default = _is_default(maker)
         places: dict[tuple[Site, str], list[_Use]] = defaultdict(list)
         for use in found:
             if use.why != _SPLITS or holds(_COMPARED, view.jax_version):
                 places[(use.site, use.why)].append(use)
-        wrong = [certain((use, use.context, _is_explicit(use, types)) for use in group) for group in places.values()]
+        wrong = [
+            certain((use, use.context, use.name in use.mesh.explicit) for use in group) for group in places.values()
+        ]
         faults = [use for use in wrong if use is not None]
         if by_default and faults and view.is_here(site):
             yield _at_mesh(view, maker, faults)
@@ -156,28 +157,13 @@ def _is_whole(value: Value) -> bool:
     return isinstance(value, Data) and is_unplaced(value)
 
 
-def _types(maker: ApiCall) -> str | dict[str, str] | None:
-    """Returns the types of a mesh's axes by name, a word if the default holds; None if unknown."""
+def _is_default(maker: ApiCall) -> bool:
+    """Returns whether a call leaves the types of its axes to JAX."""
     row = MESHES[maker.dotted]
-    if row.axis_types is None or any(arg.label in ("*", "**") for arg in maker.args):
-        return None
+    if row.axis_types is None:
+        return True
     given = argument_of(maker.args, row.axis_types, row.parameters.index(row.axis_types))
-    if given is None or given.value == Const(None):
-        return "Explicit" if row.explicit_since is not None else None
-    mesh, types = maker.result, given.value
-    if not isinstance(mesh, Mesh) or mesh.open or not isinstance(types, Seq) or types.open:
-        return None
-    pairs = zip(mesh.names, types.items, strict=False)
-    return {str(name.value): _type(one) for name, one in pairs if isinstance(name, Const)}
-
-
-def _type(value: Value) -> str:
-    return value.dotted.removeprefix(f"{_TYPE}.") if isinstance(value, Ext) and value.dotted.startswith(_TYPE) else ""
-
-
-def _is_explicit(use: _Use, types: str | dict[str, str]) -> bool:
-    known = mesh_axes(use.mesh) or ()
-    return use.name in known and (types if isinstance(types, str) else types.get(use.name or "")) == "Explicit"
+    return given is None or given.value == Const(None)
 
 
 def _at_mesh(view: FileView, maker: ApiCall, faults: list[_Use]) -> Finding:

@@ -51,15 +51,13 @@ print(project(jnp.ones((16, 16)), jnp.ones((16, 32))))
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.data.fitting import COMBINES, misfit
-from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
-from meshlens.checking.routes import certain
+from meshlens.checking.routes import certain_faults
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
 
@@ -67,14 +65,7 @@ from meshlens.project.view import FileView
 @rule("AX213", Severity.ERROR, reads="places")
 def shapes_do_not_fit(view: FileView) -> Iterator[Finding]:
     """Compares the shapes that arrays have on each device where code in a map combines them."""
-    places: dict[Site, list[ApiCall]] = defaultdict(list)
-    for call in view.records.calls:
-        if call.dotted.startswith(COMBINES) and not call.guarded and view.is_here(call.call):
-            places[call.call].append(call)
-    for site, calls in places.items():
-        found = certain((call, call.context, bool(_why(call))) for call in calls)
-        if found is None:
-            continue
+    for site, found in certain_faults(view, COMBINES, _why):
         maps = [binder for binder in reversed(found.context.env.maps) if binder.kind in MAPS_ON_DEVICES]
         related = tuple(
             Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")

@@ -39,15 +39,14 @@ with jax.set_mesh(mesh):
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.data.typed_shardings import COMBINES, Entry, mesh_of, sharding_of
-from meshlens.axes.domain.values import Const, Mesh, Seq, Site
+from meshlens.axes.domain.values import Const, Mesh, Seq
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
-from meshlens.checking.routes import certain
+from meshlens.checking.routes import certain_faults
 from meshlens.jaxapi.meshes import OUT_SHARDING, PARTITION_SPEC
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.renames import spelled
@@ -57,14 +56,7 @@ from meshlens.text import Edit, FileEdit, Span
 @rule("AX217", Severity.ERROR, reads="places", state="preview")
 def shardings_do_not_fit(view: FileView) -> Iterator[Finding]:
     """Derives the shardings of results over explicit axes as JAX does."""
-    places: dict[Site, list[ApiCall]] = defaultdict(list)
-    for call in view.records.calls:
-        if call.dotted.startswith(COMBINES) and not call.guarded and view.is_here(call.call):
-            places[call.call].append(call)
-    for site, calls in places.items():
-        found = certain((call, call.context, bool(_why(call))) for call in calls)
-        if found is None:
-            continue
+    for site, found in certain_faults(view, COMBINES, _why):
         mesh = next((mesh for arg in found.args if (mesh := mesh_of(arg.value)) is not None), None)
         related = (Related(view.path_of(mesh), view.span(mesh), "the axes of this mesh are explicit"),) if mesh else ()
         yield Finding(view.span(site), _why(found), _told(view, found), related)
@@ -76,13 +68,13 @@ def _why(call: ApiCall) -> str:
 
 
 def _told(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
-    """Returns the fix that says how the result of a product is split, with the parts of all devices summed."""
+    """Returns the fix that says how a result is split, which is known after an error only if it is a product's."""
     result = call.result.items[1] if isinstance(call.result, Seq) else None
     found = sharding_of(result) if result is not None else None
     last = (call.args[-1].whole or call.args[-1].site) if call.args else None
     name = spelled(view, PARTITION_SPEC)
     is_current = isinstance(call.mesh, Mesh) and found is not None and call.mesh.site == found.mesh
-    if found is None or not is_current or OUT_SHARDING not in _why(call) or last is None or name is None:
+    if found is None or not is_current or last is None or name is None:
         return ()
     if None in found.entries or not view.is_here(last):
         return ()

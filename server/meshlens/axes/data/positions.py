@@ -15,13 +15,7 @@ from meshlens.axes.runs.run import Run
 _IN_PART, _GATHERED = "position-in-part", "gathered-position"
 ALL_ROWS = "all-rows"
 _OF_OWN_ROWS = frozenset({ROWS, APART, COLUMNS})
-_TAKE_CLASSES = frozenset(
-    {
-        "optax.softmax_cross_entropy_with_integer_labels",
-        "jax.numpy.take_along_axis",
-        "optax.losses.ranking_softmax_loss",
-    }
-)
+_TAKE_CLASSES = frozenset({"optax.softmax_cross_entropy_with_integer_labels", "jax.numpy.take_along_axis"})
 _TOP_K = "jax.lax.top_k"
 _POSITIONS = frozenset(
     {"jax.numpy.argmax", "jax.numpy.argmin", "jax.numpy.argsort", "jax.lax.argmax", "jax.lax.argmin"}

@@ -78,13 +78,16 @@ def sharding_of(value: Value) -> Sharding | None:
     return Sharding(None, ((),) * rank) if rank is not None and is_unplaced(value) else None
 
 
+def _parts(container: Seq | Dict) -> list[Value]:
+    return [item[1] if isinstance(item, tuple) else item for item in container.items[:_MOST_PARTS]]
+
+
 def is_typed(value: Value, depth: int = 0) -> bool:
     """Returns whether a value holds an array whose type has a sharding."""
     if isinstance(value, Data):
         return any(isinstance(label, tuple) and label[0] == TYPED for label in value.labels)
     if isinstance(value, (Seq, Dict)) and depth < _DEEPEST and value.weight < _LARGE:
-        items = value.items[:_MOST_PARTS]
-        return any(is_typed(item[1] if isinstance(item, tuple) else item, depth + 1) for item in items)
+        return any(is_typed(part, depth + 1) for part in _parts(value))
     return False
 
 
@@ -200,8 +203,7 @@ def transposed(value: Data, found: Data) -> Data:
 def mesh_of(value: Value) -> Site | None:
     """Returns the call that made the mesh over which an array in a value is split."""
     if isinstance(value, (Seq, Dict)):
-        items = [item[1] if isinstance(item, tuple) else item for item in value.items[:_MOST_PARTS]]
-        return next((found for item in items if (found := mesh_of(item)) is not None), None)
+        return next((found for part in _parts(value) if (found := mesh_of(part)) is not None), None)
     sharding = sharding_of(value)
     return sharding.mesh if sharding is not None else None
 
@@ -258,11 +260,13 @@ def _said(entry: Entry) -> str:
     return " and ".join(f'"{name}"' for name in entry)
 
 
-def _twice(entries: Sequence[Entry | None]) -> str:
-    """Returns why a result cannot be split in this way; empty if it can."""
+def _checked(entries: tuple[Entry | None, ...], fault: str = "") -> Combined:
+    """Returns a result that is split in this way, unless one axis would split two of its dimensions."""
     names = [name for entry in entries if entry is not None for name in entry]
     repeated = next((name for name in names if names.count(name) > 1), None)
-    return f'the result would be split over "{repeated}" along two of its axes' if repeated is not None else ""
+    if repeated is None:
+        return Combined(entries, fault)
+    return Combined(None, fault or f'the result would be split over "{repeated}" along two of its axes')
 
 
 def _of_rank(values: Iterable[Value]) -> list[tuple[Entry | None, ...]] | None:
@@ -289,7 +293,7 @@ def _elementwise(values: Sequence[Value]) -> Combined | None:
             first, other = map(_said, split[:2])
             return Combined(None, f"axis {place} is split over {first} in one array and over {other} in another")
         entries.append(split[0] if split else None if None in column else ())
-    return Combined(tuple(entries), _twice(entries))
+    return _checked(tuple(entries))
 
 
 def _cases(cases: Sequence[Value]) -> str:
@@ -310,12 +314,7 @@ def _product(values: Sequence[Value], is_told: bool, is_dot: bool) -> Combined |
     if len(right) > 2 and (is_dot or len(left) > 2):
         return Combined(None, fault)
     entries = (*right[:-2], *left[:-1], *(right[-1:] if len(right) > 1 else ()))
-    return _of_product(entries, fault)
-
-
-def _of_product(entries: tuple[Entry | None, ...], fault: str) -> Combined:
-    twice = _twice(entries)
-    return Combined(entries if not twice else None, fault or twice)
+    return _checked(entries, fault)
 
 
 def _contracted(pairs: Iterable[tuple[Entry | None, Entry | None]]) -> str:
@@ -358,7 +357,7 @@ def _einsum(args: tuple[Arg, ...], is_told: bool) -> Combined | None:
             first, other = map(_said, split)
             return Combined(None, fault or f'"{letter}" is split over {first} in one array and over {other} in another')
         merged.append(split[0] if split else None if None in known[letter] else ())
-    return _of_product(tuple(merged), fault)
+    return _checked(tuple(merged), fault)
 
 
 def _reduced(args: tuple[Arg, ...]) -> Combined | None:
@@ -421,7 +420,6 @@ def _scanned(args: tuple[Arg, ...]) -> str:
 def _first_split(value: Value) -> Entry | None:
     """Returns how the first axis of an array in a tree is split; None if no array's is."""
     if isinstance(value, (Seq, Dict)):
-        items = [item[1] if isinstance(item, tuple) else item for item in value.items[:_MOST_PARTS]]
-        return next((found for item in items if (found := _first_split(item)) is not None), None)
+        return next((found for part in _parts(value) if (found := _first_split(part)) is not None), None)
     sharding = sharding_of(value)
     return (sharding.entries[0] or None) if sharding is not None and sharding.entries else None

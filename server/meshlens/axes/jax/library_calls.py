@@ -57,6 +57,7 @@ _TABLES: tuple[Container[str], ...] = (
     libraries.MEANS,
     libraries.SUMS,
     libraries.PLACES,
+    libraries.RESTORES,
 )
 _TYPED_KEY = "jax.random.key"
 _RAW_KEY = "jax.random.PRNGKey"
@@ -70,10 +71,6 @@ _MAY_REPEAT = frozenset({"uniform"})
 def call_library(run: Run, name: str, call: Invocation) -> Value | None:
     """Returns the result of a known library function; None for any other."""
     args, site, frame, ctx = call.args, call.site, call.frame, call.ctx
-    if name in libraries.RESTORES:
-        to_fill = by_parameter(libraries.RESTORES[name], args).get("target")
-        like = to_fill.value if to_fill is not None else UNKNOWN
-        return replace(like, labels=travelling(like.labels)) if isinstance(like, Made) and is_state(like) else None
     how = _how(name)
     if how != "special":
         if how == "":
@@ -82,6 +79,10 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         if how != "array":
             noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
         return _array(run, name, args, labels, frame, ctx) if how != "elementwise" else None
+    if name in libraries.RESTORES:
+        to_fill = by_parameter(libraries.RESTORES[name], args).get("target")
+        like = to_fill.value if to_fill is not None else UNKNOWN
+        return replace(like, labels=travelling(like.labels)) if isinstance(like, Made) and is_state(like) else None
     if name in libraries.DRAWS:
         return _draw(run, name, args, site, ctx)
     if name in libraries.KEY_MAKERS:

@@ -223,7 +223,7 @@ def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> 
         options = dict.fromkeys(_whatever_given(result, one, ()) for one in value.options)
         return Union(tuple(options), value.of_table)
     if isinstance(value, Mesh):
-        return replace(value, names=(), sizes=None, open=True)
+        return replace(value, names=(), sizes=None, open=True, explicit=())
     if isinstance(value, Partial):
         args = tuple(replace(arg, value=_whatever_given(result, arg.value, ())) for arg in value.args)
         return replace(value, callee=_whatever_given(result, value.callee, ()), args=args)
