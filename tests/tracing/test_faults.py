@@ -205,6 +205,14 @@ def test_what_it_starts_does_not_outlive_it(program, workers, start, tmp_path):
     assert trace(program(GOOD), workers).level == "partitioned"
 
 
+@pytest.mark.parametrize("in_the_fork", ["x = 1 / 0", "raise SystemExit(5)", "pass"])
+def test_a_fork_that_goes_on_with_the_program_answers_nothing(program, workers, in_the_fork):
+    """The program waits for its fork, which would have answered by then."""
+    fork = f"import os\n\nchild = os.fork()\nif child:\n    os.waitpid(child, 0)\nelse:\n    {in_the_fork}\n"
+    found = trace(program(fork + GOOD), workers)
+    assert (found.level, found.errors) == ("partitioned", ())
+
+
 def test_a_trace_that_is_cancelled_leaves_nothing(program, workers, tmp_path):
     word = f"cancelled-{os.getpid()}-{tmp_path.name}"
     source = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {NAP!r}, {word!r}])\n"

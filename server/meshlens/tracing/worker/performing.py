@@ -57,13 +57,16 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 class _Room:
-    """Writes answers, each atomically under its name."""
+    """Writes answers, each atomically under its name, from the process that made it alone."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
+        self.process = os.getpid()
 
     def write(self, name: str, text: str) -> None:
-        """Writes a file atomically."""
+        """Writes a file atomically; ends a process that the user's code forked and that came back here."""
+        if os.getpid() != self.process:
+            os._exit(0)
         partial = os.path.join(self.folder, f".{name}")
         with open(partial, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
