@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import NamedTuple
@@ -32,6 +31,7 @@ from meshlens.facts.nodes import (
 from meshlens.facts.walking import nodes
 from meshlens.jaxapi.history import changed_keywords, changed_names, functions_with_dated_keywords
 from meshlens.project.view import FileView
+from meshlens.text import Span
 
 _GUARDS = frozenset({"hasattr", "getattr", "__version__", "__version_info__", "version", "TYPE_CHECKING"})
 _LONGEST = 200
@@ -84,17 +84,13 @@ def _spelled(view: FileView) -> Iterator[ApiMention]:
     modules, lazy = _modules(view)
     if not modules:
         return
-    places = _dated_places(view.source, modules)
-    if not places:
-        return
-    path, given = str(view.path), (modules, lazy)
+    path, source, functions = str(view.path), view.source, functions_with_dated_keywords(view.source)
     for key, block in view.facts.blocks.items():
         span = block.span(0)
-        at = bisect_left(places, span.start)
-        if at == len(places) or places[at] >= span.end:
-            continue
-        found = partial(_spelled_in, view, key, block, modules, lazy)
-        yield from view.solution.once_of(("spelled", path, key), block.shape, given, found)
+        dated = partial(_has_dated, source, span, modules, functions)
+        if view.solution.once_of(("spells", path, key), block.content, (modules, functions), dated):
+            found = partial(_spelled_in, view, key, block, modules, lazy)
+            yield from view.solution.once_of(("spelled", path, key), block.shape, (modules, lazy), found)
 
 
 def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str], lazy: bool) -> tuple[ApiMention, ...]:
@@ -112,23 +108,30 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
     )
 
 
-def _dated_places(source: bytes, modules: dict[str, str]) -> list[int]:
-    """Returns where the text has a dated attribute after one of the names, in order, to limit the search in trees."""
-    places: list[int] = []
-    names, functions = changed_names(), changed_keywords()
-    for word in _dated_words(source):
-        at = source.find(b"." + word)
+def _has_dated(source: bytes, span: Span, modules: dict[str, str], functions: frozenset[str]) -> bool:
+    """Returns whether a part of a text has a dated attribute after one of the names, to limit the search in trees.
+
+    Args:
+        source: the whole text.
+        span: the part.
+        modules: the names of modules.
+        functions: the functions that receive a dated keyword somewhere in the text.
+    """
+    text = source[span.start : span.end]
+    names, with_keywords = changed_names(), changed_keywords()
+    for word in _dated_words(text):
+        at = text.find(b"." + word)
         while at >= 0:
             end = at + 1 + len(word)
-            if not source[end : end + 1].isalnum() and source[end : end + 1] != b"_":
-                chain = _CHAIN_BACKWARDS.match(source[max(0, at - _LONGEST) : end][::-1])
+            if not text[end : end + 1].isalnum() and text[end : end + 1] != b"_":
+                chain = _CHAIN_BACKWARDS.match(text[max(0, at - _LONGEST) : end][::-1])
                 written = chain.group()[::-1].translate(None, b" \t\r\n\f\v\\") if chain is not None else b""
                 head, _, rest = written.decode().partition(".")
                 dotted = f"{modules[head]}.{rest}" if head in modules else ""
-                if dotted in names or (dotted in functions and dotted in functions_with_dated_keywords(source)):
-                    places.append(at)
-            at = source.find(b"." + word, end)
-    return sorted(places)
+                if dotted in names or (dotted in with_keywords and dotted in functions):
+                    return True
+            at = text.find(b"." + word, end)
+    return False
 
 
 def _modules(view: FileView) -> tuple[dict[str, str], bool]:

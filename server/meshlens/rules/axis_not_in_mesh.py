@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 
 from meshlens.axes.domain.specs import possible_specs, sharding_parts, spec_names
 from meshlens.axes.domain.values import Arg, Const, Made, Mesh, Seq, Site, Spec, Value
@@ -66,11 +67,9 @@ _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 @rule("AX201", Severity.ERROR, reads="workspace")
 def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
     """Compares every axis name in a spec with the axes of its mesh."""
-    odd = view.solution.once("odd-meshes", _odd)
+    odd = view.solution.once_of_records("odd-meshes", _odd)
     places: dict[tuple[Site, str], list[_Named]] = defaultdict(list)
-    used = view.solution.once("logical-names", _logical_names)
-    meshes = view.solution.once("meshes-of-metadata", _meshes_of_metadata)
-    for named in (*_named(view.records), *_of_rules(view.records, used), *_of_metadata(view.records, meshes)):
+    for named in view.solution.once_of_records(f"lacked-names {view.path}", partial(_lacked, path=str(view.path))):
         name, site, arg, *_ = named
         place = blamed(view, name, site, arg.site)
         if place is not None:
@@ -82,6 +81,16 @@ def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
     for (mesh_site, text), wrong in odd.items():
         if mesh_site is not None and view.is_here(mesh_site):
             yield _finding_at_mesh(view, mesh_site, text, wrong)
+
+
+def _lacked(solution: Solution, path: str) -> list[_Named]:
+    """Returns the names in the specs of a file that some mesh lacks, each also with the meshes that have it."""
+    used = solution.once_of_records("logical-names", _logical_names)
+    meshes = solution.once_of_records("meshes-of-metadata", _meshes_of_metadata)
+    records = solution.by_file.get(path) or Records()
+    every = [*_named(records), *_of_rules(records, used), *_of_metadata(records, meshes)]
+    lacked = {named[0].value for named in every if _lacks(path, named, named[0].value)}
+    return [named for named in every if named[0].value in lacked]
 
 
 def _odd(solution: Solution) -> dict[tuple[Site | None, str], list[_Named]]:

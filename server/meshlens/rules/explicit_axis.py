@@ -86,7 +86,7 @@ def explicit_axis(view: FileView) -> Iterator[Finding]:
     """Reports the meshes of this file that `make_mesh` makes explicit, and the uses of those that say so themselves."""
     if not holds(_EXPLICIT, view.jax_version):
         return
-    uses, makers = view.solution.once("uses of automatic axes", _uses_by_mesh)
+    uses, makers = view.solution.once_of_records("uses of automatic axes", _uses_by_mesh)
     for site, found in uses.items():
         maker = makers[site]
         if maker.guarded:

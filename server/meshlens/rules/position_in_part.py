@@ -81,7 +81,7 @@ _MESSAGES = {
 @rule("AX408", Severity.HINT, reads="workspace", state="preview")
 def position_in_part(view: FileView) -> Iterator[Finding]:
     """Reports gathered positions that are picked by another array, and to which nothing is ever added."""
-    shifted = view.solution.once("positions that are shifted", _shifted)
+    shifted = view.solution.once_of_records("positions that are shifted", _shifted)
     seen: set[Site] = set()
     for use in view.records.gradient_uses:
         context = use.context

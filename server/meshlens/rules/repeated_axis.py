@@ -35,46 +35,119 @@ def step(x):
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
 
-from meshlens.axes.domain.specs import sharding_parts, spec_names
+from meshlens.axes.domain.specs import sharding_parts, spec_names, specs_in
 from meshlens.axes.domain.values import Const, Mesh, Seq, Site, Spec, Value
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.records import AxisUse
+from meshlens.axes.runs.records import ApiCall, AxisUse, Records
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.facts.nodes import DictDisplay, ListDisplay, TupleDisplay
-from meshlens.jaxapi.meshes import CONSTRAINT, PARTITION_SPEC
+from meshlens.jaxapi.meshes import CONSTRAINT, OUT_SHARDING, PARTITION_SPEC, TAKE_SPECS
 from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.displays import is_display, without_item
 from meshlens.rules.helpers.specs import argument_of, blamed
-from meshlens.rules.helpers.specs_in_use import specs_in_use
 from meshlens.rules.helpers.spmd_names import spmd_names
 
+_USERS = frozenset({"jax.sharding.NamedSharding", *TAKE_SPECS})
 _HARMLESS = frozenset({"axis_index", "axis_size", "pcast", "pvary"})
 
 
 @rule("AX104", Severity.ERROR, reads="workspace")
 def repeated_axis(view: FileView) -> Iterator[Finding]:
     """Reports each collective, used spec and mesh that certainly names an axis twice."""
+    of_file = view.solution.once_of_records(f"repeating {view.path}", partial(_repeating, path=str(view.path)))
+    found = (
+        *_collectives(view, of_file.uses),
+        *_specs(view, of_file.specs),
+        *_meshes(view, of_file.meshes),
+        *_of_vmaps(view, of_file.constraints),
+        *_of_tables(view, of_file.entries),
+    )
     seen: set[Site] = set()
-    for site, finding in (*_collectives(view), *_specs(view), *_meshes(view), *_of_vmaps(view), *_of_tables(view)):
+    for site, finding in found:
         if site not in seen:
             seen.add(site)
             yield finding
 
 
-def _collectives(view: FileView) -> Iterator[tuple[Site, Finding]]:
+class _InUse(NamedTuple):
+    """A spec with the context and the place of its use."""
+
+    spec: Spec
+    context: Context
+    user: Site
+
+
+class _Repeating(NamedTuple):
+    """The records of a file that certainly name an axis twice, or may do so together with the code around them.
+
+    Attributes:
+        uses: the collectives, one for each call.
+        specs: the specs in use.
+        meshes: the calls that make meshes.
+        constraints: those to which a vmap adds axes.
+        entries: the specs that are made, whatever uses them.
+    """
+
+    uses: list[AxisUse]
+    specs: list[_InUse]
+    meshes: list[ApiCall]
+    constraints: list[ApiCall]
+    entries: list[ApiCall]
+
+
+def _repeating(solution: Solution, path: str) -> _Repeating:
+    records = solution.by_file.get(path) or Records()
     by_call: dict[Site, list[AxisUse]] = {}
-    for use in view.records.uses:
+    for use in records.uses:
         by_call.setdefault(use.call, []).append(use)
-    for uses in by_call.values():
-        use = uses[0]
-        if use.kind in _HARMLESS or use.axis is None or not all(_repeats(other) for other in uses):
+    calls = [call for call in records.calls if _certain(call.context)]
+    return _Repeating(
+        [uses[0] for uses in by_call.values() if all(_repeats(use) for use in uses)],
+        [one for one in _in_use(records) if _first_repeated(_flat(one.spec)) is not None and _certain(one.context)],
+        [call for call in calls if isinstance(call.result, Mesh) and _first_repeated(call.result.names) is not None],
+        [
+            call
+            for call in calls
+            if call.dotted == CONSTRAINT and not call.context.conditional and any(spmd_names(call))
+        ],
+        [
+            call
+            for call in calls
+            if call.dotted == PARTITION_SPEC
+            and isinstance(call.result, Spec)
+            and not call.guarded
+            and _first_repeated(_flat(call.result)) is not None
+        ],
+    )
+
+
+def _in_use(records: Records) -> Iterator[_InUse]:
+    """Yields each spec that is certainly used: in a `NamedSharding`, a sharding constraint, or a `shard_map`."""
+    for call in records.calls:
+        is_user = call.dotted in _USERS
+        for arg in call.args:
+            if is_user or arg.label == OUT_SHARDING:
+                for spec in specs_in(arg.value):
+                    yield _InUse(spec, call.context, call.call)
+    for binding in records.bindings:
+        if binding.binder.kind != "shard_map":
             continue
+        for name, arg in binding.binder.arguments:
+            if name in ("in_specs", "out_specs"):
+                for spec in specs_in(arg.value):
+                    yield _InUse(spec, binding.context, binding.binder.site)
+
+
+def _collectives(view: FileView, uses: list[AxisUse]) -> Iterator[tuple[Site, Finding]]:
+    for use in uses:
         name = _repeated(use.whole)
-        if name is None:
+        if use.kind in _HARMLESS or use.axis is None or name is None:
             continue
         site = _second(view, use.whole, name, use.axis)
         fixes = _once(view, use.axis, site, name)
@@ -122,10 +195,10 @@ def _once(view: FileView, axis: Site, site: Site, name: Const) -> tuple[Fix, ...
     return (Fix(f'remove the repeated "{name.value}"', (edit,), "unsafe", why),) if edit is not None else ()
 
 
-def _specs(view: FileView) -> Iterator[tuple[Site, Finding]]:
-    for spec, context, user in specs_in_use(view):
+def _specs(view: FileView, used: list[_InUse]) -> Iterator[tuple[Site, Finding]]:
+    for spec, _, user in used:
         name = _first_repeated(_flat(spec))
-        if name is None or not _certain(context) or not view.is_here(spec.site):
+        if name is None or not view.is_here(spec.site):
             continue
         related = (Related(view.path_of(user), view.span(user), "the spec is used here"),)
         yield spec.site, _twice_in_spec(view, spec.site, name, related)
@@ -137,11 +210,11 @@ def _twice_in_spec(view: FileView, spec: Site, name: Const, related: tuple[Relat
     return Finding(view.span(site), message, (), related)
 
 
-def _of_vmaps(view: FileView) -> Iterator[tuple[Site, Finding]]:
+def _of_vmaps(view: FileView, constraints: list[ApiCall]) -> Iterator[tuple[Site, Finding]]:
     """Yields constraints whose spec names an axis that a vmap around them adds."""
-    for call in view.records.calls:
-        sharding = argument_of(call.args, "shardings", 1) if call.dotted == CONSTRAINT else None
-        if sharding is None or not _certain(call.context) or call.context.conditional:
+    for call in constraints:
+        sharding = argument_of(call.args, "shardings", 1)
+        if sharding is None:
             continue
         added = {name.value: arg for name, arg in spmd_names(call)}
         _, spec = sharding_parts(sharding.value)
@@ -158,16 +231,13 @@ def _of_vmaps(view: FileView) -> Iterator[tuple[Site, Finding]]:
             yield place, Finding(view.span(place), message, (), related)
 
 
-def _of_tables(view: FileView) -> Iterator[tuple[Site, Finding]]:
+def _of_tables(view: FileView, entries: list[ApiCall]) -> Iterator[tuple[Site, Finding]]:
     """Yields specs, such as those of a table, that repeat an axis of some mesh of the project, whatever uses them."""
-    axes = view.solution.once("axes of all meshes", _axes_of_meshes)
-    for call in view.records.calls:
-        if call.dotted != PARTITION_SPEC or not isinstance(call.result, Spec) or not _certain(call.context):
-            continue
-        name = _first_repeated(_flat(call.result))
-        if name is None or name.value not in axes or call.guarded or not _is_entry(view, call.call):
-            continue
-        yield call.call, _twice_in_spec(view, call.call, name)
+    axes = view.solution.once_of_records("axes of all meshes", _axes_of_meshes)
+    for call in entries:
+        name = _first_repeated(_flat(call.result)) if isinstance(call.result, Spec) else None
+        if name is not None and name.value in axes and _is_entry(view, call.call):
+            yield call.call, _twice_in_spec(view, call.call, name)
 
 
 def _is_entry(view: FileView, spec: Site) -> bool:
@@ -191,11 +261,9 @@ def _inside(view: FileView, inner: Site, outer: Site) -> bool:
     return inner.path == outer.path and view.span(outer).contains(view.span(inner))
 
 
-def _meshes(view: FileView) -> Iterator[tuple[Site, Finding]]:
-    for call in view.records.calls:
-        if not isinstance(call.result, Mesh) or not _certain(call.context):
-            continue
-        name = _first_repeated(call.result.names)
+def _meshes(view: FileView, makers: list[ApiCall]) -> Iterator[tuple[Site, Finding]]:
+    for call in makers:
+        name = _first_repeated(call.result.names) if isinstance(call.result, Mesh) else None
         if name is None:
             continue
         site = name.origin if name.origin is not None and _inside(view, name.origin, call.call) else call.call

@@ -76,7 +76,7 @@ def shadowed_axis(view: FileView) -> Iterator[Finding]:
             site = site if view.is_here(site) else callee_of(view, call.call)
             if (site, name.value) not in seen:
                 seen.add((site, name.value))
-                uses = view.solution.once("binders-of-uses", _used)
+                uses = view.solution.once_of_records("binders-of-uses", _used)
                 is_meant = (outer.site, name.value) in uses or (binder.site, name.value) not in uses
                 yield _finding(view, site, name.value, outer, Severity.HINT if is_meant else Severity.WARNING)
 

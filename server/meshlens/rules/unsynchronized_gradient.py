@@ -98,7 +98,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
 
 def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
     """Yields gradients reduced over one axis but not another over which the parameters are the same."""
-    for site, axis, binder in view.solution.once("drifted", _drifted):
+    for site, axis, binder in view.solution.once_of_records("drifted", _drifted):
         if not view.is_here(site) or view.span(site) in seen:
             continue
         seen.add(view.span(site))

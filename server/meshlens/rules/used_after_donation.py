@@ -80,7 +80,7 @@ _DEEPEST = 6
 @rule("AX212", Severity.WARNING, reads="workspace")
 def used_after_donation(view: FileView) -> Iterator[Finding]:
     """Follows donated variables from each call to the next place that reads them, in its function or in a caller."""
-    calls, left, paths = view.solution.once("donating calls", _donating)
+    calls, left, paths = view.solution.once_of_records("donating calls", _donating)
     if str(view.path) not in paths:
         return
     sources = _Sources(view)
@@ -146,16 +146,17 @@ def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> F
     if arg.site is None:
         return None
     sites = tuple(_sites(call))
-    taken: Node | None = None
+    node = _node_at(view, arg.site)
     for place, site in enumerate(sites):
-        path = path_to(view, site)
-        scope = _scope_of(path, sites[place:])
-        node = taken if taken is not None else (path_to(view, arg.site) or (None,))[-1]
         key = key_of(node) if node is not None else None
         if node is None or key is None:
             return None
-        found = read_after(path, key)
-        handed = _handed(view, scope, path, key) if found is None and not call.context.conditional else None
+        found, is_handed = _afterwards(view, site, key)
+        if found is None and (not is_handed or call.context.conditional):
+            return None
+        path = _path_to(view, site)
+        scope = _scope_of(path, sites[place:])
+        handed = _argument(view, scope, key) if found is None else None
         if found is None and handed is None:
             return None
         # Where the arrays come from takes longest to find out.
@@ -167,20 +168,48 @@ def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> F
             where = Related(view.path_of(call.call), view.span(call.call), "donated here")
             text = f'"{key_of(found)}" was donated, so its arrays are deleted'
             return Finding(view.span(Site(site.path, site.block, found.site)), text, (), (where,))
-        taken = handed
+        node = handed
     return None
+
+
+def _path_to(view: FileView, site: Site) -> tuple[Node, ...]:
+    """Returns the nodes from the block down to a site, kept while the block's text is the same."""
+    block = view.solution.facts[site.path].blocks[site.block]
+    return view.solution.once_of(("path to", site), block.content, None, lambda: path_to(view, site))
+
+
+def _node_at(view: FileView, site: Site) -> Node | None:
+    return (_path_to(view, site) or (None,))[-1]
+
+
+def _afterwards(view: FileView, site: Site, key: str) -> tuple[Node | None, bool]:
+    """Returns the first place after a call that reads a variable, and whether it is still what the function was given.
+
+    Args:
+        view: the file.
+        site: the call.
+        key: the variable.
+    """
+
+    def found() -> tuple[Node | None, bool]:
+        path = _path_to(view, site)
+        is_inside = any(isinstance(node, FunctionDef) for node in path)
+        return read_after(path, key), is_inside and not is_bound_before(path, key)
+
+    block = view.solution.facts[site.path].blocks[site.block]
+    return view.solution.once_of(("read after", site, key), block.shape, None, found)
 
 
 def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator[Finding]:
     """Reports an argument that is donated beside another one with the same arrays, or that holds them twice."""
     if not view.is_here(call.call):
         return
-    path = path_to(view, call.call)
-    scope = _scope_of(path, tuple(_sites(call)))
-    given = [(arg, (path_to(view, arg.site) or (None,))[-1]) for arg in call.args if arg.site is not None]
+    given = [(arg, _node_at(view, arg.site)) for arg in call.args if arg.site is not None]
     keys = [(arg, node, key) for arg, node in given if node is not None and (key := key_of(node)) is not None]
     for place, (arg, node, key) in enumerate(keys):
         assert arg.site is not None
+        path = _path_to(view, call.call)
+        scope = _scope_of(path, tuple(_sites(call)))
         twice = _given_twice(sources, scope, call, key) if isinstance(arg.value, Instance) else None
         if twice is not None:
             yield Finding(view.span(arg.site), f'"{key}" is donated, but holds the arrays of "{twice}" twice')
@@ -200,13 +229,6 @@ def _given_twice(sources: _Sources, scope: _Scope, call: ApiCall, key: str) -> s
         (name for node, name in given if name is not None and names.count(name) > 1 and sources.is_of_jax(scope, node)),
         None,
     )
-
-
-def _handed(view: FileView, scope: _Scope, path: tuple[Node, ...], key: str) -> Node | None:
-    """Returns the caller's expression for a parameter, if the parameter still holds it at a call."""
-    if scope.function is None or is_bound_before(path, key):
-        return None
-    return _argument(view, scope, key)
 
 
 class _Scope(NamedTuple):
@@ -300,7 +322,7 @@ class _Sources:
 
     def __init__(self, view: FileView) -> None:
         self._view = view
-        self._made = view.solution.once("calls that return arrays of JAX", _made_by_libraries)
+        self._made = view.solution.once_of_records("calls that return arrays of JAX", _made_by_libraries)
         self._spelled: dict[str, str] = {}
         for module in ("jax.numpy", "jax.random", "jax.nn", "jax.scipy", "jax.tree"):
             name = spelled(view, f"{module}.x")

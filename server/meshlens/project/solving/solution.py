@@ -143,12 +143,16 @@ class Solution:
         found: T = self._once[key]
         return found
 
+    def once_of_records(self, key: str, compute: Callable[[Solution], T]) -> T:
+        """Returns a value computed from the records alone, cached under a key as long as they are the same."""
+        return self.once_of(key, self.sorted, None, lambda: compute(self))
+
     def once_of(self, key: Any, source: object, given: object, compute: Callable[[], T]) -> T:
-        """Returns a value computed from a block's shape or a file's facts, cached while the files are the same.
+        """Returns a value computed from a block's shape, a file's facts or the records, while it is the same.
 
         Args:
             key: identifies the value and its place.
-            source: the shape or facts; equal ones may be elsewhere.
+            source: the shape, facts or records; equal ones may be elsewhere.
             given: all other inputs.
             compute: computes it.
         """
