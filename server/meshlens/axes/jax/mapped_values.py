@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from meshlens.axes.data import transfer
-from meshlens.axes.data.arrays import is_array, sizes
+from meshlens.axes.data.arrays import is_array, shape_of, sizes
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, whole_of
 from meshlens.axes.data.transfer import across
@@ -58,6 +58,7 @@ from meshlens.axes.domain.variation import (
 )
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.python.outside import axes_of
+from meshlens.axes.runs.heap import altered, attributes_of
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, entries_for, fields_of, with_fields
 from meshlens.axes.worth.spending import walked
@@ -152,6 +153,11 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
             return _enter(run, binder, place, held, own, depth + 1)
 
         return with_fields(run, value, mapped, binder.site)
+    if isinstance(value, Instance) and not is_shared(entry):
+        # What its class makes of it is unknown, so its arrays may be split.
+        sized = {name: held for name, held in attributes_of(run, value).items() if shape_of(held)}
+        args = tuple([Arg(name, _without_sizes(held), None, None) for name, held in sized.items()])
+        return altered(run, value, args, binder.site) if args else value
     if isinstance(value, Data) and isinstance(entry, Instance) and depth < DEEPEST and fields_of(run, entry):
         return with_fields(run, entry, lambda _, own: _enter(run, binder, place, value, own, depth + 1), binder.site)
     if is_state(value):
@@ -196,6 +202,12 @@ def _shaped_like(value: Value, entry: Value) -> Value:
     if isinstance(entry, Seq) and entry.items and not entry.open and entry.kind in ("tuple", "list"):
         return Seq(entry.kind, (part,) * len(entry.items))
     return value
+
+
+def _without_sizes(value: Value) -> Value:
+    if isinstance(value, Data):
+        return replace(value, shape=None, array=True)
+    return replace(value, arguments=()) if isinstance(value, Made) else value
 
 
 def _without_copy(

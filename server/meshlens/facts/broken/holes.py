@@ -169,7 +169,7 @@ def _last(text: bytes, found: Sequence[Line], number: int) -> int:
     while number + 1 < len(found):
         behind = found[number + 1]
         if behind.indent == line.indent and is_decorator:
-            is_decorator = text[behind.span.start] == ord("@")
+            is_decorator = text[behind.span.start] == ord("@") or not is_readable(text, behind)
         elif behind.indent <= line.indent and not _is_clause_of(text, behind, line):
             break
         number += 1
