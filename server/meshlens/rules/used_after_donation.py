@@ -38,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
-from meshlens.axes.domain.values import Arg, Const, Instance, Site
+from meshlens.axes.domain.values import Arg, Const, Instance, Seq, Site
 from meshlens.axes.jax.compiled_calls import DONATES, MAY_BE_LEFT, OF_JAX
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.model import Finding, Related, Severity
@@ -163,13 +163,20 @@ def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> F
         if arg.label != OF_JAX and not sources.is_of_jax(scope, node):
             return None
         if found is not None:
-            if not view.is_here(site):
+            if not view.is_here(site) or _is_no_array(call, arg, key, key_of(found)):
                 return None
             where = Related(view.path_of(call.call), view.span(call.call), "donated here")
             text = f'"{key_of(found)}" was donated, so its arrays are deleted'
             return Finding(view.span(Site(site.path, site.block, found.site)), text, (), (where,))
         node = handed
     return None
+
+
+def _is_no_array(call: ApiCall, arg: Arg, key: str, read: str | None) -> bool:
+    """Returns whether the place reads an attribute of a donated object that holds no array."""
+    names = call.result.items[call.args.index(arg)] if isinstance(call.result, Seq) else None
+    attribute = (read or "").removeprefix(f"{key}.").partition(".")[0]
+    return isinstance(names, Seq) and Const(attribute) in names.items
 
 
 def _path_to(view: FileView, site: Site) -> tuple[Node, ...]:

@@ -80,6 +80,7 @@ class Binder:
         operand: the mapped function.
         operand_site: the site of the operand.
         checked: whether a shard_map checks types; false if `check_vma` or `check_rep` is off.
+        objects: its `in_specs` or `in_axes` with the named tuples that are tuples in its arguments; None if none are.
     """
 
     kind: str
@@ -92,6 +93,7 @@ class Binder:
     operand: Value
     operand_site: Site | None
     checked: bool = False
+    objects: Value | None = None
     weight: int = field(init=False, repr=False, compare=False)
     depth: int = field(init=False, repr=False, compare=False)
     hashed: int | None = field(init=False, repr=False, compare=False)
@@ -108,6 +110,7 @@ class Binder:
             own.arguments = tuple(zip(labels, given, strict=True))
             own.operand = lightened((self.operand,))[0]
             own.mesh = lightened((self.mesh,))[0] if self.mesh is not None else None
+            own.objects = None
             self._weigh()
 
     def _weigh(self) -> None:
@@ -130,7 +133,7 @@ class Binder:
 
     def _parts(self) -> tuple[object, ...]:
         told = self.kind, self.dotted, self.site, self.names, self.open, self.arguments, self.mesh
-        return (*told, self.operand, self.operand_site, self.checked)
+        return (*told, self.operand, self.operand_site, self.checked, self.objects)
 
     def argument(self, name: str) -> Arg | None:
         """Returns the argument given for a parameter, or None."""

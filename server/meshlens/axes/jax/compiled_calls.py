@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
+from typing import TypeGuard
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.classes import HASH_OF_FIELDS, class_attribute, is_named_tuple
@@ -23,12 +24,14 @@ from meshlens.axes.domain.values import (
     Mesh,
     Seq,
     Site,
+    Spec,
     Value,
     Wrapped,
 )
 from meshlens.axes.jax.meshes import mesh_for_specs
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.heap import attributes_of
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
@@ -41,7 +44,10 @@ RETURNED = "jax.jit() results"
 """The name under which the result of such a call is recorded, with the value and the shardings."""
 
 DONATES = "jax.jit() donates"
-"""The name under which a call is recorded that donates arguments: these arguments."""
+"""The name under which a call is recorded that donates arguments: these arguments.
+
+Its result is a tuple with a tuple for each: the names of attributes that hold no arrays, such as sizes.
+"""
 
 
 STATIC_OF_JIT = "jax.jit() static"
@@ -50,6 +56,9 @@ STATIC_OF_JIT = "jax.jit() static"
 
 APART = "jax.jit() apart"
 """The name under which a call is recorded that has arguments on a mesh and others on one device: the latter."""
+
+_FIRST_DONATED: dict[object, int] = {"all": 0, "warn": 0, "all-except-first": 1, "warn-except-first": 1}
+"""The place of the first argument that `equinox.filter_jit` takes over, by its `donate`."""
 
 _MOST_PARTS = 32
 
@@ -81,12 +90,27 @@ def note_donated(
     # Inside another jit or map nothing is donated.
     if not {call.how, *(step.how for step in ctx.route)}.isdisjoint(("jit", "grad", "run", "map")):
         return
-    donated = _chosen([value for _, value in said], operand, args)
+    donated = _chosen([value for name, value in said if name != "donate"], operand, args)
+    for place in [_FIRST_DONATED[value.value] for name, value in said if name == "donate" and _is_of_filter_jit(value)]:
+        results = list(_arrays_in(run, returned))
+        donated += [arg for arg in args[place:] if any(one in results for one in _arrays_in(run, arg.value))]
     room = _arrays_of(returned)
     donated = [replace(arg, label=_taken(run, arg.value, returned, room, len(donated))) for arg in donated]
     if donated:
         guarded = run.api_guard > 0 or ctx.expected
-        run.records.calls.append(ApiCall(DONATES, call.site, call.site, tuple(donated), UNKNOWN, ctx, False, guarded))
+        rest = Seq("tuple", tuple([_not_arrays(run, arg.value) for arg in donated]))
+        run.records.calls.append(ApiCall(DONATES, call.site, call.site, tuple(donated), rest, ctx, False, guarded))
+
+
+def _not_arrays(run: Run, value: Value) -> Seq:
+    """Returns the names of the attributes of an object that certainly hold no arrays."""
+    held = {**(fields_of(run, value) or {}), **attributes_of(run, value)} if isinstance(value, Instance) else {}
+    names = [Const(name) for name, one in held.items() if isinstance(one, (Const, Function, Spec, Mesh))]
+    return Seq("tuple", tuple(names))
+
+
+def _is_of_filter_jit(value: Value) -> TypeGuard[Const]:
+    return isinstance(value, Const) and value.value in _FIRST_DONATED
 
 
 def note_static(run: Run, given: Iterable[tuple[str | None, Value]], operand: Value, call: Invocation) -> None:

@@ -118,6 +118,10 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
     if arg.label in ("*", "**"):
         return Data(frozenset({"varying"}))
     entry = axis_of(binder, place, arg.label)
+    if binder.objects is not None and _is_unknown(arg.value) and arg.label is None:
+        whole = _entry(binder.objects, place)
+        # A named tuple of specs tells which object an unknown one is.
+        entry = whole if isinstance(whole, Instance) else entry
     # Each part of a value is split on its own, however often it occurs, and compared with its entry.
     run.work += walked(arg.value, [given for _, given in binder.arguments])
     return _enter(run, binder, place, arg.value, entry)
@@ -194,7 +198,7 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
 def _shaped_like(value: Value, entry: Value) -> Value:
     """Returns an unknown tree with the structure that its entry in `in_specs` or `in_axes` must have."""
     is_bare = isinstance(value, Seq) and value.open and not value.items
-    if not is_bare and (not isinstance(value, Data) or value.array or value.shape is not None):
+    if not is_bare and not _is_unknown(value):
         return value
     part = value if isinstance(value, Data) else UNKNOWN
     if isinstance(entry, Dict) and entry.items and not entry.open:
@@ -202,6 +206,11 @@ def _shaped_like(value: Value, entry: Value) -> Value:
     if isinstance(entry, Seq) and entry.items and not entry.open and entry.kind in ("tuple", "list"):
         return Seq(entry.kind, (part,) * len(entry.items))
     return value
+
+
+def _is_unknown(value: Value) -> bool:
+    """Returns whether a value may be any tree."""
+    return isinstance(value, Data) and not value.array and value.shape is None
 
 
 def _without_sizes(value: Value) -> Value:

@@ -69,6 +69,7 @@ def apply_binder(run: Run, row: Row, dotted: str, call: Invocation) -> Value:
         operand.site if operand is not None else None,
         row.kind in ("shard_map", "smap")
         and not any(isinstance(check, Const) and check.value is False for check in checks),
+        _objects(run, found),
     )
     mapped = Mapped(binder)
     functions = [underlying(option) for option in options(value)]
@@ -84,6 +85,12 @@ def _with_entries(run: Run, name: str, arg: Arg) -> Arg:
     """Returns an argument; if it gives one entry for each part of a tree, with named tuples as tuples."""
     tree = as_tree(run, arg.value) if name in _PREFIXES else arg.value
     return arg if tree is arg.value else replace(arg, value=tree)
+
+
+def _objects(run: Run, found: dict[str, Arg]) -> Value | None:
+    """Returns the specs or axes of the arguments of a map, if there are named tuples among them."""
+    given = found.get("in_specs") or found.get("in_axes")
+    return given.value if given is not None and as_tree(run, given.value) is not given.value else None
 
 
 def _names(run: Run, row: Row, found: dict[str, Arg]) -> tuple[tuple[Const, ...], bool]:

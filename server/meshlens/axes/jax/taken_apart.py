@@ -21,7 +21,8 @@ from meshlens.jaxapi.names import canonical
 _SPLITS = {"flax.nnx.split": "flax.nnx.GraphDef", "equinox.partition": "equinox.Module"}
 _MERGES = frozenset({"flax.nnx.merge", "equinox.combine"})
 _STATE = "flax.nnx.state"
-SPLITS_AND_MERGES = _MERGES | frozenset(_SPLITS) | {_STATE}
+_UPDATE = "equinox.apply_updates"
+SPLITS_AND_MERGES = _MERGES | frozenset(_SPLITS) | {_STATE, _UPDATE}
 _MODULE = "meshlens.module"
 ARRAYS = "<arrays>"
 """The attribute of a module that was merged in a map: its arrays."""
@@ -42,6 +43,10 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
         return module
     if name == _STATE:
         return _arrays(run, args[0].value, args[1].value if args[1:] else None, call.ctx) if args else None
+    if name == _UPDATE:
+        # What its arrays are after an unreduced step matters in maps only.
+        updated = args[0].value if args and not call.ctx.env.maps else None
+        return updated if isinstance(updated, Instance) else None
     structure = _SPLITS.get(name)
     if structure is None or not args or any(arg.label is not None for arg in args) or not _holds_module(args[0].value):
         return None

@@ -151,8 +151,8 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     if "result" in resharded:
         value = anyhow(value)
-    # Those of libraries put new arrays into the objects that they are given.
-    if how == "jit" and wrapped.dotted.startswith("jax."):
+    # That of flax.nnx puts new arrays into the objects that it is given.
+    if how == "jit" and wrapped.dotted.startswith(("jax.", "equinox.")):
         said = [(arg.label, arg.value) for arg in wrapped.arguments]
         note_donated(run, said, wrapped.operand, call, value)
         note_static(run, said, wrapped.operand, call)

@@ -82,12 +82,12 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
 
 def _made_later(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
-    """Returns a layer that a module's constructor keeps, once a map needs it, if the constructor was not worth running.
+    """Returns a layer that a module's constructor keeps, once it is needed, if the constructor was not worth running.
 
     The constructor then runs with unknown arguments: the kinds of its layers show all the same.
     """
     held = attributes_of(run, instance)
-    on_devices = any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps)
+    on_devices = not ctx.env.maps or any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps)
     if not on_devices or held.get(_MADE_LATER) or run.followed >= MOST_FOLLOWED or not has_unknown_base(instance.cls):
         return UNKNOWN
     run.followed += 1

@@ -45,7 +45,7 @@ DEEPEST_IN_MAP = 24
 DEEPEST_CLOSED = 8
 DEEPEST_OPEN = 3
 MOST_FOLLOWED = 40
-"""Maximum number of calls in maps that are followed only for their effect on arrays."""
+"""Maximum number of calls that are followed only for their effect on arrays."""
 
 
 class World(Protocol):
@@ -199,7 +199,7 @@ class Run:
         calls: the number of calls made.
         bodies: the number of function bodies run.
         bodies_before: that number when the run was reset.
-        followed: the number entered only to follow arrays in a map.
+        followed: the number entered only to follow arrays.
         api_guard: nesting depth of `try/except ImportError`, `hasattr`, version checks.
         broad_guard: the number of these that catch any exception, which says nothing about a called function.
         ambient: meshes made current by `set_mesh`, innermost last.

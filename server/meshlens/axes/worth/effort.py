@@ -349,7 +349,7 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
         return False
-    if any(type(arg.value) is Data and arg.value.labels and _is_apart(arg.value.labels) for arg in args):
+    if any(isinstance(arg.value, (Data, Made)) and arg.value.labels and _is_apart(arg.value.labels) for arg in args):
         # It may pick the part of one device.
         return False
     if function.frame.parent is not None and _closes_over_axes(run, function):
@@ -367,8 +367,8 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
 
 
 def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Returns whether a dull function is entered to follow arrays that are split over devices."""
-    if not (_is_split_in_map(function, args, ctx) if ctx.env.maps else _is_split_by_type(run, args)):
+    """Returns whether a dull function is entered to follow arrays that are, or may be, split over devices."""
+    if not (_is_split_in_map(run, function, args, ctx) if ctx.env.maps else _may_be_split(run, args)):
         return False
     if run.followed >= MOST_FOLLOWED:
         run.is_brief = True
@@ -377,20 +377,25 @@ def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Contex
     return True
 
 
-def _is_split_in_map(function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
+def _is_split_in_map(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
     """Returns whether a function in a map over devices may see arrays that differ between them."""
     if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
         return False
-    return function.frame.maps > 0 or any(_varies(arg.value) for arg in args)
+    return function.frame.maps > 0 or any(_varies(run, arg.value) for arg in args)
 
 
-def _is_split_by_type(run: Run, args: tuple[Arg, ...]) -> bool:
-    """Returns whether a function gets arrays split over explicit axes, or may split arrays over those of its mesh."""
+def _may_be_split(run: Run, args: tuple[Arg, ...]) -> bool:
+    """Returns whether a function gets arrays whose splits or ranks are known, or may split some over explicit axes."""
     mesh = run.ambient[-1] if run.ambient else None
-    return (isinstance(mesh, Mesh) and bool(mesh.explicit)) or any(is_typed(arg.value) for arg in args)
+    if isinstance(mesh, Mesh) and mesh.explicit:
+        return True
+    return any(is_typed(arg.value) or (isinstance(arg.value, Data) and bool(arg.value.shape)) for arg in args)
 
 
-def _varies(value: Value) -> bool:
+def _varies(run: Run, value: Value) -> bool:
+    parts = (fields_of(run, value) or {}).values() if isinstance(value, Instance) else ()
+    if any(isinstance(part, Data) and _varies(run, part) for part in parts):
+        return True
     return any(along.typed == VARYING for over in variations_in(value) for _, along in over.axes)
 
 

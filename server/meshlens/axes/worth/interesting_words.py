@@ -13,7 +13,7 @@ from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, PARTITIONED, SPECS
 
 _PLACING = frozenset(
-    "with_sharding_constraint donate_argnums donate_argnames in_shardings out_shardings set_mesh use_mesh "
+    "with_sharding_constraint donate donate_argnums donate_argnames in_shardings out_shardings set_mesh use_mesh "
     "with_partitioning apply_fn".split()
 )
 """The names that say where arrays lie, make a mesh current, or take memory over."""
