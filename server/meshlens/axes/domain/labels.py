@@ -38,6 +38,7 @@ the first operation on the value.
     ("gathered", argument, axis, call)   made of an argument, of which `all_gather` put the parts together
     ("typed", mesh, entries)   split in this way over explicit axes, which is part of the array's type
     ("all-rows", axis, call)   made of rows of all devices, which `all_gather` put together
+    ("slice", axis, call)  a device's part of a gradient that `psum_scatter` summed, or computed from it
     from-zero              exactly the numbers 0, 1, 2, …, as `arange` makes them
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
     ("gathered-position", axis, call)   such positions of all devices
@@ -90,14 +91,14 @@ _TRAVELLING = frozenset(
 _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
-        "gathered all-rows"
+        "gathered all-rows slice"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
     {"varying", "gradient", "index", "mean", "scaled", "data", "opaque", "judged", "normed", "own-statistics"}
 )
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
-    {"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "parted", "counted"}
+    {"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "parted", "counted", "slice"}
 )
 
 _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "auto-summed", "mean"})

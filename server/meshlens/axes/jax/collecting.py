@@ -245,7 +245,8 @@ def result(
         return Data(after_reduction(labels) | gathered | rows | positions, None, None, is_array(value), over)
     if row.reduces == "scatter":
         summed = {("summed", site)} if {"gradient", "mean"} <= labels else set()
-        kept = after_reduction(labels) - {"reduced"} | {"varying"} | summed
+        slices = {("slice", name, site) for name in names} if "of-gradient" in labels else NONE
+        kept = after_reduction(labels) - {"reduced"} | {"varying"} | summed | slices
         return Data(kept, None, None, is_array(value), over)
     moved: frozenset[object] = frozenset({"varying"} if row.reduces == "cast" else {"opaque"})
     return Data(travelling(labels) | moved, None, None, is_array(value), over)

@@ -8,7 +8,7 @@ from typing import Any
 from meshlens.axes.data import transfer
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.labels import of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Seq, Site, Value, Wrapped
 from meshlens.axes.domain.variation import ANYTHING, DIFFERS, MEAN, RATIO, VARYING, Along, Variation, with_axes
 from meshlens.axes.jax.taken_apart import ARRAYS
@@ -114,9 +114,8 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
     if binder.checked and sums and "varying" not in own:
         known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
         return Data(frozenset(labels | ({"auto-summed"} if known else set())), over=over)
-    gathered = [
-        label for label in loss_labels if isinstance(label, tuple) and label[0] == "gathered" and label[1] in own
-    ]
+    # What was gathered before is differentiated as it is.
+    gathered = [label for label in of_kinds(loss_labels - own, "gathered") if label[1] in own]
     if gathered:
         return _scattered(run, loss, gathered, Data(frozenset(labels | {"varying"}), over=over), ctx)
     wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}

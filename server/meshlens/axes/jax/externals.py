@@ -11,6 +11,7 @@ from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.operating import SIZES, counts_rows, of_library
 from meshlens.axes.data.positions import note_classes, note_picked, with_positions
+from meshlens.axes.data.slices import note_norm
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.labels import UNPLACED
@@ -170,6 +171,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     if not call.ctx.env.maps or type(value) is not Data:
         return value
     note_classes(run, name, call.args, call.ctx)
+    note_norm(run, name, call.args, call.site, call.ctx)
     if name in ("jax.numpy.take_along_axis", "jax.numpy.take") and len(call.args) > 1:
         picked = note_picked(run, call.args[0].value, call.args[1].value, call.ctx)
         return replace(value, labels=value.labels | picked) if picked else value

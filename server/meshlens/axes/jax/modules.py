@@ -28,7 +28,7 @@ from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.python.objects import instance_attribute
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.heap import attributes_of, set_attribute
+from meshlens.axes.runs.heap import MADE_LATER, attributes_of, set_attribute
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import consumer
@@ -50,6 +50,7 @@ def call_module_method(run: Run, receiver: Instance, dotted: str, call: Invocati
         return _parameter(run, call)
     if name in ("eval", "train", "set_attributes"):
         _switch_layers(run, receiver, _switched(name, args, ctx), set())
+        set_attribute(run, receiver, MADE_LATER, Const(True))
         return Const(None)
     return _run_module(run, receiver, name, call)
 

@@ -31,14 +31,11 @@ from meshlens.axes.python import enums
 from meshlens.axes.python.enums import class_of, is_enum
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.heap import altered, attributes_of, set_attribute, through
+from meshlens.axes.runs.heap import MADE_LATER, altered, attributes_of, set_attribute, through
 from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.run import MOST_FOLLOWED, Run
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.libraries import APPLY
-
-_MADE_LATER = "<made later>"
-"""The attribute of a module whose constructor ran in a map."""
 
 
 def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
@@ -88,11 +85,11 @@ def _made_later(run: Run, instance: Instance, name: str, site: Site, ctx: Contex
     """
     held = attributes_of(run, instance)
     on_devices = not ctx.env.maps or any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps)
-    if not on_devices or held.get(_MADE_LATER) or run.followed >= MOST_FOLLOWED or not has_unknown_base(instance.cls):
+    if not on_devices or held.get(MADE_LATER) or run.followed >= MOST_FOLLOWED or not has_unknown_base(instance.cls):
         return UNKNOWN
     run.followed += 1
     known = dict(held)
-    set_attribute(run, instance, _MADE_LATER, Const(True))
+    set_attribute(run, instance, MADE_LATER, Const(True))
     unknown = (Arg("*", UNKNOWN, None, None), Arg("**", UNKNOWN, None, None))
     for maker, args in (("__init__", unknown), ("setup", ())):
         method = class_attribute(instance.cls, maker)

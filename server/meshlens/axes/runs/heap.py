@@ -5,6 +5,9 @@ from __future__ import annotations
 from meshlens.axes.domain.values import Arg, Const, Instance, Site, Value
 from meshlens.axes.runs.run import Run
 
+MADE_LATER = "<made later>"
+"""The attribute of a module whose constructor ran once a layer was needed, or may not, as its layers were switched."""
+
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
     """Returns an object's own attributes in this run."""

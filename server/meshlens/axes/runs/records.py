@@ -171,7 +171,8 @@ class GradientUse:
             "shifted-summed" (a `psum` of sums to which something was added that all devices have), "mean-summed" (a
             `psum` of gradients of means), "means-summed" (a `psum` of other means), "scattered" (`all_gather` is
             differentiated, which sums gradients of means over the devices), "positions-picked" (positions in the parts
-            of all devices are picked by another array), "positions-shifted" (something is added to such positions).
+            of all devices are picked by another array), "positions-shifted" (something is added to such positions),
+            "norm-of-slice" (a norm of a device's part of a gradient).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.

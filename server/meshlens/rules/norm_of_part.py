@@ -1,0 +1,84 @@
+"""The norm of one device's part of a gradient is used as if it were the norm of the whole.
+
+After `psum_scatter` each device holds a part of the gradient, as sharded optimizers do (ZeRO, FSDP).
+The norm of a part differs between the devices, and is smaller than the norm of the gradient, so clipping by it scales
+every part in its own way, and the step no longer points along the gradient, silently.
+Sum the squares over the devices before the root; `optax.clip_by_global_norm` cannot do that, so clip before the update.
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("fsdp",))
+
+
+def loss(w, x):
+    return jnp.mean((x @ w) ** 2)
+
+
+def step(part, x):
+    w = lax.all_gather(part, "fsdp", tiled=True)
+    grads = lax.psum_scatter(jax.grad(loss)(w, x), "fsdp", tiled=True) / lax.axis_size("fsdp")
+    norm = jnp.sqrt(jnp.sum(grads**2))
+    #      ^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX409: this is the norm of one device's part of the gradient; sum the squares \\
+    #      over "fsdp" first
+    return part - 0.1 * grads * jnp.minimum(1.0, 1.0 / norm)
+
+
+mapped = jax.shard_map(step, mesh=mesh, in_specs=(P("fsdp"), P("fsdp")), out_specs=P("fsdp"), check_vma=False)
+```
+
+The sum of squares is reduced:
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("fsdp",))
+
+
+def loss(w, x):
+    return jnp.mean((x @ w) ** 2)
+
+
+def step(part, x):
+    w = lax.all_gather(part, "fsdp", tiled=True)
+    grads = lax.psum_scatter(jax.grad(loss)(w, x), "fsdp", tiled=True) / lax.axis_size("fsdp")
+    norm = jnp.sqrt(lax.psum(jnp.sum(grads**2), "fsdp"))
+    return part - 0.1 * grads * jnp.minimum(1.0, 1.0 / norm)
+
+
+mapped = jax.shard_map(step, mesh=mesh, in_specs=(P("fsdp"), P("fsdp")), out_specs=P("fsdp"), check_vma=False)
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.domain.values import Site
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.project.view import FileView
+
+
+@rule("AX409", Severity.WARNING, reads="places", state="preview")
+def norm_of_part(view: FileView) -> Iterator[Finding]:
+    """Reports each norm of a device's part of a gradient."""
+    seen: set[Site] = set()
+    for use in view.records.gradient_uses:
+        context = use.context
+        if use.kind != "norm-of-slice" or use.site in seen or use.other is None or not view.is_here(use.site):
+            continue
+        if not context.sure or context.guarded or context.expected:
+            continue
+        seen.add(use.site)
+        text = f'this is the norm of one device\'s part of the gradient; sum the squares over "{use.axis}" first'
+        place = Related(view.path_of(use.other), view.span(use.other), "each device receives its part here")
+        yield Finding(view.span(use.site), text, (), (place,))
