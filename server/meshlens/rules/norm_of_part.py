@@ -65,13 +65,14 @@ from collections.abc import Iterator
 from meshlens.axes.domain.values import Site
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
+from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 
 
-@rule("AX409", Severity.WARNING, reads="places", state="preview")
+@rule("AX409", Severity.WARNING, reads="workspace", state="preview")
 def norm_of_part(view: FileView) -> Iterator[Finding]:
-    """Reports each norm of a device's part of a gradient."""
-    seen: set[Site] = set()
+    """Reports each norm of a device's part of a gradient that is not reduced over the devices."""
+    seen = set(view.solution.once_of_records("norms that are reduced", _reduced))
     for use in view.records.gradient_uses:
         context = use.context
         if use.kind != "norm-of-slice" or use.site in seen or use.other is None or not view.is_here(use.site):
@@ -82,3 +83,8 @@ def norm_of_part(view: FileView) -> Iterator[Finding]:
         text = f'this is the norm of one device\'s part of the gradient; sum the squares over "{use.axis}" first'
         place = Related(view.path_of(use.other), view.span(use.other), "each device receives its part here")
         yield Finding(view.span(use.site), text, (), (place,))
+
+
+def _reduced(solution: Solution) -> frozenset[Site]:
+    uses = (use for records in solution.by_file.values() for use in records.gradient_uses)
+    return frozenset([use.site for use in uses if use.kind == "slice-norm-reduced"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import of_kinds
+from meshlens.axes.domain.labels import NONE, of_kinds
 from meshlens.axes.domain.values import Arg, Dict, Made, Seq, Site, Value
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
@@ -19,8 +20,8 @@ _CLIPS = frozenset({"optax.clip_by_global_norm"})
 _DEEPEST = 4
 
 
-def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context) -> None:
-    """Notes the norm of a device's part of a gradient.
+def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context) -> frozenset[Any]:
+    """Notes the norm of a device's part of a gradient; returns the label of the norm, none if this is no such norm.
 
     Args:
         run: the run.
@@ -30,9 +31,15 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
         ctx: the circumstances.
     """
     if not args or name not in _ROOTS | _NORMS or (name in _NORMS and any(arg.label == "axis" for arg in args)):
-        return
-    if name in _NORMS or shape_of(args[0].value) == ():
-        _note(run, args[0].value, site, ctx)
+        return NONE
+    is_norm = name in _NORMS or shape_of(args[0].value) == ()
+    return NONE | {("slice-norm", site)} if is_norm and _note(run, args[0].value, site, ctx) else NONE
+
+
+def note_reduced(run: Run, labels: frozenset[Any], ctx: Context) -> None:
+    """Notes that a norm of a part, perhaps squared, is reduced over the devices after all."""
+    for _, norm in of_kinds(labels, "slice-norm"):
+        run.records.gradient_uses.append(GradientUse("slice-norm-reduced", norm, None, ctx))
 
 
 def note_clipped(run: Run, optimizer: Made, updates: Value, site: Site, ctx: Context) -> None:
@@ -49,9 +56,11 @@ def note_clipped(run: Run, optimizer: Made, updates: Value, site: Site, ctx: Con
         _note(run, updates, site, ctx)
 
 
-def _note(run: Run, value: Value, site: Site, ctx: Context) -> None:
-    for _, axis, scattered in of_kinds(labels_of(value), "slice"):
+def _note(run: Run, value: Value, site: Site, ctx: Context) -> bool:
+    slices = list(of_kinds(labels_of(value), "slice"))
+    for _, axis, scattered in slices:
         run.records.gradient_uses.append(GradientUse("norm-of-slice", site, scattered, ctx, axis))
+    return bool(slices)
 
 
 def _clips(value: Value, depth: int = 0) -> bool:

@@ -38,7 +38,8 @@ the first operation on the value.
     ("gathered", argument, axis, call)   made of an argument, of which `all_gather` put the parts together
     ("typed", mesh, entries)   split in this way over explicit axes, which is part of the array's type
     ("all-rows", axis, call)   made of rows of all devices, which `all_gather` put together
-    ("slice", axis, call)  a device's part of a gradient that `psum_scatter` summed, or computed from it
+    ("slice", axis, call)  a device's part of a gradient that was summed over this axis, or computed from it
+    ("slice-norm", call)   computed from the norm of such a part
     from-zero              exactly the numbers 0, 1, 2, …, as `arange` makes them
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
     ("gathered-position", axis, call)   such positions of all devices
@@ -91,14 +92,14 @@ _TRAVELLING = frozenset(
 _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
-        "gathered all-rows slice"
+        "gathered all-rows slice slice-norm"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
     {"varying", "gradient", "index", "mean", "scaled", "data", "opaque", "judged", "normed", "own-statistics"}
 )
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
-    {"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "parted", "counted", "slice"}
+    {"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "parted", "counted", "slice", "slice-norm"}
 )
 
 _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "auto-summed", "mean"})

@@ -9,6 +9,7 @@ from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
+from meshlens.axes.data.slices import note_reduced
 from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
 from meshlens.axes.domain.labels import NONE, after_reduction, of_kinds, travelling
@@ -61,6 +62,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if not ctx.env.open and not {*names} <= {*ctx.env.names}:
         # JAX stops here, so nothing after it can be judged.
         return Data(travelling(labels) | {"opaque"}, None, None, is_array(value))
+    note_reduced(run, labels, ctx)
     if row.reduces == "mean":
         note_averages(run, value, names, call, _AVERAGED)
     if row.reduces == "sum":

@@ -131,7 +131,8 @@ def _scattered(run: Run, loss: Value, gathered: list[Any], gradient: Data, ctx: 
         run.records.gradient_uses.append(GradientUse("scattered", min(places), None, ctx, axis))
     summed = {("summed", place) for place in places} if means else set()
     over = with_axes(gradient.over, axes, Along(DIFFERS, VARYING))
-    return replace(gradient, labels=gradient.labels | summed, over=over)
+    slices = {("slice", axis, place) for _, _, axis, place in gathered}
+    return replace(gradient, labels=gradient.labels | summed | slices, over=over)
 
 
 def _over(run: Run, binder: Binder | None, loss: Value, value: Value) -> Variation:

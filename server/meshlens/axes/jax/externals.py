@@ -171,7 +171,9 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     if not call.ctx.env.maps or type(value) is not Data:
         return value
     note_classes(run, name, call.args, call.ctx)
-    note_norm(run, name, call.args, call.site, call.ctx)
+    norm = note_norm(run, name, call.args, call.site, call.ctx)
+    if norm:
+        return replace(value, labels=value.labels | norm)
     if name in ("jax.numpy.take_along_axis", "jax.numpy.take") and len(call.args) > 1:
         picked = note_picked(run, call.args[0].value, call.args[1].value, call.ctx)
         return replace(value, labels=value.labels | picked) if picked else value
