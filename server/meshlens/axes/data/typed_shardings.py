@@ -299,7 +299,7 @@ def _elementwise(values: Sequence[Value]) -> Combined | None:
 def _cases(cases: Sequence[Value]) -> str:
     """Returns why `where` cannot choose between two arrays; empty if it can."""
     known = [found.entries for case in cases if shape_of(case) and (found := sharding_of(case)) is not None]
-    if len(known) < 2 or len(known[0]) != len(known[1]) or None in (*known[0], *known[1]):
+    if len(known) < 2 or len(known[0]) != len(known[1]) or None in known[0] + known[1]:
         return ""
     differ = [place for place, entry in enumerate(known[0]) if entry != known[1][place]]
     return f"axis {differ[0]} is split differently in the two arrays between which where chooses" if differ else ""
