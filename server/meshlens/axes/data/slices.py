@@ -30,7 +30,8 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
         site: the call.
         ctx: the circumstances.
     """
-    if not args or name not in _ROOTS | _NORMS or (name in _NORMS and any(arg.label == "axis" for arg in args)):
+    along_an_axis = len(args) > 2 or any(arg.label == "axis" for arg in args)
+    if not args or name not in _ROOTS | _NORMS or (name in _NORMS and along_an_axis):
         return NONE
     is_norm = name in _NORMS or shape_of(args[0].value) == ()
     return NONE | {("slice-norm", site)} if is_norm and _note(run, args[0].value, site, ctx) else NONE
