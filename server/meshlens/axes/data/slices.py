@@ -21,7 +21,7 @@ _DEEPEST = 4
 
 
 def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context) -> frozenset[Any]:
-    """Notes the norm of a device's part of a gradient; returns the label of the norm, none if this is no such norm.
+    """Notes the norm of a device's part of a gradient; returns the label of such a norm.
 
     Args:
         run: the run.

@@ -132,7 +132,7 @@ def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
     if left == right:
         return left
     either = left ^ right
-    exact = {label for label in either if isinstance(label, tuple) and label[0] in ("over", TYPED)}
+    exact = {label for label in either if isinstance(label, tuple) and label[0] in ("over", "copies", TYPED)}
     return (left | right) - (either & OF_ONE_COPY) - exact
 
 
