@@ -8,16 +8,13 @@ from typing import Any
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, of_kinds
-from meshlens.axes.domain.values import Arg, Dict, Made, Seq, Site, Value
+from meshlens.axes.domain.values import Arg, Site, Value
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
-from meshlens.jaxapi.names import canonical
 
 _ROOTS = frozenset({"jax.numpy.sqrt", "jax.lax.sqrt", "jax.lax.rsqrt"})
 _NORMS = frozenset({"jax.numpy.linalg.norm", "optax.global_norm", "optax.tree.norm", "optax.tree_utils.tree_l2_norm"})
-_CLIPS = frozenset({"optax.clip_by_global_norm"})
-_DEEPEST = 4
 
 
 def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context) -> frozenset[Any]:
@@ -34,7 +31,7 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
     if not args or name not in _ROOTS | _NORMS or (name in _NORMS and along_an_axis):
         return NONE
     is_norm = name in _NORMS or shape_of(args[0].value) == ()
-    return NONE | {("slice-norm", site)} if is_norm and _note(run, args[0].value, site, ctx) else NONE
+    return NONE | {("slice-norm", site)} if is_norm and note_slices(run, args[0].value, site, ctx) else NONE
 
 
 def note_reduced(run: Run, labels: frozenset[Any], ctx: Context) -> None:
@@ -43,31 +40,9 @@ def note_reduced(run: Run, labels: frozenset[Any], ctx: Context) -> None:
         run.records.gradient_uses.append(GradientUse("slice-norm-reduced", norm, None, ctx))
 
 
-def note_clipped(run: Run, optimizer: Made, updates: Value, site: Site, ctx: Context) -> None:
-    """Notes an optimizer that clips a device's part of a gradient by its norm.
-
-    Args:
-        run: the run.
-        optimizer: the optimizer.
-        updates: the gradient.
-        site: the update.
-        ctx: the circumstances.
-    """
-    if ctx.env.maps and _clips(optimizer):
-        _note(run, updates, site, ctx)
-
-
-def _note(run: Run, value: Value, site: Site, ctx: Context) -> bool:
+def note_slices(run: Run, value: Value, site: Site, ctx: Context) -> bool:
+    """Notes that a norm is taken of a value if it is a device's part of a gradient; returns whether it is."""
     slices = list(of_kinds(labels_of(value), "slice"))
     for _, axis, scattered in slices:
         run.records.gradient_uses.append(GradientUse("norm-of-slice", site, scattered, ctx, axis))
     return bool(slices)
-
-
-def _clips(value: Value, depth: int = 0) -> bool:
-    if isinstance(value, Made):
-        parts = [part for _, part in value.arguments] if canonical(value.dotted).startswith("optax.") else []
-        return canonical(value.dotted) in _CLIPS or (depth < _DEEPEST and any(_clips(one, depth + 1) for one in parts))
-    items = value.items if isinstance(value, (Seq, Dict)) else ()
-    parts = [item[1] if isinstance(item, tuple) else item for item in items]
-    return depth < _DEEPEST and any(_clips(part, depth + 1) for part in parts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
-from typing import TypeGuard
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.classes import HASH_OF_FIELDS, class_attribute, is_named_tuple
@@ -91,9 +90,11 @@ def note_donated(
     if not {call.how, *(step.how for step in ctx.route)}.isdisjoint(("jit", "grad", "run", "map")):
         return
     donated = _chosen([value for name, value in said if name != "donate"], operand, args)
-    for place in [_FIRST_DONATED[value.value] for name, value in said if name == "donate" and _is_of_filter_jit(value)]:
+    whole = next((value for name, value in said if name == "donate"), None)
+    if isinstance(whole, Const) and whole.value in _FIRST_DONATED:
         results = list(_arrays_in(run, returned))
-        donated += [arg for arg in args[place:] if any(one in results for one in _arrays_in(run, arg.value))]
+        taken = args[_FIRST_DONATED[whole.value] :]
+        donated += [arg for arg in taken if any(one in results for one in _arrays_in(run, arg.value))]
     room = _arrays_of(returned)
     donated = [replace(arg, label=_taken(run, arg.value, returned, room, len(donated))) for arg in donated]
     if donated:
@@ -107,10 +108,6 @@ def _not_arrays(run: Run, value: Value) -> Seq:
     held = {**(fields_of(run, value) or {}), **attributes_of(run, value)} if isinstance(value, Instance) else {}
     names = [Const(name) for name, one in held.items() if isinstance(one, (Const, Function, Spec, Mesh))]
     return Seq("tuple", tuple(names))
-
-
-def _is_of_filter_jit(value: Value) -> TypeGuard[Const]:
-    return isinstance(value, Const) and value.value in _FIRST_DONATED
 
 
 def note_static(run: Run, given: Iterable[tuple[str | None, Value]], operand: Value, call: Invocation) -> None:

@@ -19,6 +19,7 @@ _COMPOSED = frozenset(
     ).split()
 )
 _STATELESS = frozenset({"optax.stateless", "optax.stateless_with_tree_map"})
+_CLIPS = frozenset({"optax.clip_by_global_norm"})
 _METHODS = ("init", "update")
 
 
@@ -55,6 +56,11 @@ def call_composed(run: Run, made: Made, name: str, call: Invocation) -> Value | 
             inner = call_composed(run, part, name, call.of(part, given))
             updates = inner.items[0] if name == "update" and isinstance(inner, Seq) and inner.items else updates
     return Seq("tuple", (updates, Data(labels))) if name == "update" else Data(frozenset({"fresh"}))
+
+
+def clips_by_norm(made: Made) -> bool:
+    """Returns whether an optimizer, or a part of it, scales updates by the norm of all of them."""
+    return canonical(made.dotted) in _CLIPS or any(map(clips_by_norm, _parts(made)))
 
 
 def _is_own(part: Made) -> bool:

@@ -10,7 +10,7 @@ from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import note_updated
 from meshlens.axes.data.operating import counts_rows, of_all, of_method
 from meshlens.axes.data.shapes import shape_of_result
-from meshlens.axes.data.slices import note_clipped
+from meshlens.axes.data.slices import note_slices
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of, variation_of
@@ -252,8 +252,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     row = consumer(receiver.dotted)
     if row is not None and row.when == name:
         consume(run, receiver, row, call)
-    if name == "update" and args:
-        note_clipped(run, receiver, args[0].value, call.site, call.ctx)
+    if name == "update" and args and optimizers.clips_by_norm(receiver):
+        note_slices(run, args[0].value, call.site, call.ctx)
     composed = optimizers.call_composed(run, receiver, name, call)
     if composed is not None:
         return composed
