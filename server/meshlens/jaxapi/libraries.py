@@ -47,6 +47,9 @@ NORMS = frozenset(
 )
 """Functions that return one number for all arrays of a tree."""
 
+UPDATES = frozenset({"optax.apply_updates", "equinox.apply_updates"})
+"""Functions that add an optimizer's updates to parameters."""
+
 DEVICE_LISTS: dict[str, str] = {
     "jax.devices": "all",
     "jax.local_devices": "local",

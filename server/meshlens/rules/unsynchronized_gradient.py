@@ -2,7 +2,9 @@
 
 Each device then trains its own copy on its part of the data, and the copies drift apart, without an error.
 A step that reduces nothing may train independent members of a population; it is a hint if the members start as copies
-of one state, as `replicate` makes them. A step that reduces its loss but not its gradients is reported.
+of one state, as `replicate` makes them. A step that reduces its loss but not its gradients is reported, and so are
+gradients that lack one axis over which those of another update in the same map are reduced. If nothing in the map uses
+that axis at all, it is a hint.
 
 ```python
 import jax
@@ -50,7 +52,9 @@ keeps the statistics of each device to itself; that is a hint, since it may be m
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import of_kinds
@@ -67,6 +71,8 @@ from meshlens.rules.helpers.reductions import REDUCTIONS, has, in_own_optimizer,
 from meshlens.text import Edit, FileEdit, Span
 
 _WORD = re.compile(rb"[A-Za-z_][\w.]*")
+_CHANGES_TRAINING = "all devices then take the same step, which changes the training"
+_STEPS = ("step-reduced", "step-apart")
 _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
 
 
@@ -94,6 +100,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
             seen.add(span)
             yield _of_copies(span, binder, _mapped(view, binder))
     yield from _over_one_axis_only(view, seen)
+    yield from _over_fewer_axes(view, seen)
 
 
 def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
@@ -118,19 +125,125 @@ def _drifted(solution: Solution) -> list[tuple[Site, str, Binder]]:
             binders = {str(name.value): binder for binder in maps for name in binder.names}
             for label in of_kinds(labels_of(call.returned), "drifted", "parted"):
                 binder = binders.get(label[2])
-                if binder is not None and (label[0] == "drifted" or _reduces_another(solution, binder, label[2])):
+                if binder is not None and (label[0] == "drifted" or _averaged(solution, binder, label[2]) is not None):
                     found.append((label[1], label[2], binder))
     return found
 
 
-def _reduces_another(solution: Solution, binder: Binder, axis: str) -> bool:
-    """Returns whether a map averages something else over an axis, such as the loss; its members then train as one."""
-    return any(
-        use.kind == "pmean"
+def _averaged(solution: Solution, binder: Binder, axis: str) -> Site | None:
+    """Returns where a map averages something but gradients over an axis, such as the loss; its members train as one."""
+    found = (
+        use.call
+        for records in solution.by_file.values()
+        for use in records.uses
+        if use.kind == "pmean"
         and literal_name(use.name) == axis
         and use.context.sure
         and not use.labels & {"of-gradient", "entered"}
         and any(outer.site == binder.site for outer in use.context.env.maps)
+    )
+    return min(found, default=None)
+
+
+class _Partial(NamedTuple):
+    """Reductions of gradients over some of the axes that are bound around the updates with them.
+
+    Attributes:
+        sites: the reductions.
+        axis: an axis that they lack.
+        binder: the map that binds this axis.
+        of_update: where the gradients of another update in the map are reduced over it; None if none are.
+        of_another: where anything else is averaged over it; None if nothing is.
+    """
+
+    sites: tuple[Site, ...]
+    axis: str
+    binder: Binder
+    of_update: Site | None = None
+    of_another: Site | None = None
+
+
+def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
+    """Yields gradients that lack an axis over which others are reduced, or which nothing uses."""
+    for one in view.solution.once_of_records("partial", _partial):
+        span = view.span(one.sites[0]) if view.is_here(one.sites[0]) else None
+        if span is None or span in seen:
+            continue
+        seen.add(span)
+        text = f'these gradients are not reduced over "{one.axis}" too'
+        fixes = _averaged_too(view, one)
+        bound = Related(view.path_of(one.binder.site), view.span(one.binder.site), "the axis is bound here")
+        fellow = one.of_update or one.of_another
+        if fellow is None:
+            yield Finding(span, f"{text}, and nothing else uses this axis", fixes, (bound,), Severity.HINT)
+            continue
+        places = Related(view.path_of(fellow), view.span(fellow), f'this is reduced over "{one.axis}"'), bound
+        if one.of_update is None:
+            yield Finding(span, f"{text}, although something else is", fixes, places, Severity.HINT)
+        else:
+            yield Finding(span, f"{text}, as those of another update are", fixes, places)
+
+
+def _partial(solution: Solution) -> list[_Partial]:
+    """Returns the reductions of gradients over some of the axes of `pmap` and `vmap` around the updates with them."""
+    reduced: dict[tuple[Site, str], dict[Site, Site]] = defaultdict(dict)
+    lacking: dict[tuple[Site, str], dict[Site, Site]] = defaultdict(dict)
+    binders: dict[tuple[Site, str], Binder] = {}
+    for records in solution.by_file.values():
+        for use in records.gradient_uses:
+            binder = _binding(use) if use.kind in _STEPS else None
+            if binder is None or use.other is None:
+                continue
+            binders[binder.site, use.axis] = binder
+            if use.kind == "step-reduced":
+                reduced[binder.site, use.axis][use.site] = use.other
+            elif use.context.sure and not use.context.guarded and not use.context.expected:
+                lacking[binder.site, use.axis][use.site] = use.other
+    found = []
+    for (place, axis), steps in lacking.items():
+        binder, fellows = binders[place, axis], reduced[place, axis]
+        sites = sorted({site for step, site in steps.items() if step not in fellows})
+        if fellows:
+            found += [_Partial((site,), axis, binder, min(fellows.values())) for site in sites]
+            continue
+        another = _averaged(solution, binder, axis)
+        if another is not None or not _is_used(solution, binder, axis):
+            found.append(_Partial(tuple(sites), axis, binder, None, another))
+    return found
+
+
+def _averaged_too(view: FileView, one: _Partial) -> tuple[Fix, ...]:
+    """Returns the fix that averages gradients over an axis too, if they are averaged by plain calls in this file."""
+    edits = []
+    for site in one.sites:
+        mean = _mean_of(view, site) if view.is_here(site) else None
+        if mean is None:
+            return ()
+        span = view.span(site)
+        text = view.source[span.start : span.end].decode()
+        edits.append(FileEdit(view.path, Edit(span, f'{mean}({text}, "{one.axis}")')))
+    return (Fix(f'average them over "{one.axis}" too', tuple(edits), "unsafe", _CHANGES_TRAINING),)
+
+
+def _mean_of(view: FileView, site: Site) -> str | None:
+    """Returns how the call of a `psum` or `pmean` spells `pmean`; None if its callee is no plain name."""
+    callee = view.text(site).partition("(")[0]
+    if not (callee.isascii() and callee.replace(".", "").isidentifier() and callee.endswith(("pmean", "lax.psum"))):
+        return None
+    return callee.removesuffix("psum") + "pmean" if callee.endswith("psum") else callee
+
+
+def _binding(use: GradientUse) -> Binder | None:
+    """Returns the map whose axis an update concerns, if each device may have its own parameters in it."""
+    binders = (binder for binder in reversed(use.context.env.maps) if use.axis in _names(binder))
+    binder = next(binders, None)
+    return binder if binder is not None and binder.kind in ("pmap", "vmap") else None
+
+
+def _is_used(solution: Solution, binder: Binder, axis: str) -> bool:
+    """Returns whether any collective under a map may use an axis that it binds."""
+    return any(
+        any(outer.site == binder.site for outer in use.context.env.maps) and literal_name(use.name) in (axis, None)
         for records in solution.by_file.values()
         for use in records.uses
     )
@@ -255,13 +368,11 @@ def _finding(view: FileView, span: Span, binder: Binder, reductions: list[AxisUs
     fixes: tuple[Fix, ...] = ()
     here = next((one for one in reductions if view.is_here(one.call) and one.kind in ("pmean", "psum")), None)
     if here is not None and len(binder.names) == 1:
-        callee = view.text(here.call).partition("(")[0]
+        mean = _mean_of(view, here.call)
         text = view.source[span.start : span.end].decode()
-        if callee.isascii() and callee.replace(".", "").isidentifier() and callee.endswith(("pmean", "lax.psum")):
-            mean = callee.removesuffix("psum") + "pmean" if callee.endswith("psum") else callee
+        if mean is not None:
             edit = FileEdit(view.path, Edit(span, f'{mean}({text}, "{binder.names[0].value}")'))
-            why = "all devices then take the same step, which changes the training"
-            fixes = (Fix("average the gradients over the devices", (edit,), "unsafe", why),)
+            fixes = (Fix("average the gradients over the devices", (edit,), "unsafe", _CHANGES_TRAINING),)
     return Finding(span, message, fixes, tuple(places))
 
 

@@ -26,6 +26,7 @@ from meshlens.axes.domain.variation import (
 )
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, site_of
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import BinaryOperation, Constant
@@ -69,6 +70,28 @@ def note_updated(run: Run, args: Iterable[Arg], ctx: Context) -> None:
     for arg in args:
         if arg.site is not None and "gradient" in labels_of(arg.value):
             run.records.gradient_uses.append(GradientUse("updated", arg.site, None, ctx))
+
+
+def note_step(run: Run, args: Iterable[Arg], call: Invocation) -> None:
+    """Notes over which axes the gradients were reduced with which parameters are updated, and over which not.
+
+    Args:
+        run: the run.
+        args: the arguments among which the gradients are, or an optimizer's updates made of them.
+        call: the update.
+    """
+    ctx = call.ctx
+    for arg in args if ctx.env.maps and not any(step.how == "grad" for step in ctx.route) else ():
+        labels, over = labels_of(arg.value), variation_of(arg.value)
+        places = {axis: place for _, axis, place in of_kinds(labels, "reduced-at")}
+        if "of-gradient" not in labels or "opaque" in labels or not places:
+            continue
+        first = min(places.values())
+        for axis in ctx.env.names:
+            if axis in places:
+                run.records.gradient_uses.append(GradientUse("step-reduced", call.site, places[axis], ctx, axis))
+            elif not is_same(over.over(axis).truth):
+                run.records.gradient_uses.append(GradientUse("step-apart", call.site, first, ctx, axis))
 
 
 def drift(parts: Iterable[Value]) -> frozenset[Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from meshlens.axes.data import arrays, noise
-from meshlens.axes.data.gradients import drift, gradient_step
+from meshlens.axes.data.gradients import drift, gradient_step, note_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
 from meshlens.axes.domain.constants import as_integer, counted
 from meshlens.axes.domain.joining import labels_of, variation_of
@@ -227,6 +227,8 @@ def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
         return Made(name, site)
     if name.startswith(known_names.MODULES_WITHOUT_CALLS):
         return Data(_labels(args), shape_of_result(name, args))
+    if name in libraries.UPDATES:
+        note_step(run, args[1:], call)
     result = call_unknown(run, call.of(Ext(name), args))
     labels = result.labels if isinstance(result, Data) else frozenset()
     if name in libraries.NORMS:

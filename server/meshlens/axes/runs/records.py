@@ -172,7 +172,9 @@ class GradientUse:
             `psum` of gradients of means), "means-summed" (a `psum` of other means), "scattered" (`all_gather` is
             differentiated, which sums gradients of means over the devices), "positions-picked" (positions in the parts
             of all devices are picked by another array), "positions-shifted" (something is added to such positions),
-            "norm-of-slice" (a norm of a device's part of a gradient), "slice-norm-reduced" (such a norm is reduced).
+            "norm-of-slice" (a norm of a device's part of a gradient), "slice-norm-reduced" (such a norm is reduced),
+            "step-reduced" (parameters are updated with gradients that were reduced over this axis), "step-apart" (with
+            gradients that were reduced over others, but not over this one).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
