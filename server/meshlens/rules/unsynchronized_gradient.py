@@ -72,7 +72,6 @@ from meshlens.text import Edit, FileEdit, Span
 
 _WORD = re.compile(rb"[A-Za-z_][\w.]*")
 _CHANGES_TRAINING = "all devices then take the same step, which changes the training"
-_STEPS = ("step-reduced", "step-apart")
 _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
 
 
@@ -99,6 +98,9 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
         elif not evidence and _steps_copies(view, use, binder) and not _is_averaged_elsewhere(view, binder):
             seen.add(span)
             yield _of_copies(span, binder, _mapped(view, binder))
+        elif (fellow := _reduced_fellow(view, use, binder)) is not None and not _is_averaged_elsewhere(view, binder):
+            seen.add(span)
+            yield _unlike_another(view, span, binder, fellow)
     yield from _over_one_axis_only(view, seen)
     yield from _over_fewer_axes(view, seen)
 
@@ -184,25 +186,46 @@ def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
             yield Finding(span, f"{text}, as those of another update are", fixes, places)
 
 
-def _partial(solution: Solution) -> list[_Partial]:
-    """Returns the reductions of gradients over some of the axes of `pmap` and `vmap` around the updates with them."""
-    reduced: dict[tuple[Site, str], dict[Site, Site]] = defaultdict(dict)
-    lacking: dict[tuple[Site, str], dict[Site, Site]] = defaultdict(dict)
-    binders: dict[tuple[Site, str], Binder] = {}
+class _Steps(NamedTuple):
+    """The updates of parameters in maps of single devices, by the map and an axis that it binds.
+
+    Attributes:
+        reduced: where gradients are reduced over the axis, by the update with them.
+        lacking: where they are reduced over others, but not over this one, by the update.
+        alone: the gradients that are not reduced at all.
+        binders: the maps.
+    """
+
+    reduced: dict[tuple[Site, str], dict[Site, Site]]
+    lacking: dict[tuple[Site, str], dict[Site, Site]]
+    alone: set[Site]
+    binders: dict[tuple[Site, str], Binder]
+
+
+def _steps(solution: Solution) -> _Steps:
+    steps = _Steps(defaultdict(dict), defaultdict(dict), set(), {})
     for records in solution.by_file.values():
         for use in records.gradient_uses:
-            binder = _binding(use) if use.kind in _STEPS else None
+            if use.kind == "step-alone":
+                steps.alone.add(use.site)
+            binder = _binding(use) if use.kind in ("step-reduced", "step-apart") else None
             if binder is None or use.other is None:
                 continue
-            binders[binder.site, use.axis] = binder
+            steps.binders[binder.site, use.axis] = binder
             if use.kind == "step-reduced":
-                reduced[binder.site, use.axis][use.site] = use.other
+                steps.reduced[binder.site, use.axis][use.site] = use.other
             elif use.context.sure and not use.context.guarded and not use.context.expected:
-                lacking[binder.site, use.axis][use.site] = use.other
+                steps.lacking[binder.site, use.axis][use.site] = use.other
+    return steps
+
+
+def _partial(solution: Solution) -> list[_Partial]:
+    """Returns the reductions of gradients over some of the axes of `pmap` and `vmap` around the updates with them."""
     found = []
-    for (place, axis), steps in lacking.items():
-        binder, fellows = binders[place, axis], reduced[place, axis]
-        sites = sorted({site for step, site in steps.items() if step not in fellows})
+    steps = solution.once_of_records("steps", _steps)
+    for (place, axis), lacking in steps.lacking.items():
+        binder, fellows = steps.binders[place, axis], steps.reduced.get((place, axis), {})
+        sites = sorted({site for step, site in lacking.items() if step not in fellows})
         if fellows:
             found += [_Partial((site,), axis, binder, min(fellows.values())) for site in sites]
             continue
@@ -210,6 +233,14 @@ def _partial(solution: Solution) -> list[_Partial]:
         if another is not None or not _is_used(solution, binder, axis):
             found.append(_Partial(tuple(sites), axis, binder, None, another))
     return found
+
+
+def _reduced_fellow(view: FileView, use: GradientUse, binder: Binder) -> Site | None:
+    """Returns where a map reduces the gradients of another update, if it returns parameters updated with these."""
+    steps = view.solution.once_of_records("steps", _steps)
+    fellows = [site for name in _names(binder) for site in steps.reduced.get((binder.site, name), {}).values()]
+    is_kept = use.site in steps.alone and any(_returns(call, use.site) for call in _calls_of(view, binder))
+    return min(fellows, default=None) if is_kept and use.context.sure else None
 
 
 def _averaged_too(view: FileView, one: _Partial) -> tuple[Fix, ...]:
@@ -250,10 +281,15 @@ def _is_used(solution: Solution, binder: Binder, axis: str) -> bool:
 
 
 def _drifts(view: FileView, use: GradientUse, binder: Binder, reductions: list[AxisUse]) -> bool:
-    is_kept = use.kind == "updated" or any(_returns(call, use.site) for call in _calls_of(view, binder))
+    is_kept = use.kind == "updated" or any(
+        bool(labels_of(call.returned) & {"mean", "scaled"}) and _returns(call, use.site)
+        for call in _calls_of(view, binder)
+    )
+    # Of a state that is unknown on one route, another route tells what is reduced.
+    told = {one.call for one in reductions if one.labels & {"varying", "mean", "scaled"}}
     return is_kept and all(
         reduction.context.sure
-        and bool(reduction.labels & {"varying", "mean", "scaled"})
+        and reduction.call in told
         and "gradient" not in reduction.labels
         and not has(reduction.labels, "stepped")
         for reduction in reductions
@@ -262,8 +298,10 @@ def _drifts(view: FileView, use: GradientUse, binder: Binder, reductions: list[A
 
 def _steps_copies(view: FileView, use: GradientUse, binder: Binder) -> bool:
     """Returns whether a step that reduces nothing updates copies of one state, which each device trains for itself."""
-    calls = [call for call in _calls_of(view, binder) if _returns(call, use.site)]
-    return any(of_kinds(labels_of(call.returned), "copied") and call.context.sure for call in calls)
+    return any(
+        call.context.sure and of_kinds(labels_of(call.returned), "copied") and _returns(call, use.site)
+        for call in _calls_of(view, binder)
+    )
 
 
 def _synchronized_layers(view: FileView, binder: Binder) -> list[AxisUse]:
@@ -335,10 +373,8 @@ def _calls_of(view: FileView, binder: Binder) -> Iterator[MappedCall]:
 
 
 def _returns(call: MappedCall, site: Site) -> bool:
-    labels = labels_of(call.returned)
-    return bool(labels & {"mean", "scaled"}) and any(
-        isinstance(label, tuple) and label[0] == "stepped" and label[1] == site for label in labels
-    )
+    """Returns whether parameters come out of a map that were updated at a place with an unreduced gradient."""
+    return any(label[1] == site for label in of_kinds(labels_of(call.returned), "stepped"))
 
 
 def _gradient_span(view: FileView, site: Site) -> Span:
@@ -380,6 +416,13 @@ def _of_copies(span: Span, binder: Binder, place: Related) -> Finding:
     names = quoted(_names(binder))
     message = f"these gradients are never reduced over {names}, so the copies of this state drift apart"
     return Finding(span, message, (), (place,), Severity.HINT)
+
+
+def _unlike_another(view: FileView, span: Span, binder: Binder, fellow: Site) -> Finding:
+    names = quoted(_names(binder))
+    message = f"these gradients are not reduced over {names}, as those of another update are"
+    place = Related(view.path_of(fellow), view.span(fellow), "those are reduced here")
+    return Finding(span, message, (), (place, _mapped(view, binder)), Severity.HINT)
 
 
 def _left_out(view: FileView, site: Site, binder: Binder) -> Finding:

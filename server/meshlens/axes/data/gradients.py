@@ -84,7 +84,11 @@ def note_step(run: Run, args: Iterable[Arg], call: Invocation) -> None:
     for arg in args if ctx.env.maps and not any(step.how == "grad" for step in ctx.route) else ():
         labels, over = labels_of(arg.value), variation_of(arg.value)
         places = {axis: place for _, axis, place in of_kinds(labels, "reduced-at")}
-        if "of-gradient" not in labels or "opaque" in labels or not places:
+        if "of-gradient" not in labels or "opaque" in labels:
+            continue
+        if not places:
+            if "gradient" in labels and arg.site is not None:
+                run.records.gradient_uses.append(GradientUse("step-alone", arg.site, None, ctx))
             continue
         first = min(places.values())
         for axis in ctx.env.names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from meshlens.axes.domain.joining import labels_of, options
 from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Data, Dict, Made, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Value
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.run import Run
@@ -63,6 +63,15 @@ def clips_by_norm(made: Made) -> bool:
     return canonical(made.dotted) in _CLIPS or any(map(clips_by_norm, _parts(made)))
 
 
+def reduces_nothing(made: Made) -> bool:
+    """Returns whether every part of an optimizer is known as one of optax, none of which reduces over devices."""
+    name = canonical(made.dotted)
+    if name in _COMPOSED:
+        held = (option for value in _held(made) for option in options(value) if not isinstance(option, Const))
+        return all(isinstance(option, Made) and reduces_nothing(option) for option in held)
+    return name.startswith("optax.") and name not in _PAIRS | _STATELESS
+
+
 def _is_own(part: Made) -> bool:
     if canonical(part.dotted) in _STATELESS:
         return wraps_function(dict(part.arguments).get(0, UNKNOWN))
@@ -73,8 +82,12 @@ def _parts(made: Made) -> list[Made]:
     """Returns the parts of a composed optimizer."""
     if canonical(made.dotted) not in _COMPOSED:
         return []
-    found: list[Made] = []
+    return [option for value in _held(made) for option in options(value) if isinstance(option, Made)]
+
+
+def _held(made: Made) -> list[Value]:
+    """Returns the arguments of an optimizer, and the entries of tables among them."""
+    held: list[Value] = []
     for _, value in made.arguments:
-        held = [entry for _, entry in value.items] if isinstance(value, Dict) else [value]
-        found.extend(option for item in held for option in options(item) if isinstance(option, Made))
-    return found
+        held += [entry for _, entry in value.items] if isinstance(value, Dict) else [value]
+    return held

@@ -259,7 +259,7 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     composed = optimizers.call_composed(run, receiver, name, call)
     if composed is not None:
         return composed
-    if name == "update" and receiver.dotted.startswith("optax."):
+    if name == "update" and optimizers.reduces_nothing(receiver):
         note_step(run, args[:1], call)
     if name == "apply_gradients":
         note_step(run, args, call)
@@ -285,7 +285,9 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         shape = arrays.shape_of(args[0].value) if args else None
         return replace(result, shape=(*shape[:-1], None) if shape else None, over=of_layer(receiver, result, args))
     if name == "update" and receiver.dotted.startswith("optax.") and isinstance(result, Data):
-        return replace(result, over=of_all(arg.value for arg in args))
+        seen = {"opaque"} if optimizers.reduces_nothing(receiver) else NONE
+        came = labels_of(args[0].value) if args else NONE
+        return replace(result, labels=result.labels - (seen - came), over=of_all(arg.value for arg in args))
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
 
 
