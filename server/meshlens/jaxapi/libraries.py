@@ -50,6 +50,9 @@ NORMS = frozenset(
 UPDATES = frozenset({"optax.apply_updates", "equinox.apply_updates"})
 """Functions that add an optimizer's updates to parameters."""
 
+UPDATE_METHODS = frozenset({"update", "apply_gradients", "apply_gradient"})
+"""Methods of optimizers and training states that are given gradients."""
+
 DEVICE_LISTS: dict[str, str] = {
     "jax.devices": "all",
     "jax.local_devices": "local",

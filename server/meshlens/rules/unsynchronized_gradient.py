@@ -60,6 +60,7 @@ from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Binder, Const, Data, Site
 from meshlens.axes.domain.variation import EVERYWHERE
+from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import AxisUse, GradientUse, MappedCall, literal_name
 from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Fix, Related, Severity
@@ -103,6 +104,8 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
             yield _unlike_another(view, span, binder, fellow)
     yield from _over_one_axis_only(view, seen)
     yield from _over_fewer_axes(view, seen)
+    if not seen:
+        yield from _beside_averages(view)
 
 
 def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
@@ -214,7 +217,7 @@ def _steps(solution: Solution) -> _Steps:
             steps.binders[binder.site, use.axis] = binder
             if use.kind == "step-reduced":
                 steps.reduced[binder.site, use.axis][use.site] = use.other
-            elif use.context.sure and not use.context.guarded and not use.context.expected:
+            elif _is_certain(use.context):
                 steps.lacking[binder.site, use.axis][use.site] = use.other
     return steps
 
@@ -243,6 +246,28 @@ def _reduced_fellow(view: FileView, use: GradientUse, binder: Binder) -> Site | 
     return min(fellows, default=None) if is_kept and use.context.sure else None
 
 
+def _beside_averages(view: FileView) -> Iterator[Finding]:
+    """Yields the first update of each `pmap` with unreduced gradients, if it averages something and no gradient.
+
+    What unseen code made of the state, the loss or the optimizer does not matter, so it is a hint.
+    """
+    seen: set[Site] = set()
+    for use in sorted(
+        (use for use in view.records.gradient_uses if use.kind == "step-alone"), key=lambda use: use.site
+    ):
+        binder = unchecked_map(use.context.env.maps)
+        if binder is None or binder.kind != "pmap" or not _is_certain(use.context) or binder.site in seen:
+            continue
+        averaged = [site for name in _names(binder) if (site := _averaged(view.solution, binder, name)) is not None]
+        is_other = any("of-gradient" in one.labels for one in reductions_of(view, binder))
+        if not averaged or is_other or _is_averaged_elsewhere(view, binder):
+            continue
+        seen.add(binder.site)
+        text = f"these gradients are not reduced over {quoted(_names(binder))}, although something else is"
+        place = Related(view.path_of(averaged[0]), view.span(averaged[0]), "this is reduced")
+        yield Finding(view.span(use.site), text, (), (place, _mapped(view, binder)), Severity.HINT)
+
+
 def _averaged_too(view: FileView, one: _Partial) -> tuple[Fix, ...]:
     """Returns the fix that averages gradients over an axis too, if they are averaged by plain calls in this file."""
     edits = []
@@ -262,6 +287,10 @@ def _mean_of(view: FileView, site: Site) -> str | None:
     if not (callee.isascii() and callee.replace(".", "").isidentifier() and callee.endswith(("pmean", "lax.psum"))):
         return None
     return callee.removesuffix("psum") + "pmean" if callee.endswith("psum") else callee
+
+
+def _is_certain(context: Context) -> bool:
+    return context.sure and not context.guarded and not context.expected
 
 
 def _binding(use: GradientUse) -> Binder | None:

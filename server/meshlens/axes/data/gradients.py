@@ -81,14 +81,13 @@ def note_step(run: Run, args: Iterable[Arg], call: Invocation) -> None:
         call: the update.
     """
     ctx = call.ctx
-    for arg in args if ctx.env.maps and not any(step.how == "grad" for step in ctx.route) else ():
+    if not ctx.env.maps:
+        return
+    note_unreduced_step(run, args, call)
+    for arg in args if not _is_differentiated(ctx) else ():
         labels, over = labels_of(arg.value), variation_of(arg.value)
         places = {axis: place for _, axis, place in of_kinds(labels, "reduced-at")}
-        if "of-gradient" not in labels or "opaque" in labels:
-            continue
-        if not places:
-            if "gradient" in labels and arg.site is not None:
-                run.records.gradient_uses.append(GradientUse("step-alone", arg.site, None, ctx))
+        if "of-gradient" not in labels or "opaque" in labels or not places:
             continue
         first = min(places.values())
         for axis in ctx.env.names:
@@ -96,6 +95,18 @@ def note_step(run: Run, args: Iterable[Arg], call: Invocation) -> None:
                 run.records.gradient_uses.append(GradientUse("step-reduced", call.site, places[axis], ctx, axis))
             elif not is_same(over.over(axis).truth):
                 run.records.gradient_uses.append(GradientUse("step-apart", call.site, first, ctx, axis))
+
+
+def note_unreduced_step(run: Run, args: Iterable[Arg], call: Invocation) -> None:
+    """Notes an update with gradients that nothing reduced before; the optimizer may be unknown."""
+    for arg in args if call.ctx.env.maps and not _is_differentiated(call.ctx) else ():
+        labels = labels_of(arg.value)
+        if "untouched" in labels and arg.site is not None and not of_kinds(labels, "reduced-at"):
+            run.records.gradient_uses.append(GradientUse("step-alone", arg.site, None, call.ctx))
+
+
+def _is_differentiated(ctx: Context) -> bool:
+    return any(step.how == "grad" for step in ctx.route)
 
 
 def drift(parts: Iterable[Value]) -> frozenset[Any]:

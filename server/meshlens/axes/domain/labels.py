@@ -8,6 +8,7 @@ the first operation on the value.
     index                  depends on which device or process this is
     gradient               a gradient that has not been reduced
     of-gradient            computed from a gradient, reduced or not
+    untouched              a gradient as `grad` returned it, or changed by code that certainly reduces nothing
     judged                 a verdict on a gradient that has not been reduced, such as whether it is finite
     ("wrt", argument)      with `gradient`: the argument it is taken for
     ("argument", map, n)   depends on argument n of the mapped function
@@ -84,6 +85,7 @@ _TRAVELLING = frozenset(
         "reduced-behind",
         "axis-size",
         "of-gradient",
+        "untouched",
         "judged",
         "normed",
         "own-statistics",
@@ -96,15 +98,27 @@ _TRAVELLING_KINDS = frozenset(
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
-    {"varying", "gradient", "index", "mean", "scaled", "data", "opaque", "judged", "normed", "own-statistics"}
+    {
+        "varying",
+        "gradient",
+        "untouched",
+        "index",
+        "mean",
+        "scaled",
+        "data",
+        "opaque",
+        "judged",
+        "normed",
+        "own-statistics",
+    }
 )
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
     {"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "parted", "counted", "slice", "slice-norm"}
 )
 
-_OF_GRADIENTS = frozenset({"gradient", "of-gradient", "auto-summed", "mean"})
+_OF_GRADIENTS = frozenset({"gradient", "of-gradient", "untouched", "auto-summed", "mean"})
 _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
-_OF_ARRAYS = frozenset({"gradient", "auto-summed"})
+_OF_ARRAYS = frozenset({"gradient", "untouched", "auto-summed"})
 _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
 
 FROM_ZERO = "from-zero"
@@ -118,7 +132,7 @@ ON_ONE_DEVICE, ON_A_MESH = "on-one-device", "on-a-mesh"
 PLACES = UNPLACED | {ON_ONE_DEVICE, ON_A_MESH}
 """Labels that say where an array is."""
 
-OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax"}) | PLACES
+OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched"}) | PLACES
 """Labels that a joined value keeps only if it has them on every path."""
 
 NONE: frozenset[Any] = frozenset()

@@ -102,7 +102,7 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
     binder = _device_map(ctx)
     over = _over(run, binder, loss, value)
     loss_labels = labels_of(loss)
-    labels: set[Any] = {"of-gradient"} | ({"mean", "scaled"} & loss_labels)
+    labels: set[Any] = {"of-gradient", "untouched"} | ({"mean", "scaled"} & loss_labels)
     labels |= {label for label in loss_labels if isinstance(label, tuple) and label[0] == "alike"}
     everything = loss_labels.union(labels_of(value), *(labels_of(arg.value) for arg in args))
     if binder is None or "varying" not in everything:

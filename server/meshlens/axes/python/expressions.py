@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.data import arrays, noise, transfer
-from meshlens.axes.data.gradients import Operation, rows_here
+from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here
 from meshlens.axes.data.positions import note_picked
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import is_typed, item_of, with_sharding
@@ -60,6 +60,7 @@ from meshlens.facts.nodes import (
     Walrus,
     Yield,
 )
+from meshlens.jaxapi.libraries import UPDATE_METHODS
 from meshlens.jaxapi.operations import AT
 
 _BUILTINS = frozenset(dir(builtins))
@@ -147,7 +148,10 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
             return changed
     begun = len(run.altered)
     site, callee_site = numbered(frame, node.site), numbered(frame, callee_node.site)
-    value = invoke(run, Invocation(callee, args, site, callee_site, frame, ctx, "call", decorator))
+    call = Invocation(callee, args, site, callee_site, frame, ctx, "call", decorator)
+    if type(callee) is Data and ctx.env.maps and type(callee_node) is Attribute and callee_node.name in UPDATE_METHODS:
+        note_unreduced_step(run, args, call)
+    value = invoke(run, call)
     if len(run.altered) > begun:
         _pick_up(run, begun, node.arguments, args, frame, ctx)
     return value

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.fitting import note_combined
-from meshlens.axes.data.gradients import note_step, note_updated
+from meshlens.axes.data.gradients import note_step, note_unreduced_step, note_updated
 from meshlens.axes.data.operating import counts_rows, of_all, of_method
 from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.data.slices import note_slices
@@ -89,8 +89,6 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
     for arg in args:
         labels |= travelling(labels_of(arg.value))
     over = of_method(receiver, name, args)
-    if name == "apply_gradients":
-        note_step(run, args, call)
     if name == "reshape":
         wanted = args[0].value if len(args) == 1 else Seq("tuple", tuple(arg.value for arg in args))
         if any(arg.label == "*" for arg in args):
@@ -261,6 +259,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         return composed
     if name == "update" and optimizers.reduces_nothing(receiver):
         note_step(run, args[:1], call)
+    elif name == "update":
+        note_unreduced_step(run, args[:1], call)
     if name == "apply_gradients":
         note_step(run, args, call)
         _step_of_state(run, receiver, call)

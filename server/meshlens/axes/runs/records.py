@@ -174,7 +174,8 @@ class GradientUse:
             of all devices are picked by another array), "positions-shifted" (something is added to such positions),
             "norm-of-slice" (a norm of a device's part of a gradient), "slice-norm-reduced" (such a norm is reduced),
             "step-reduced" (parameters are updated with gradients that were reduced over this axis), "step-apart" (with
-            gradients that were reduced over others, but not over this one), "step-alone" (with unreduced gradients).
+            gradients that were reduced over others, but not over this one), "step-alone" (with
+            gradients that nothing reduced).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.

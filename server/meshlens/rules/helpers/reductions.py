@@ -35,9 +35,9 @@ def reductions_of(view: FileView, binder: Binder) -> Iterator[AxisUse]:
 
 
 def in_own_optimizer(view: FileView) -> bool:
-    """Returns whether a file with its own optimizer contains a reduction, since its update runs in unseen code."""
+    """Returns whether a file with its own optimizer contains a reduction that runs under no map, as if unseen."""
     for records in view.solution.by_file.values():
-        if any(use.kind in REDUCTIONS for use in records.uses):
+        if any(use.kind in REDUCTIONS and not use.context.env.maps for use in records.uses):
             for call in records.calls:
                 if call.dotted in _OWN_OPTIMIZERS and any(wraps_function(arg.value) for arg in call.args):
                     return True
