@@ -1,10 +1,11 @@
 """A mapped step updates its parameters with gradients that it never reduces over the devices.
 
 Each device then trains its own copy on its part of the data, and the copies drift apart, without an error.
+A step that reduces its loss but not its gradients is reported; if unseen code made the loss or the state, it is a hint.
+Gradients that are not reduced over one axis are reported if those of another update in the same map are; if nothing
+in the map uses that axis at all, it is a hint.
 A step that reduces nothing may train independent members of a population; it is a hint if the members start as copies
-of one state, as `replicate` makes them. A step that reduces its loss but not its gradients is reported, and so are
-gradients that lack one axis over which those of another update in the same map are reduced. If nothing in the map uses
-that axis at all, it is a hint.
+of one state, as `replicate` makes them.
 
 ```python
 import jax
