@@ -283,7 +283,7 @@ def _averaged_too(view: FileView, one: _Partial) -> tuple[Fix, ...]:
 
 
 def _mean_of(view: FileView, site: Site) -> str | None:
-    """Returns how the call of a `psum` or `pmean` spells `pmean`; None if its callee is no plain name."""
+    """Returns how the call of a `psum` or `pmean` spells `pmean`; None if its callee is not a plain name."""
     callee = view.text(site).partition("(")[0]
     if not (callee.isascii() and callee.replace(".", "").isidentifier() and callee.endswith(("pmean", "lax.psum"))):
         return None
