@@ -73,6 +73,8 @@ from meshlens.rules.helpers.reductions import REDUCTIONS, has, in_own_optimizer,
 from meshlens.text import Edit, FileEdit, Span
 
 _WORD = re.compile(rb"[A-Za-z_][\w.]*")
+_MEANS = frozenset({"pmean"})
+_MEANS_AND_SUMS = _MEANS | {"psum"}
 _CHANGES_TRAINING = "all devices then take the same step, which changes the training"
 _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
 
@@ -136,13 +138,21 @@ def _drifted(solution: Solution) -> list[tuple[Site, str, Binder]]:
     return found
 
 
-def _averaged(solution: Solution, binder: Binder, axis: str) -> Site | None:
-    """Returns where a map averages something but gradients over an axis, such as the loss; its members train as one."""
+def _averaged(solution: Solution, binder: Binder, axis: str, kinds: frozenset[str] = _MEANS) -> Site | None:
+    """Returns where a map reduces something but gradients over an axis, such as the loss; its members train as one.
+
+    Args:
+        solution: the solution.
+        binder: the map.
+        axis: the axis.
+        kinds: the reductions that count.
+    """
     found = (
         use.call
         for records in solution.by_file.values()
         for use in records.uses
-        if use.kind == "pmean"
+        if use.kind in kinds
+        and (use.kind == "pmean" or not _of_number(use))
         and literal_name(use.name) == axis
         and use.context.sure
         and not use.labels & {"of-gradient", "entered"}
@@ -233,7 +243,7 @@ def _partial(solution: Solution) -> list[_Partial]:
         if fellows:
             found += [_Partial((site,), axis, binder, min(fellows.values())) for site in sites]
             continue
-        another = _averaged(solution, binder, axis)
+        another = _averaged(solution, binder, axis, _MEANS_AND_SUMS)
         if another is not None or not _is_used(solution, binder, axis):
             found.append(_Partial(tuple(sites), axis, binder, None, another))
     return found
@@ -259,7 +269,9 @@ def _beside_averages(view: FileView) -> Iterator[Finding]:
         binder = unchecked_map(use.context.env.maps)
         if binder is None or binder.kind != "pmap" or not _is_certain(use.context) or binder.site in seen:
             continue
-        averaged = [site for name in _names(binder) if (site := _averaged(view.solution, binder, name)) is not None]
+        averaged = [
+            site for name in _names(binder) if (site := _averaged(view.solution, binder, name, _MEANS_AND_SUMS))
+        ]
         is_other = any("of-gradient" in one.labels for one in reductions_of(view, binder))
         if not averaged or is_other or _is_averaged_elsewhere(view, binder):
             continue
