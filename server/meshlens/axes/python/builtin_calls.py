@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from meshlens.axes.data.arrays import product, sizes
@@ -47,8 +49,9 @@ from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.jaxapi.known_names import REPLACES, TABLES
 
 _MOST_ITEMS = 16
-_ITERATE = frozenset({"enumerate", "zip", "iter"})
-_OF_ITEMS = frozenset("len enumerate zip tuple list set frozenset iter next reversed".split())
+_MOST_CHOICES = 64
+_ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain"})
+_OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
 _OTHERS = REPLACES | {"getattr", "setattr", "enum.auto", "hasattr"}
 _OF_LIBRARIES = TABLES | SPLITS_AND_MERGES | logical_rules.TO_SPEC
 
@@ -145,6 +148,25 @@ def _zip(values: Values, args: tuple[Arg, ...]) -> Value:
     if known and len(known) == len(columns):
         return Seq("list", tuple(Seq("tuple", row) for row in zip(*known, strict=False)))
     return Seq("list", (Seq("tuple", tuple(element(value) for value in values)),), True)
+
+
+def _choices(values: Values, args: tuple[Arg, ...]) -> Value | None:
+    """Returns the tuples of `itertools.product`, if they are few."""
+    if any(arg.label is not None for arg in args):
+        return None
+    columns = [items_of(value) for value in values]
+    known = [column for column in columns if column is not None]
+    if len(known) == len(columns) and prod(map(len, known)) <= _MOST_CHOICES:
+        return Seq("list", tuple(Seq("tuple", row) for row in itertools.product(*known)))
+    return Seq("list", (Seq("tuple", tuple(element(value) for value in values)),), True)
+
+
+def _chain(values: Values, args: tuple[Arg, ...]) -> Value:
+    columns = [items_of(value) for value in values]
+    known = [column for column in columns if column is not None]
+    if len(known) == len(columns) and sum(map(len, known)) <= _MOST_CHOICES:
+        return Seq("list", tuple(itertools.chain(*known)))
+    return Seq("list", (join_all(element(value) for value in values),), True)
 
 
 def _sequence(kind: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
@@ -344,6 +366,8 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "range": _range,
     "enumerate": _enumerate,
     "zip": _zip,
+    "itertools.product": _choices,
+    "itertools.chain": _chain,
     "tuple": _sequence("tuple"),
     "list": _sequence("list"),
     "set": _sequence("set"),
