@@ -46,7 +46,7 @@ from meshlens.axes.jax.padding import padded, unpadded
 from meshlens.axes.jax.tree_maps import Mapping, as_tree, leaf, mapped_tree, mapped_trees, mapped_with_paths
 from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.parameters import with_partial
-from meshlens.axes.python.unpacking import element
+from meshlens.axes.python.unpacking import element, items_of
 from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
@@ -75,6 +75,8 @@ _CHANGE_TYPES = (".auto_axes", ".explicit_axes")
 """The transformations that change which axes are explicit."""
 _RESHARDED = {"in_shardings": "args", "out_shardings": "result"}
 _CALLS = frozenset({"run", "thread", "submit"})
+_MOST_FOLDED = 16
+"""Maximum number of items of a `functools.reduce` that is followed item by item."""
 _WITH_PATH = "jax.tree.map_with_path"
 
 
@@ -271,6 +273,14 @@ def _run_now(
         if how.startswith("tree_map"):
             return as_tree(value)
         return Seq("list", (value,), True) if how.startswith("builtin") else value
+    folded = items_of(args[1].value) if how == "builtin_reduce" and len(args) > 1 else None
+    if folded is not None and 0 < len(folded) <= _MOST_FOLDED:
+        values: list[Value] = [arg.value for arg in args[2:3]]
+        values += folded
+        total = values[0]
+        for item in values[1:]:
+            total = run_operand(first, positional(total, item))
+        return total
     if how in ("tree_reduce", "builtin_reduce"):
         item = element(args[1].value) if len(args) > 1 else UNKNOWN
         return run_operand(first, positional(item, item))
