@@ -83,6 +83,7 @@ _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
 def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     """Follows the gradients of a mapped function to its results."""
     seen: set[Span] = set()
+    told: set[Site] = set()
     for use in view.records.gradient_uses:
         if use.kind not in ("stepped", "updated", "skipped") or use.context.guarded or use.context.expected:
             continue
@@ -92,23 +93,25 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
             continue
         reductions = [one for one in reductions_of(view, binder) if not _differentiated(one) and not _of_number(one)]
         evidence = reductions or _synchronized_layers(view, binder)
+        found: Finding | None = None
         if use.kind == "skipped":
             if reductions and not any(has(other.labels, "stepped") for other in reductions):
-                seen.add(span)
-                yield _left_out(view, use.site, binder)
-        elif evidence and _drifts(view, use, binder, reductions) and not _is_averaged_elsewhere(view, binder):
+                found = _left_out(view, use.site, binder)
+        elif _is_averaged_elsewhere(view, binder):
+            continue
+        elif evidence and _drifts(view, use, binder, reductions):
+            found = _finding(view, span, binder, evidence)
+        elif not evidence and _steps_copies(view, use, binder):
+            found = _of_copies(span, binder, _mapped(view, binder))
+        elif (fellow := _reduced_fellow(view, use, binder)) is not None:
+            found = _unlike_another(view, span, binder, fellow)
+        if found is not None:
             seen.add(span)
-            yield _finding(view, span, binder, evidence)
-        elif not evidence and _steps_copies(view, use, binder) and not _is_averaged_elsewhere(view, binder):
-            seen.add(span)
-            yield _of_copies(span, binder, _mapped(view, binder))
-        elif (fellow := _reduced_fellow(view, use, binder)) is not None and not _is_averaged_elsewhere(view, binder):
-            seen.add(span)
-            yield _unlike_another(view, span, binder, fellow)
+            told.add(binder.site)
+            yield found
     yield from _over_one_axis_only(view, seen)
     yield from _over_fewer_axes(view, seen)
-    if not seen:
-        yield from _beside_averages(view)
+    yield from _beside_averages(view, told)
 
 
 def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
@@ -257,17 +260,20 @@ def _reduced_fellow(view: FileView, use: GradientUse, binder: Binder) -> Site | 
     return min(fellows, default=None) if is_kept and use.context.sure else None
 
 
-def _beside_averages(view: FileView) -> Iterator[Finding]:
+def _beside_averages(view: FileView, told: set[Site]) -> Iterator[Finding]:
     """Yields the first update of each `pmap` with unreduced gradients, if it averages something and no gradient.
 
     What unseen code made of the state, the loss or the optimizer does not matter, so it is a hint.
+
+    Args:
+        view: the file.
+        told: the maps that have a finding already.
     """
-    seen: set[Site] = set()
     for use in sorted(
         (use for use in view.records.gradient_uses if use.kind == "step-alone"), key=lambda use: use.site
     ):
         binder = unchecked_map(use.context.env.maps)
-        if binder is None or binder.kind != "pmap" or not _is_certain(use.context) or binder.site in seen:
+        if binder is None or binder.kind != "pmap" or not _is_certain(use.context) or binder.site in told:
             continue
         averaged = [
             site for name in _names(binder) if (site := _averaged(view.solution, binder, name, _MEANS_AND_SUMS))
@@ -275,7 +281,7 @@ def _beside_averages(view: FileView) -> Iterator[Finding]:
         is_other = any("of-gradient" in one.labels for one in reductions_of(view, binder))
         if not averaged or is_other or _is_averaged_elsewhere(view, binder):
             continue
-        seen.add(binder.site)
+        told.add(binder.site)
         text = f"these gradients are not reduced over {quoted(_names(binder))}, although something else is"
         place = Related(view.path_of(averaged[0]), view.span(averaged[0]), "this is reduced")
         yield Finding(view.span(use.site), text, (), (place, _mapped(view, binder)), Severity.HINT)

@@ -47,6 +47,7 @@ from meshlens.jaxapi.known_names import OPTIMIZERS_IN_PLACE
 from meshlens.jaxapi.layers import METHODS_OF_ROWS
 from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
 
+_OPAQUE = frozenset({"opaque"})
 _MAY_REPEAT = frozenset({"uniform"})
 _LOWERED = "jax.stages.Lowered"
 
@@ -285,9 +286,9 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         shape = arrays.shape_of(args[0].value) if args else None
         return replace(result, shape=(*shape[:-1], None) if shape else None, over=of_layer(receiver, result, args))
     if name == "update" and receiver.dotted.startswith("optax.") and isinstance(result, Data):
-        seen = {"opaque"} if optimizers.reduces_nothing(receiver) else NONE
         came = labels_of(args[0].value) if args else NONE
-        return replace(result, labels=result.labels - (seen - came), over=of_all(arg.value for arg in args))
+        hidden = _OPAQUE - came if optimizers.reduces_nothing(receiver) else NONE
+        return replace(result, labels=result.labels - hidden, over=of_all(arg.value for arg in args))
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
 
 
