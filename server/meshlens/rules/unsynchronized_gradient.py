@@ -91,21 +91,21 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
         span = callee_span(view, use.site, "") if use.kind == "skipped" else _gradient_span(view, use.site)
         if binder is None or not binder.names or span in seen:
             continue
-        reductions = [one for one in reductions_of(view, binder) if not _differentiated(one) and not _of_number(one)]
+        reductions = [
+            one for one in reductions_of(view.solution, binder) if not _differentiated(one) and not _of_number(one)
+        ]
         evidence = reductions or _synchronized_layers(view, binder)
         found: Finding | None = None
         if use.kind == "skipped":
             if reductions and not any(has(other.labels, "stepped") for other in reductions):
                 found = _left_out(view, use.site, binder)
-        elif _is_averaged_elsewhere(view, binder):
-            continue
         elif evidence and _drifts(view, use, binder, reductions):
             found = _finding(view, span, binder, evidence)
         elif not evidence and _steps_copies(view, use, binder):
             found = _of_copies(span, binder, _mapped(view, binder))
         elif (fellow := _reduced_fellow(view, use, binder)) is not None:
             found = _unlike_another(view, span, binder, fellow)
-        if found is not None:
+        if found is not None and (use.kind == "skipped" or not _is_averaged_elsewhere(view, binder)):
             seen.add(span)
             told.add(binder.site)
             yield found
@@ -121,8 +121,7 @@ def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
             continue
         seen.add(view.span(site))
         text = f'this gradient is not reduced over "{axis}" too, where the parameters are the same'
-        place = Related(view.path_of(binder.site), view.span(binder.site), "the axis is bound here")
-        yield Finding(view.span(site), f"{text}, so they drift apart", (), (place,))
+        yield Finding(view.span(site), f"{text}, so they drift apart", (), (_bound(view, binder),))
 
 
 def _drifted(solution: Solution) -> list[tuple[Site, str, Binder]]:
@@ -152,14 +151,12 @@ def _averaged(solution: Solution, binder: Binder, axis: str, kinds: frozenset[st
     """
     found = (
         use.call
-        for records in solution.by_file.values()
-        for use in records.uses
+        for use in reductions_of(solution, binder)
         if use.kind in kinds
         and (use.kind == "pmean" or not _of_number(use))
         and literal_name(use.name) == axis
         and use.context.sure
         and not use.labels & {"of-gradient", "entered"}
-        and any(outer.site == binder.site for outer in use.context.env.maps)
     )
     return min(found, default=None)
 
@@ -172,7 +169,7 @@ class _Partial(NamedTuple):
         axis: an axis that they lack.
         binder: the map that binds this axis.
         of_update: where the gradients of another update in the map are reduced over it; None if none are.
-        of_another: where anything else is averaged over it; None if nothing is.
+        of_another: where anything else is reduced over it; None if nothing is.
     """
 
     sites: tuple[Site, ...]
@@ -191,7 +188,7 @@ def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
         seen.add(span)
         text = f'these gradients are not reduced over "{one.axis}" too'
         fixes = _averaged_too(view, one)
-        bound = Related(view.path_of(one.binder.site), view.span(one.binder.site), "the axis is bound here")
+        bound = _bound(view, one.binder)
         fellow = one.of_update or one.of_another
         if fellow is None:
             yield Finding(span, f"{text}, and nothing else uses this axis", fixes, (bound,), Severity.HINT)
@@ -278,7 +275,7 @@ def _beside_averages(view: FileView, told: set[Site]) -> Iterator[Finding]:
         averaged = [
             site for name in _names(binder) if (site := _averaged(view.solution, binder, name, _MEANS_AND_SUMS))
         ]
-        is_other = any("of-gradient" in one.labels for one in reductions_of(view, binder))
+        is_other = any("of-gradient" in one.labels for one in reductions_of(view.solution, binder))
         if not averaged or is_other or _is_averaged_elsewhere(view, binder):
             continue
         told.add(binder.site)
@@ -441,6 +438,10 @@ def _names(binder: Binder) -> tuple[str, ...]:
 
 def _mapped(view: FileView, binder: Binder) -> Related:
     return Related(view.path_of(binder.site), view.span(binder.site), "the step is mapped here")
+
+
+def _bound(view: FileView, binder: Binder) -> Related:
+    return Related(view.path_of(binder.site), view.span(binder.site), "the axis is bound here")
 
 
 def _finding(view: FileView, span: Span, binder: Binder, reductions: list[AxisUse]) -> Finding:

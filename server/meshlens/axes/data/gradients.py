@@ -45,7 +45,7 @@ def may_reduce(callee: Value) -> bool:
 def without_gradient(labels: frozenset[Any]) -> frozenset[Any]:
     """Returns the labels without those that mark a gradient as unreduced."""
     kept = (label for label in labels if not (isinstance(label, tuple) and label[0] == "wrt"))
-    return frozenset(kept) - {"gradient", "auto-summed"}
+    return frozenset(kept) - {"gradient", "untouched", "auto-summed"}
 
 
 def gradient_step(
@@ -72,7 +72,7 @@ def note_updated(run: Run, args: Iterable[Arg], ctx: Context) -> None:
             run.records.gradient_uses.append(GradientUse("updated", arg.site, None, ctx))
 
 
-def note_step(run: Run, args: Iterable[Arg], call: Invocation) -> None:
+def note_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> None:
     """Notes over which axes the gradients were reduced with which parameters are updated, and over which not.
 
     Args:
@@ -81,10 +81,8 @@ def note_step(run: Run, args: Iterable[Arg], call: Invocation) -> None:
         call: the update.
     """
     ctx = call.ctx
-    if not ctx.env.maps:
-        return
     note_unreduced_step(run, args, call)
-    for arg in args if not _is_differentiated(ctx) else ():
+    for arg in args if _is_step(ctx) else ():
         labels, over = labels_of(arg.value), variation_of(arg.value)
         places = {axis: place for _, axis, place in of_kinds(labels, "reduced-at")}
         if "of-gradient" not in labels or "opaque" in labels or not places:
@@ -97,16 +95,17 @@ def note_step(run: Run, args: Iterable[Arg], call: Invocation) -> None:
                 run.records.gradient_uses.append(GradientUse("step-apart", call.site, first, ctx, axis))
 
 
-def note_unreduced_step(run: Run, args: Iterable[Arg], call: Invocation) -> None:
+def note_unreduced_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> None:
     """Notes an update with gradients that nothing reduced before; the optimizer may be unknown."""
-    for arg in args if call.ctx.env.maps and not _is_differentiated(call.ctx) else ():
+    for arg in args if _is_step(call.ctx) else ():
         labels = labels_of(arg.value)
         if "untouched" in labels and arg.site is not None and not of_kinds(labels, "reduced-at"):
             run.records.gradient_uses.append(GradientUse("step-alone", arg.site, None, call.ctx))
 
 
-def _is_differentiated(ctx: Context) -> bool:
-    return any(step.how == "grad" for step in ctx.route)
+def _is_step(ctx: Context) -> bool:
+    """Returns whether an update is a step of a mapped training, and not one through which another differentiates."""
+    return bool(ctx.env.maps) and not any(step.how == "grad" for step in ctx.route)
 
 
 def drift(parts: Iterable[Value]) -> frozenset[Any]:

@@ -142,11 +142,17 @@ def _enumerate(values: Values, args: tuple[Arg, ...]) -> Value:
     return Seq("list", (Seq("tuple", (UNKNOWN, element(value))),), True)
 
 
-def _zip(values: Values, args: tuple[Arg, ...]) -> Value:
+def _columns(values: Values) -> list[tuple[Value, ...]] | None:
+    """Returns the items of every value; None if those of one are unknown."""
     columns = [items_of(value) for value in values]
-    known = [column for column in columns if column is not None]
-    if known and len(known) == len(columns):
-        return Seq("list", tuple(Seq("tuple", row) for row in zip(*known, strict=False)))
+    known = [tuple(column) for column in columns if column is not None]
+    return known if len(known) == len(columns) else None
+
+
+def _zip(values: Values, args: tuple[Arg, ...]) -> Value:
+    columns = _columns(values)
+    if columns:
+        return Seq("list", tuple(Seq("tuple", row) for row in zip(*columns, strict=False)))
     return Seq("list", (Seq("tuple", tuple(element(value) for value in values)),), True)
 
 
@@ -154,18 +160,16 @@ def _choices(values: Values, args: tuple[Arg, ...]) -> Value | None:
     """Returns the tuples of `itertools.product`, if they are few."""
     if any(arg.label is not None for arg in args):
         return None
-    columns = [items_of(value) for value in values]
-    known = [column for column in columns if column is not None]
-    if len(known) == len(columns) and prod(map(len, known)) <= _MOST_CHOICES:
-        return Seq("list", tuple(Seq("tuple", row) for row in itertools.product(*known)))
+    columns = _columns(values)
+    if columns is not None and prod(map(len, columns)) <= _MOST_CHOICES:
+        return Seq("list", tuple(Seq("tuple", row) for row in itertools.product(*columns)))
     return Seq("list", (Seq("tuple", tuple(element(value) for value in values)),), True)
 
 
 def _chain(values: Values, args: tuple[Arg, ...]) -> Value:
-    columns = [items_of(value) for value in values]
-    known = [column for column in columns if column is not None]
-    if len(known) == len(columns) and sum(map(len, known)) <= _MOST_CHOICES:
-        return Seq("list", tuple(itertools.chain(*known)))
+    columns = _columns(values)
+    if columns is not None and sum(map(len, columns)) <= _MOST_CHOICES:
+        return Seq("list", tuple(itertools.chain(*columns)))
     return Seq("list", (join_all(element(value) for value in values),), True)
 
 

@@ -258,16 +258,16 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     composed = optimizers.call_composed(run, receiver, name, call)
     if composed is not None:
         return composed
-    if name == "update" and optimizers.reduces_nothing(receiver):
+    if name == "update" and receiver.dotted in OPTIMIZERS_IN_PLACE:
+        note_updated(run, args, call.ctx)
+        note_step(run, args, call)
+    elif name == "update" and optimizers.reduces_nothing(receiver):
         note_step(run, args[:1], call)
     elif name == "update":
         note_unreduced_step(run, args[:1], call)
     if name == "apply_gradients":
         note_step(run, args, call)
         _step_of_state(run, receiver, call)
-    if name == "update" and receiver.dotted in OPTIMIZERS_IN_PLACE:
-        note_updated(run, args, call.ctx)
-        note_step(run, args, call)
     if name in INIT_METHODS:
         call_unknown(run, call.of(receiver, call.args))
         if receiver.dotted.startswith("optax."):

@@ -48,7 +48,7 @@ def call_unknown(run: Run, call: Invocation) -> Value:
         return UNKNOWN
     if may_reduce(call.callee):
         labels = without_gradient(labels)
-    if "untouched" in labels and (may_reduce(call.callee) or not isinstance(call.callee, (Ext, Made))):
+    elif not isinstance(call.callee, (Ext, Made)):
         labels -= {"untouched"}
     parts = [(labels_of(arg.value), arg.site) for arg in call.args if arg.site is not None]
     labels |= gradient_step(run, labels, tuple(parts), frame, ctx)

@@ -9,6 +9,7 @@ from meshlens.axes.domain.values import Binder
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 
 REDUCTIONS = frozenset({"psum", "pmean", "pmax", "pmin", "psum_scatter"})
@@ -23,10 +24,10 @@ _OWN_OPTIMIZERS = frozenset(
 )
 
 
-def reductions_of(view: FileView, binder: Binder) -> Iterator[AxisUse]:
+def reductions_of(solution: Solution, binder: Binder) -> Iterator[AxisUse]:
     """Yields every reduction, anywhere in the workspace, that runs under a map over an axis that it binds."""
     names = {name.value for name in binder.names}
-    for records in view.solution.by_file.values():
+    for records in solution.by_file.values():
         for use in records.uses:
             if use.kind not in REDUCTIONS or literal_name(use.name) not in names:
                 continue
