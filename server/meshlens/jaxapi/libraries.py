@@ -32,9 +32,12 @@ KEY_MAKERS: dict[str, str] = {
 """Functions that return keys: "key" a single key, "keys" an array of `num` keys, "several" an unknown number.
 
 "folded" also depends on the data, "same" is the given key.
-
-"folded" depends on the data too, "same" is the key that is given.
 """
+
+HAIKU_KEYS = frozenset({"haiku.next_rng_key", "haiku.next_rng_keys"})
+"""Functions that derive keys from the one that `apply` is given."""
+
+HAIKU_DROPOUT = "haiku.dropout"
 
 VERDICTS = frozenset(
     "isfinite isnan isinf any all count_nonzero argmax argmin argsort equal not_equal less less_equal greater "
@@ -177,8 +180,25 @@ PLACES: frozenset[str] = frozenset({"jax.device_put", "jax.reshard", "jax.lax.wi
 
 RESTORES: dict[str, tuple[str, ...]] = {
     "flax.training.checkpoints.restore_checkpoint": ("ckpt_dir", "target"),
+    "flax.serialization.from_bytes": ("target",),
+    "flax.serialization.from_state_dict": ("target",),
+    "equinox.tree_deserialise_leaves": ("path_or_file", "like"),
 }
 """Functions that read a state from disk which is like their target, with their parameters."""
+
+SAVES: dict[str, tuple[str, ...]] = {
+    "flax.training.checkpoints.save_checkpoint": ("ckpt_dir", "target"),
+    "flax.training.checkpoints.save_checkpoint_multiprocess": ("ckpt_dir", "target"),
+    "flax.serialization.to_bytes": ("target",),
+    "flax.serialization.to_state_dict": ("target",),
+    "flax.serialization.msgpack_serialize": ("pytree",),
+    "equinox.tree_serialise_leaves": ("path_or_file", "pytree"),
+    "orbax.checkpoint.args.StandardSave": ("item",),
+    "orbax.checkpoint.args.PyTreeSave": ("item",),
+    "pickle.dump": ("obj",),
+    "pickle.dumps": ("obj",),
+}
+"""Functions that write a state to disk or make bytes of it, with their parameters up to the state."""
 
 SHARDS: dict[str, int] = {
     "flax.training.common_utils.shard": 0,

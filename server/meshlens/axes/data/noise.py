@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import of_kinds
+from meshlens.axes.domain.labels import ON_DEVICES, of_kinds
 from meshlens.axes.domain.values import Arg, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import is_same
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import GradientUse, RandomUse
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+_MOST_LEAVES = 100
 
 
 def on_devices(ctx: Context) -> bool:
@@ -40,17 +43,32 @@ def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -
                 run.records.random_uses.append(RandomUse(site, arg.site, labels_of(key), ctx, "apply"))
 
 
-def handed_to_dropout(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
-    """Notes a shared key with which a layer drops parts of each device's data."""
-    key = next((arg for arg in args if arg.label == "key"), None)
-    data = next((arg.value for arg in args if arg.label is None), None)
-    if key is None or key.site is None or data is None or not on_devices(ctx) or not is_shared(key.value, ctx):
-        return
+def given_to_model(key: Arg | None) -> Data | None:
+    """Returns the keys that a haiku function derives from the one it is given; None if it is given none."""
+    if key is None or key.site is None:
+        return None
+    return Data(labels_of(key.value) | {("handed", key.site)}, over=variation_of(key.value))
+
+
+def place_of_key(key: Arg) -> Site | None:
+    """Returns where a key became the same on all devices or was handed to a model; otherwise where it is used."""
     labels = labels_of(key.value)
-    copied = [label[1] for label in labels if isinstance(label, tuple) and label[0] == "copied"]
-    if _certainly_differs(labels_of(data), ctx):
-        place = copied[0] if len(copied) == 1 else key.site
-        run.records.random_uses.append(RandomUse(site, place, labels, ctx, "apply"))
+    for kind in ("copied", "handed"):
+        places = list(of_kinds(labels, kind))
+        if len(places) == 1:
+            place: Site = places[0][1]
+            return place
+    return key.site
+
+
+def handed_to_dropout(run: Run, key: Arg | None, data: Arg | None, call: Invocation) -> None:
+    """Notes a shared key with which parts of each device's data are dropped."""
+    site, ctx = call.site, call.ctx
+    if key is None or data is None or not on_devices(ctx) or not is_shared(key.value, ctx):
+        return
+    place = place_of_key(key)
+    if place is not None and _certainly_differs(labels_of(data.value), ctx):
+        run.records.random_uses.append(RandomUse(site, place, labels_of(key.value), ctx, "dropped"))
 
 
 def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -> frozenset[Any]:
@@ -77,6 +95,22 @@ def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:
         place = next((one for one in places if _is_beside(one, call)), None)
         if place is not None:
             run.records.gradient_uses.append(GradientUse("first-of-devices", place, call, ctx))
+
+
+def note_saved(run: Run, saved: Arg, ctx: Context) -> None:
+    """Notes that a state is saved of which each device has a copy."""
+    waiting, seen = [saved.value], 0
+    while waiting and saved.site is not None and seen < _MOST_LEAVES:
+        value, seen = waiting.pop(), seen + 1
+        if isinstance(value, Seq):
+            waiting.extend(value.items)
+        elif isinstance(value, Dict):
+            waiting.extend([item for _, item in value.items])
+        waiting.extend((fields_of(run, value) or {}).values())
+        labels = labels_of(value)
+        for _, place, _ in of_kinds(labels, "copies") if ON_DEVICES in labels else ():
+            run.records.gradient_uses.append(GradientUse("copies-saved", saved.site, place, ctx))
+            return
 
 
 def _is_beside(one: Site, other: Site) -> bool:

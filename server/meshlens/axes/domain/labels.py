@@ -27,6 +27,8 @@ the first operation on the value.
     ("rows-here", axis, place)   the number of the rows of one device, which are split over this axis
     ("copies", place, n)   an array repeated along its first n axes
     ("copied", place)      one of these
+    device-copies          made for the devices along the first axis
+    ("handed", place)      a key derived from the one that a model is given there
     ("drifted", place, axis)   a value that is the same over an axis, updated with one that differs
     ("parted", place, axis)    the same where each device has parameters of its own, which may be copies
     ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis
@@ -120,6 +122,9 @@ _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "untouched", "auto-summed"
 _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
 _OF_ARRAYS = frozenset({"gradient", "untouched", "auto-summed"})
 _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
+
+ON_DEVICES = "device-copies"
+"""The label of copies for the devices along the first axis"""
 
 FROM_ZERO = "from-zero"
 """The label of the numbers 0, 1, 2, …"""

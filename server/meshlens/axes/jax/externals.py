@@ -9,6 +9,7 @@ from typing import Any
 
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
+from meshlens.axes.data.noise import note_saved
 from meshlens.axes.data.operating import SIZES, counts_rows, of_library
 from meshlens.axes.data.positions import note_classes, note_picked, with_positions
 from meshlens.axes.data.slices import note_norm
@@ -31,6 +32,7 @@ from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.jaxapi.binders import binder
 from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
 from meshlens.jaxapi.consumers import consumer
+from meshlens.jaxapi.libraries import SAVES
 from meshlens.jaxapi.meshes import CONSTRAINT, MESH_CONTEXTS, MESHES, OUT_SHARDING, PARTITION_SPEC, TAKE_SPECS
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.operations import OPERATIONS
@@ -155,6 +157,13 @@ def _identity(run: Run, callee: Callee, call: Invocation) -> Value:
     return call.args[0].value if call.args else UNKNOWN
 
 
+def _save(run: Run, callee: Callee, call: Invocation) -> Value:
+    saved = by_parameter(callee.row, call.args).get(callee.row[-1])
+    if saved is not None and not call.ctx.env.maps:
+        note_saved(run, saved, call.ctx)
+    return _ordinary(run, callee, call)
+
+
 def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     name = callee.name
     found = builtin_calls.call_builtin(run, name, call)
@@ -233,6 +242,7 @@ _TABLES: tuple[tuple[Callable[[str], Any], Callable[[Run, Callee, Invocation], V
     (_named(PARTITION_SPEC), _spec),
     (_named("jax.sharding.NamedSharding"), _sharding),
     (_named("equinox.filter_shard"), _shard),
+    (SAVES.get, _save),
     (_named("meshlens.identity"), _identity),
 )
 """The tables of callees, each with the function that follows calls of its rows; the first table with a name wins."""

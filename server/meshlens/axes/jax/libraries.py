@@ -35,7 +35,8 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
     args = call.args
     row = consumer(made.dotted)
     if made.dotted == "equinox.nn.Dropout":
-        handed_to_dropout(run, args, call.site, call.ctx)
+        key, data = (next((arg for arg in args if arg.label == label), None) for label in ("key", None))
+        handed_to_dropout(run, key, data, call)
     if row is not None:
         consume(run, made, row, call)
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else NONE

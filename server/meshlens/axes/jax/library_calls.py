@@ -11,7 +11,7 @@ from meshlens.axes.data.gradients import drift, gradient_step, note_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
 from meshlens.axes.domain.constants import as_integer, counted
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, of_number, of_verdict, travelling
+from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -71,6 +71,9 @@ _MAY_REPEAT = frozenset({"uniform"})
 def call_library(run: Run, name: str, call: Invocation) -> Value | None:
     """Returns the result of a known library function; None for any other."""
     args, site, frame, ctx = call.args, call.site, call.frame, call.ctx
+    if name == libraries.HAIKU_DROPOUT:
+        found = by_parameter(("rng", "rate", "x"), args)
+        noise.handed_to_dropout(run, found.get("rng"), found.get("x"), call)
     how = _how(name)
     if how != "special":
         if how == "":
@@ -80,11 +83,14 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
             noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
         return _array(run, name, args, labels, frame, ctx) if how != "elementwise" else None
     if name in libraries.RESTORES:
-        to_fill = by_parameter(libraries.RESTORES[name], args).get("target")
+        parameters = libraries.RESTORES[name]
+        to_fill = by_parameter(parameters, args).get(parameters[-1])
         like = to_fill.value if to_fill is not None else UNKNOWN
         return replace(like, labels=travelling(like.labels)) if isinstance(like, Made) and is_state(like) else None
     if name in libraries.DRAWS:
         return _draw(run, name, args, site, ctx)
+    if name in libraries.HAIKU_KEYS and run.given_key is not None:
+        return run.given_key
     if name in libraries.KEY_MAKERS:
         key = _make_key(libraries.KEY_MAKERS[name], args, ctx)
         if name == _TYPED_KEY and isinstance(key, Data):
@@ -109,13 +115,13 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         if name in libraries.TAKES_FIRST:
             noise.note_first_device(run, state, site, ctx)
         if isinstance(state, Made) and is_state(state):
-            made = NONE | {("copies", site, 1)} if name in libraries.REPLICATES else NONE
+            made = NONE | {("copies", site, 1), ON_DEVICES} if name in libraries.REPLICATES else NONE
             return replace(state, labels=travelling(state.labels) | made)
     if name in libraries.REPLICATES or name in libraries.SHARDS:
         given = labels_of(args[0].value) if args else NONE
         made = _split_over_devices(name, given)
         if name in libraries.REPLICATES:
-            made = NONE | {("copies", site, 1)}
+            made = NONE | {("copies", site, 1), ON_DEVICES}
         return Data(travelling(given) | made)
     if name in libraries.FRESH_STATE:
         first = labels_of(args[0].value) if args else frozenset()
@@ -280,9 +286,8 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
     if key is not None and key.site is not None:
         run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx, alike=is_alike))
     labels = travelling(labels_of(key.value)) if key is not None else frozenset()
-    if key is not None and key.site is not None and is_alike:
-        copied = [label[1] for label in labels if isinstance(label, tuple) and label[0] == "copied"]
-        place = copied[0] if len(copied) == 1 else key.site
+    place = noise.place_of_key(key) if key is not None and is_alike else None
+    if place is not None:
         # Mapping over copies of one key gives the same numbers on each device.
         labels = labels - {"varying", "data"} | {("drawn", site, place), ("alike", site, place)}
         if name.rsplit(".", 1)[-1] not in ("permutation", "choice", "shuffle"):

@@ -13,7 +13,7 @@ from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, whole_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
-from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -52,6 +52,7 @@ from meshlens.axes.domain.variation import (
     Variation,
     is_apart,
     is_different,
+    is_same,
     joined,
     with_axes,
     without_axes,
@@ -359,13 +360,15 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
         kept |= {label for label in labels if isinstance(label, tuple) and label[0] in _OF_KEYS}
         # What the maps around this one split still differs in its result.
         kept |= {"varying" for _, along in inner_over.axes if along.typed == VARYING and is_apart(along.truth)}
-    if (
-        "reduced" in labels
-        and "varying" not in labels
-        and binder.kind == "pmap"
-        and binder.argument("out_axes") is None
-    ):
-        kept |= {"replicated-result"}
+    if binder.kind == "pmap" and binder.argument("out_axes") is None:
+        is_alike = "varying" not in labels
+        kept |= {"replicated-result"} if "reduced" in labels and is_alike else NONE
+        over = variation_of(returned)
+        # The state of a training library stays alike if its gradients are reduced.
+        is_alike |= isinstance(returned, Made) and is_state(returned) and "met" in labels
+        if is_alike or all(is_same(over.over(axis).truth) for axis in axes_of(binder)):
+            copies = {("copies", place, 1) for _, place in of_kinds(labels, "copied")}
+            kept |= copies | {ON_DEVICES} if copies else NONE
     shape = returned.shape if isinstance(returned, Data) and isinstance(spec, Spec) else None
     if isinstance(returned, Made) and is_state(returned):
         return replace(returned, labels=kept, over=inner_over)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.data.arrays import is_array, shape_of, sizes
+from meshlens.axes.data.noise import given_to_model
 from meshlens.axes.data.operating import of_all, of_network
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, travelling
@@ -146,7 +147,10 @@ def call_transformed(run: Run, receiver: Wrapped, name: str, call: Invocation) -
     positional = [arg for arg in args if arg.label is None][len(own) - len(by_name) :]
     given = (*positional, *(arg for arg in args if arg.label is not None and arg.label not in own))
     inner = ctx._replace(skip=True) if name == "init" else ctx
+    key = by_parameter(tuple(own), args).get("rng") if name == "apply" else None
+    outer, run.given_key = run.given_key, given_to_model(key)
     value = run.invoke(call.inside(wrapped.operand, given, inner, "run"))
+    run.given_key = outer
     if name == "init":
         fresh = Data(frozenset({"fresh"}))
         return Seq("tuple", (fresh, fresh)) if has_state else fresh

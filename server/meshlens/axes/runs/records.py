@@ -141,7 +141,8 @@ class RandomUse:
         labels: labels of the key or of the random numbers.
         context: the context.
         how: "draw"; "noise" if random numbers that are the same on every device meet data that differs; "reduced" if
-            their mean is reduced over the devices; "apply" if a model gets the key, for example for dropout.
+            their mean is reduced over the devices; "apply" if a model gets the key, for example for dropout; "dropped"
+            if a layer drops parts of each device's data with it.
         alike: whether the key is certainly the same on all devices.
     """
 
@@ -175,7 +176,7 @@ class GradientUse:
             "norm-of-slice" (a norm of a device's part of a gradient), "slice-norm-reduced" (such a norm is reduced),
             "step-reduced" (parameters are updated with gradients that were reduced over this axis), "step-apart" (with
             gradients that were reduced over others, but not over this one), "step-alone" (with
-            gradients that nothing reduced).
+            gradients that nothing reduced), "copies-saved" (a state of which every device has a copy is saved whole).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.

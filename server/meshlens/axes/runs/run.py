@@ -204,6 +204,7 @@ class Run:
         broad_guard: the number of these that catch any exception, which says nothing about a called function.
         ambient: meshes made current by `set_mesh`, innermost last.
         entered_meshes: meshes made current by `with mesh:`, innermost last.
+        given_key: the key that a running haiku function was given, from which `next_rng_key` derives others.
         unclear_contexts: the number of enclosing `with` statements that may have made another mesh current.
         differentiating: nesting depth of `grad` and `vjp`.
         in_maps: the number of enclosing maps.
@@ -258,6 +259,7 @@ class Run:
         self.broad_guard = 0
         self.ambient: list[Value] = []
         self.entered_meshes: list[Value] = []
+        self.given_key: Value | None = None
         self.unclear_contexts = 0
         self.differentiating = 0
         self.entrances = 0

@@ -9,7 +9,7 @@ from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
 from meshlens.jaxapi.consumers import CONSUMERS
 from meshlens.jaxapi.history import CHANGES, changed_keywords, changed_names
-from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS
+from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS, SAVES
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, PARTITIONED, SPECS
 
 _PLACING = frozenset(
@@ -17,6 +17,7 @@ _PLACING = frozenset(
     "with_partitioning apply_fn".split()
 )
 """The names that say where arrays lie, make a mesh current, or take memory over."""
+_WRITE_ANYTHING = frozenset({"dump", "dumps"})
 _COMPILERS = frozenset("jit grad value_and_grad vmap filter_vmap P set_mesh use_mesh axis".split())
 
 
@@ -37,7 +38,8 @@ def binding_words() -> frozenset[str]:
 def using_words() -> frozenset[str]:
     """Returns the names that use axes; a function that reaches one matters if the bound axes are known."""
     return frozenset(
-        {_last(dotted) for dotted in COLLECTIVES} | {row.parameter for row in CONSUMERS.values() if row.parameter}
+        {_last(dotted) for dotted in (*COLLECTIVES, *SAVES)} - _WRITE_ANYTHING
+        | {row.parameter for row in CONSUMERS.values() if row.parameter}
     )
 
 
