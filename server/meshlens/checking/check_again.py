@@ -44,10 +44,10 @@ def found_again(
         run: runs one rule.
     """
     solution, path = view.solution, str(view.path)
-    stale = _stale(before, view)
+    stretch = difference(before.source, view.source)
+    stale = _stale(before, view, stretch)
     if stale is None:
         return None
-    stretch = difference(before.source, view.source)
     by = len(view.source) - len(before.source)
     if _CONCERNS_ALL.search(_lines_around(before.source, stretch)) or _CONCERNS_ALL.search(
         _lines_around(view.source, Span(stretch.start, stretch.end + by))
@@ -85,8 +85,14 @@ def found_again(
     return checked(view, (*moved, *fresh), seen) if moved is not None else None
 
 
-def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
-    """Returns the blocks whose text, shape or records changed; None if unknown, or if everything may have changed."""
+def _stale(before: Checked, view: FileView, stretch: Span) -> set[BlockKey] | None:
+    """Returns the blocks whose text, shape or records changed; None if unknown, or if everything may have changed.
+
+    Args:
+        before: the findings before.
+        view: the file now.
+        stretch: the span of the text before that was replaced.
+    """
     solution, path = view.solution, str(view.path)
     stale: set[BlockKey] = set()
     if path not in before.facts:
@@ -110,7 +116,7 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
         changed = changed_blocks(before.facts, facts, paths)
         stale.update(filter(is_block, changed))
     old_facts = before.facts[path]
-    only_blanks = _changes_only_blanks(before.source, view.source)
+    only_blanks = _changes_only_blanks(before.source, view.source, stretch)
     for key in view.facts.touched_since(old_facts):
         was, block = old_facts.blocks.get(key), view.facts.blocks.get(key)
         if block is None or (was is not None and was.content is block.content):
@@ -120,9 +126,8 @@ def _stale(before: Checked, view: FileView) -> set[BlockKey] | None:
     return stale
 
 
-def _changes_only_blanks(before: bytes, now: bytes) -> bool:
+def _changes_only_blanks(before: bytes, now: bytes, stretch: Span) -> bool:
     """Returns whether an edit inserts or removes nothing but spaces."""
-    stretch = difference(before, now)
     removed = before[stretch.start : stretch.end]
     inserted = now[stretch.start : stretch.end + len(now) - len(before)]
     return not (removed + inserted).strip(b" ")

@@ -52,6 +52,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.checking.callees import callee_span
@@ -60,7 +61,7 @@ from meshlens.checking.registry import rule
 from meshlens.facts.nodes import BinaryOperation, FunctionDef
 from meshlens.project.trees import path_to, walk
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.reductions import has, unchecked_map
+from meshlens.rules.helpers.reductions import unchecked_map
 from meshlens.text import Edit, FileEdit, Span
 
 _COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")
@@ -92,9 +93,10 @@ def summed_gradient(view: FileView) -> Iterator[Finding]:
 
 
 def _is_sum_of_mean(use: AxisUse) -> bool:
+    if use.kind not in ("psum", "psum_scatter") or not use.labels >= {"gradient", "mean"}:
+        return False
     context = use.context
-    known = literal_name(use.name) is not None and not context.guarded and not context.expected
-    return known and use.kind in ("psum", "psum_scatter") and {"gradient", "mean"} <= use.labels
+    return literal_name(use.name) is not None and not context.guarded and not context.expected
 
 
 def _counts_devices(view: FileView, call: Site) -> bool:
@@ -125,10 +127,11 @@ def _gathered(span: Span, axis: str) -> Finding:
 
 
 def _differentiated(view: FileView) -> Iterator[Finding]:
-    averaged = _averaged_sums(view)
+    uses = [use for use in view.records.gradient_uses if use.kind == "of-psum"]
+    averaged = _averaged_sums(view) if uses else frozenset()
     seen: set[Span] = set()
-    for use in view.records.gradient_uses:
-        if use.kind != "of-psum" or use.other is None or use.other in averaged or use.context.guarded:
+    for use in uses:
+        if use.other is None or use.other in averaged or use.context.guarded:
             continue
         if unchecked_map(use.context.env.maps) is None:
             continue
@@ -142,12 +145,7 @@ def _differentiated(view: FileView) -> Iterator[Finding]:
         yield Finding(span, message, (), (place,) if site == use.other else ())
 
 
-def _averaged_sums(view: FileView) -> set[Site]:
+def _averaged_sums(view: FileView) -> frozenset[Site]:
     """Returns the sums whose gradients a `pmean` divides again."""
-    return {
-        label[1]
-        for use in view.records.uses
-        if use.kind == "pmean" and has(use.labels, "of-psum")
-        for label in use.labels
-        if isinstance(label, tuple) and label[0] == "of-psum"
-    }
+    averages = (use for use in view.records.uses if use.kind == "pmean")
+    return frozenset([label[1] for use in averages for label in of_kinds(use.labels, "of-psum")])

@@ -36,6 +36,7 @@ train([jnp.ones(4), jnp.ones(4)])
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Arg, Const, Instance, Seq, Site
@@ -329,16 +330,24 @@ class _Sources:
 
     def __init__(self, view: FileView) -> None:
         self._view = view
-        self._made = view.solution.once_of_records("calls that return arrays of JAX", _made_by_libraries)
-        self._spelled: dict[str, str] = {}
+
+    @cached_property
+    def _made(self) -> dict[Site, str]:
+        return self._view.solution.once_of_records("calls that return arrays of JAX", _made_by_libraries)
+
+    @cached_property
+    def _spelled(self) -> dict[str, str]:
+        """Returns what functions of JAX begin with in this file, with their names."""
+        found: dict[str, str] = {}
         for module in ("jax.numpy", "jax.random", "jax.nn", "jax.scipy", "jax.tree"):
-            name = spelled(view, f"{module}.x")
+            name = spelled(self._view, f"{module}.x")
             if name is not None:
-                self._spelled[name.removesuffix("x")] = f"{module}."
+                found[name.removesuffix("x")] = f"{module}."
         for function in _PLACES:
-            name = spelled(view, function)
+            name = spelled(self._view, function)
             if name is not None:
-                self._spelled[name] = function
+                found[name] = function
+        return found
 
     def is_of_jax(self, scope: _Scope, node: Node, above: _Above = _NOTHING) -> bool:
         """Returns whether an expression certainly holds arrays that JAX made.

@@ -21,6 +21,7 @@ __all__ = [
     "parse_again",
     "parse_stretch",
     "readable",
+    "readable_again",
 ]
 
 LANGUAGE = Language(tree_sitter_python.language())
@@ -38,6 +39,20 @@ def readable(source: bytes) -> bytes:
     than Python accepts are blanked out.
     """
     return without_deepest(_respelled(source))
+
+
+def readable_again(source: bytes, start: int, end: int) -> bytes:
+    """Returns `readable` text after an edit of text that was readable as it was.
+
+    Args:
+        source: the text after the edit.
+        start: the start of what is new in it.
+        end: its end.
+    """
+    line = source.rfind(b"\n", 0, start) + 1
+    stop = source.find(b"\n", end)
+    touched = source[line : stop if stop >= 0 else len(source)]
+    return without_deepest(source) if _respelled(touched) is touched and b"\r" not in source else readable(source)
 
 
 def is_cut(source: bytes, text: bytes) -> bool:

@@ -17,7 +17,7 @@ from meshlens.facts.model import Block, FileFacts
 from meshlens.facts.suppressions import may_say_devices, speaks, suppressions_between, suppressions_in
 from meshlens.syntax.kinds import items
 from meshlens.syntax.lines import tree_of
-from meshlens.syntax.parse import Node, Tree, edited, is_cut, parse_again, readable
+from meshlens.syntax.parse import Node, Tree, edited, is_cut, parse_again, readable, readable_again
 from meshlens.syntax.sections import section_starts, sections
 from meshlens.text import Edit, Span, difference
 
@@ -92,7 +92,8 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
     if len(before.memo) > _MOST_REMEMBERED or sum(map(len, before.memo)) > _MOST_BYTES:
         for label in list(islice(before.memo, (len(before.memo) + 1) // 2)):
             before.memo.pop(label, None)
-    text = readable(source)
+    is_plain = before.text is before.source
+    text = readable_again(source, change.start, change.end) if is_plain else readable(source)
     if is_cut(source, text) or is_cut(before.source, before.text):
         # An edit may change the indentation of lines that it does not touch.
         return read(source)

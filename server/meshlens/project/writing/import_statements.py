@@ -38,7 +38,7 @@ def name_of_module(view: FileView, dotted: str, before: int | None = None) -> st
 
 def _imports(view: FileView) -> list[tuple[str, Import | ImportFrom]]:
     """Returns the top-level import statements, each with the key of its block."""
-    shapes = ((key, view.facts.blocks[key].shape) for key in view.facts.top)
+    shapes = ((key, view.facts.blocks[key].header) for key in view.facts.top)
     return [(key, shape) for key, shape in shapes if isinstance(shape, (Import, ImportFrom))]
 
 
