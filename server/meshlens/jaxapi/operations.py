@@ -34,6 +34,8 @@ Kind: TypeAlias = Literal[
     "arranged",
     "inner",
     "reordered",
+    "rearranged",
+    "counted",
     "looked up",
     "untold",
 ]
@@ -49,6 +51,7 @@ last one, and keeps its shape; "transposed": reverses the dimensions; "constant"
 "zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument unchanged;
 "reshaped": the same elements in the same order; "arranged": the elements of the arguments, moved, joined or repeated
 along an axis; "inner": any function along an axis, of one or several arrays; "reordered": dimensions in another order;
+"rearranged": some or all elements of one array, elsewhere; "counted": how often each number occurs, `bincount`;
 "looked up": the entries of a table for indices along an axis; "untold": it depends on something else.
 """
 
@@ -135,6 +138,8 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("lax", "cumprod cummax cummin cumlogsumexp"), "inner"),
     **dict.fromkeys(_names("numpy", "swapaxes moveaxis"), "reordered"),
     "jax.lax.transpose": "reordered",
+    **dict.fromkeys(_names("numpy", "flipud fliplr rot90 triu tril diag diagonal trace"), "rearranged"),
+    "jax.numpy.bincount": "counted",
     "jax.numpy.take": "looked up",
     **dict.fromkeys(_names("lax", "rev sort"), "mixed"),
     "jax.numpy.full_like": "untold",
@@ -153,9 +158,9 @@ OPERATIONS: dict[str, Kind] = {
         _names(
             "numpy",
             "rollaxis vstack hstack dstack tile "
-            "pad broadcast_to flipud fliplr rot90 triu tril diag diagonal trace kron "
+            "pad broadcast_to kron "
             "append insert delete resize searchsorted digitize interp convolve correlate polyval cross outer inner "
-            "vdot tensordot einsum cov corrcoef quantile percentile nanquantile histogram bincount unwrap vander "
+            "vdot tensordot einsum cov corrcoef quantile percentile nanquantile histogram unwrap vander "
             "select column_stack atleast_1d atleast_2d atleast_3d partition argpartition lexsort "
             "trapezoid ediff1d vecdot matvec vecmat fill_diagonal",
         ),
@@ -247,6 +252,7 @@ METHODS: dict[str, Kind] = {
     "swapaxes": "reordered",
     "dot": "product",
     "transpose": "transposed",
+    **dict.fromkeys("diagonal trace".split(), "rearranged"),
 }
 """The same for methods of arrays."""
 

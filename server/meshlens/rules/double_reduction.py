@@ -56,7 +56,7 @@ from meshlens.project.view import FileView
 from meshlens.rules.helpers.keywords import with_keyword
 from meshlens.text import Span
 
-_AGAIN = frozenset({"summed-again", "same-summed", "host-reduced"})
+_AGAIN = frozenset({"summed-again", "same-summed", "host-reduced", "copies-summed"})
 
 
 @rule("AX404", Severity.WARNING, reads="places")
@@ -81,6 +81,11 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
         seen.add(span)
         if again.kind == "host-reduced":
             yield Finding(span, "every device holds the same reduced value; this sum counts it once per device")
+        elif again.other is not None and again.kind == "copies-summed":
+            if again.context.sure:
+                place = Related(view.path_of(again.other), view.span(again.other), "copied here")
+                text = "every device has a copy of this; this psum multiplies it by the number of devices"
+                yield Finding(span, text, (), (place,))
         elif again.other is not None:
             place = Related(view.path_of(again.other), view.span(again.other), "first reduced here")
             what = "already" if again.kind == "summed-again" else "every device has the same value, computed from one"

@@ -5,6 +5,8 @@ Once the positions of all devices are gathered and the best of them picked, noth
 the result names wrong rows, silently.
 The same happens if a contrastive loss compares a device's rows with those of all devices, and `arange` says which
 columns they belong to: on every device but the first these are the rows of another one.
+And if each device takes its rows from an array that all of them hold, they begin at the index of the device times their
+number; with the bare index the slices overlap.
 Add the offset of the part before: `lax.axis_index(axis)` times the size of a part.
 
 ```python
@@ -73,6 +75,10 @@ _MESSAGES = {
     "own-rows-of-all": (
         'these count the rows of each device from 0, but the columns are the rows of all devices along "{axis}"; '
         'add lax.axis_index("{axis}") times the number of rows'
+    ),
+    "slices-overlap": (
+        "each device takes several rows from the row of its own index, so these slices overlap; multiply "
+        'lax.axis_index("{axis}") by the number of rows'
     ),
 }
 """The messages by what is recorded."""

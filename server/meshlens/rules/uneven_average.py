@@ -49,6 +49,7 @@ _HINTS = {
     "pieces-averaged": "a mean over {axis} of what only some devices hold, and the others have zeros for; sum it",
     "pairs-averaged": "a mean over {axis} of a loss that compares rows within one device",
     "means-summed": "the means of the devices are summed over {axis}, and nothing divides this by their number",
+    "of-fewer-axes": "this total is divided by a sum that was not taken over {axis}, too, and may differ along it",
     "shifted-summed": "what is the same on all devices is added before this sum over {axis}, which counts it for each",
 }
 _WARNINGS = {

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import of_kinds
+from meshlens.axes.domain.labels import NONE, of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     APART,
@@ -21,6 +21,7 @@ from meshlens.axes.domain.variation import (
     TOTAL,
     VARYING,
     Variation,
+    is_apart,
     is_different,
     is_same,
 )
@@ -120,14 +121,14 @@ def drift(parts: Iterable[Value]) -> frozenset[Any]:
     found: set[Any] = set()
     for gradient in gradients:
         over = variation_of(gradient)
-        reduced = [label for label in labels_of(gradient) if isinstance(label, tuple) and label[0] == "reduced-at"]
-        places, done = [label[2] for label in reduced], {label[1] for label in reduced}
-        differing = [axis for axis, along in over.axes if is_different(along.truth)]
+        reduced = {label[1]: label[2] for label in reversed(of_kinds(labels_of(gradient), "reduced-at"))}
+        # A value that was reduced over an axis and differs over it again has met another one since.
+        differing = [axis for axis, along in over.axes if is_different(along.truth) and axis not in reduced]
         for other in values:
-            if other not in gradients and places:
-                same = variation_of(other)
-                found.update(("drifted", min(places), axis) for axis in differing if is_same(same.over(axis).truth))
-                found.update(("parted", min(places), axis) for axis in _parted(over, same) if axis not in done)
+            if other not in gradients and reduced:
+                place, same = min(reduced.values()), variation_of(other)
+                found.update(("drifted", place, axis) for axis in differing if is_same(same.over(axis).truth))
+                found.update(("parted", place, axis) for axis in _parted(over, same) if axis not in reduced)
     return frozenset(found)
 
 
@@ -184,8 +185,9 @@ def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
     elif isinstance(sides[1], Constant) and sides[1].value not in _sizes(ctx):
         return frozenset()
     is_of_means = any(along.truth == MEANS_SUMMED for _, along in variation_of(left).axes)
+    of_copies = labels_of(left) if operator == "/" and of_kinds(labels_of(left), "copied") else NONE
     for label in sorted(sums, key=repr):
-        if label[0] != "psum" or is_of_means:
+        if label[0] != "psum" or is_of_means or label in of_copies:
             run.records.gradient_uses.append(GradientUse("divided", site, label[1], ctx))
     return frozenset(sums | ({"mean"} if operator == "/" else set()))
 
@@ -203,6 +205,23 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
             run.records.gradient_uses.append(GradientUse("share-averaged", site, _reduced_at(left, axis), ctx, axis))
         elif along.truth in (SUMS_AVERAGED, AVERAGE) and "axis-size" in labels_of(right):
             run.records.gradient_uses.append(GradientUse("divided-twice", site, _reduced_at(left, axis), ctx, axis))
+        elif (place := _summed_over_fewer(left, right, axis)) is not None:
+            run.records.gradient_uses.append(GradientUse("of-fewer-axes", site, place, ctx, axis))
+
+
+def _summed_over_fewer(left: Value, right: Value, axis: str) -> Site | None:
+    """Returns where the divisor of a total was summed over only some of its axes, although it varies over this one."""
+    above, below = _sums(left), _sums(right)
+    over = variation_of(right).over(axis)
+    if axis not in above or axis in below or over.typed != VARYING or not is_apart(over.truth):
+        return None
+    return next((below[other] for other in sorted(below) if above.get(other) == above[axis]), None)
+
+
+def _sums(value: Value) -> dict[str, Site]:
+    """Returns the axes over which a value was summed, each with the place."""
+    labels = labels_of(value)
+    return {axis: site for _, axis, site in of_kinds(labels, "reduced-at") if ("psum", site) in labels}
 
 
 def rows_here(array: Value, site: Site) -> Data | None:

@@ -94,6 +94,9 @@ def _of_einsum(args: tuple[Arg, ...]) -> Variation:
             return across(transfer.product, *parts)
         if left[-1:] == right[-1:] and len(right) == 2 and output == left[:-1] + right[:1]:
             return across(transfer.product, parts[0], across(transfer.transposed, parts[1]))
+    rows = {term[:1] for term, _ in terms}
+    if len(rows) == 1 and not rows <= {*output, ".", ""}:
+        return across(transfer.summed, across(transfer.rowwise, *parts))
     first = output[:1]
     of_rows = [term[:1] == first for term, _ in terms]
     kinds = [transfer.within_rows if keeps else transfer.mixed for keeps in of_rows]
@@ -164,6 +167,11 @@ def _of_kind(kind: Kind, args: tuple[Arg, ...], dotted: str) -> Variation:
         return _reduced(kind, arrays, args, dotted)
     if kind in _MOVES or (kind == "transposed" and len(args) > 1):
         return _moved(kind, args, dotted.rpartition(".")[2])
+    if kind == "rearranged":
+        return across(transfer.arranged_first, first)
+    if kind == "counted":
+        weights = next((arg.value for arg in args[1:] if arg.label in (None, "weights")), Const(None))
+        return across(transfer.summed_by, variation_of(weights), first)
     if kind == "along":
         axis = _axis(args, 1)
         if type(axis) is Data:

@@ -205,8 +205,8 @@ def scaled_down(part: Along) -> Along:
 
 
 def bounded(part: Along) -> Along:
-    """Returns the result of a bound such as `maximum(x, 1)`: a count stays a count."""
-    return Along(part.truth if part.truth == SUM else _rowwise(part.truth), part.typed)
+    """Returns the result of a bound such as `maximum(x, 1)`: a count stays a count, of one device or of all."""
+    return Along(part.truth if part.truth in (SUM, TOTAL) else _rowwise(part.truth), part.typed)
 
 
 def product(left: Along, right: Along) -> Along:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
+from meshlens.axes.data.parts import OWN_INDEX, note_parts
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.slices import note_reduced
 from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
 from meshlens.axes.domain.labels import NONE, after_reduction, of_kinds, travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Union, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Seq, Site, Union, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
     CURVED,
@@ -38,6 +39,7 @@ from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import AxisUse, GradientUse, RandomUse
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import fields_of, with_fields
 from meshlens.jaxapi.collectives import Collective
 
 INDEX = Along(NUMBER, VARYING)
@@ -49,7 +51,9 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     site, ctx = call.site, call.ctx
     found = by_parameter(row.parameters, call.args)
     operand = found.get(row.operand) if row.operand is not None else None
-    value = operand.value if operand is not None else UNKNOWN
+    given = operand.value if operand is not None else UNKNOWN
+    fields = fields_of(run, given)
+    value = Seq("tuple", tuple(fields.values())) if fields else given
     axis = found.get(row.axis_parameter)
     labels = labels_of(value)
     if axis is not None:
@@ -57,7 +61,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     elif "*" not in found and "**" not in found:
         return UNKNOWN
     if axis is not None and isinstance(axis.value, Seq) and not axis.value.items and not axis.value.open:
-        return value
+        return given
     names = names_of(axis.value) if axis is not None else ()
     if not ctx.env.open and not {*names} <= {*ctx.env.names}:
         # JAX stops here, so nothing after it can be judged.
@@ -67,10 +71,19 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         note_averages(run, value, names, call, _AVERAGED)
     if row.reduces == "sum":
         note_averages(run, value, names, call, _SUMMED_GRADIENTS if "of-gradient" in labels else _SUMMED)
+    if row.reduces == "sum":
+        note_parts(run, value, names, site, ctx)
     if row.reduces in ("sum", "mean"):
         note_repeats(run, call, value, names, row.reduces == "sum" and "axis_index_groups" not in found)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
-    answer = result(row, value, labels, site, names, is_plain or row.reduces == "cast")
+    is_plain |= row.reduces == "cast"
+    if isinstance(given, Instance) and fields:
+
+        def collected(_: str, held: Value) -> Value:
+            return result(row, held, labels_of(held), site, names, is_plain)
+
+        return with_fields(run, given, collected, site)
+    answer = result(row, value, labels, site, names, is_plain)
     counts = row.reduces == "size" or (row.reduces == "sum" and isinstance(value, Const) and value.value == 1)
     if counts and isinstance(answer, Data) and "axis_index_groups" not in found:
         size = size_along_all(ctx.env, names)
@@ -112,6 +125,10 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
     if any(is_same(over.over(name).truth) for name in names) and "of-gradient" in labels:
         for _, draw, key in of_kinds(labels, "alike"):
             run.records.random_uses.append(RandomUse(draw, key, labels, ctx, "reduced"))
+    copied = of_kinds(labels, "copied") if adds and "of-gradient" not in labels else []
+    is_of_copies = copied and all(is_same(over.over(name).truth) for name in names)
+    if is_of_copies and not any(step.how == "run" for step in ctx.route) and not of_kinds(labels, "reduced-at"):
+        run.records.gradient_uses.append(GradientUse("copies-summed", site, copied[0][1], ctx))
     if "varying" in labels or "index" in labels:
         return
     # In a tree, what was reduced before may be there to be divided with the rest; in a model's method, each device may
@@ -223,7 +240,8 @@ def result(
     value_over = variation_of(value)
     over = _over(row, value_over, names, is_plain and not parts_may_be_alike)
     if row.reduces == "index":
-        return Data(frozenset({"index", "varying"}), (), over=with_axes(EVERYWHERE, names or (SOME_AXIS,), INDEX))
+        own = {(OWN_INDEX, name) for name in names}
+        return Data(frozenset({"index", "varying", *own}), (), over=with_axes(EVERYWHERE, names or (SOME_AXIS,), INDEX))
     if row.reduces == "size":
         return Data(frozenset({"axis-size"}), (), over=EVERYWHERE)
     if row.reduces in _REDUCES:

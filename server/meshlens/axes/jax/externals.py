@@ -11,6 +11,7 @@ from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.noise import note_saved
 from meshlens.axes.data.operating import SIZES, counts_rows, of_library
+from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.positions import note_classes, note_picked, with_positions
 from meshlens.axes.data.slices import note_norm
 from meshlens.axes.data.typed_shardings import placed, with_sharding
@@ -179,6 +180,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     value = _with_variation(found, name, call)
     if not call.ctx.env.maps or type(value) is not Data:
         return value
+    if name.startswith("jax."):
+        value = of_part(run, name, call.args, value, call.site, call.ctx)
     note_classes(run, name, call.args, call.ctx)
     norm = note_norm(run, name, call.args, call.site, call.ctx)
     if norm:

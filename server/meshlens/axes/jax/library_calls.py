@@ -338,7 +338,7 @@ def _copies(how: str, args: tuple[Arg, ...]) -> int:
     if how != "broadcast" or len(positional) != 2 or not isinstance(positional[1], Seq):
         return 0
     first, shape = positional
-    if not isinstance(shape, Seq):
+    if not isinstance(shape, Seq) or shape.items[:1] == (Const(1),):
         return 0
     if shape.open:
         return len(shape.items)

@@ -6,6 +6,7 @@ from functools import cache
 
 from meshlens.axes.data.arrays import held_in, product
 from meshlens.axes.data.operating import of_method
+from meshlens.axes.data.parts import kept
 from meshlens.axes.data.typed_shardings import transposed
 from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT
 from meshlens.axes.domain.joining import entry_of_table, join_all
@@ -117,7 +118,8 @@ def of_data(value: Data, name: str) -> Value:
         found = Data(value.labels - {"in-order"}, shape, None, True, of_method(value, "transpose", ()))
         return transposed(value, found)
     if name == "T":
-        return Data(travelling(value.labels) | (value.labels & {"fresh"}), over=of_method(value, "transpose", ()))
+        labels = travelling(value.labels) | (value.labels & {"fresh"}) | kept("transpose", (value.labels,))
+        return Data(labels, over=of_method(value, "transpose", ()))
     if name == "at":
         return Data(value.labels, value.shape, AT, True, value.over)
     if value.made_by == AT and name in UPDATES:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 from meshlens.axes.data.arrays import product, sizes
 from meshlens.axes.data.gradients import rows_here
+from meshlens.axes.domain.axis_sizes import count_of
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.constants import counted, fits_pattern, joined
 from meshlens.axes.domain.joining import join_all, labels_of
@@ -251,12 +252,16 @@ def _reversed(values: Values, args: tuple[Arg, ...]) -> Value:
 
 def _extreme(pick: Callable[[list[Any]], Any]) -> Callable[[Values, tuple[Arg, ...]], Value]:
     def extreme(values: Values, args: tuple[Arg, ...]) -> Value:
-        numbers = [value.value for value in values if isinstance(value, Const) and type(value.value) in (int, float)]
-        if len(numbers) == len(values) == len(args) > 1:
+        numbers = [value.value if _is_number(value) else count_of(value) for value in values]
+        if len(values) == len(args) > 1 and None not in numbers:
             return Const(pick(numbers))
         return Data(travelling(frozenset().union(*(labels_of(value) for value in values))) if values else frozenset())
 
     return extreme
+
+
+def _is_number(value: Value) -> TypeGuard[Const]:
+    return isinstance(value, Const) and type(value.value) in (int, float)
 
 
 def _product(values: Values, args: tuple[Arg, ...]) -> Value | None:

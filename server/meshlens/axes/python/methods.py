@@ -9,6 +9,7 @@ from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import note_step, note_unreduced_step, note_updated
 from meshlens.axes.data.operating import counts_rows, of_all, of_method
+from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.data.slices import note_slices
 from meshlens.axes.data.typed_shardings import with_sharding
@@ -67,9 +68,11 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
         return modules.call_module_method(run, receiver, dotted, call)
     if isinstance(receiver, Data):
         result = _of_array(run, receiver, name, call)
-        if call.ctx.env.maps or not receiver.labels or not isinstance(result, Data):
+        if not isinstance(result, Data) or not (receiver.labels or call.ctx.env.maps):
             return result
         given = (Arg(None, receiver, None, None), *args)
+        if call.ctx.env.maps:
+            return of_part(run, name, given, result, site, call.ctx)
         return with_sharding(run, f"jax.numpy.{name}", given, result, site, call.ctx)
     if isinstance(receiver, Dict):
         return _of_dict(run, receiver, name, call)

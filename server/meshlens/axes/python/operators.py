@@ -7,6 +7,7 @@ from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient
 from meshlens.axes.data.operating import of_operator
+from meshlens.axes.data.parts import of_operation
 from meshlens.axes.data.positions import note_shifted
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number
@@ -55,10 +56,12 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels |= {"uniform"}
     if arrays.is_unplaced(left) and arrays.is_unplaced(right):
         labels |= UNPLACED
-    if operator in ("+", "-") and ctx.env.maps:
-        note_shifted(run, left, right, ctx)
-    if operator == "/" and ctx.env.maps:
-        note_quotient(run, left, right, site, ctx)
+    if ctx.env.maps:
+        labels |= of_operation(operator, left, right, site)
+        if operator in ("+", "-"):
+            note_shifted(run, left, right, ctx)
+        elif operator == "/":
+            note_quotient(run, left, right, site, ctx)
     is_number = isinstance(sides[1], Constant)
     over = of_operator(operator, left, right, is_number) if ctx.env.maps else ANYTHING
     result = Data(labels, shape, None, arrays.gives_array(operator, left, right), over)

@@ -1,0 +1,143 @@
+"""Values that each device computes from its part of an array, and that mean nothing in a sum over the devices.
+
+Their labels pass only through operations that leave them what they are; any other operation may be the remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.labels import NONE, of_kinds
+from meshlens.axes.domain.values import Arg, Const, Data, Dict, Seq, Site, Value
+from meshlens.axes.domain.variation import COLUMNS, MEAN, ROW, ROWS, SUM, is_different, is_same
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.run import Run
+
+_MAXIMUM, _BELOW, _EXPONENTIAL, _PICKED, _CENTRED = "own-max", "below-own-max", "own-exp", "picked", "centred"
+OWN_INDEX = "own-index"
+"""The kind of the label of `axis_index` itself, before any arithmetic."""
+
+_SUMMED = {_EXPONENTIAL: "own-maxima-summed", _PICKED: "picked-summed", _CENTRED: "centred-summed"}
+"""What is noted if a sum over the devices is taken of values with these labels."""
+
+_ARRANGED = frozenset({_MAXIMUM, _EXPONENTIAL, _PICKED, _CENTRED})
+_ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _CENTRED})
+_MULTIPLIED = frozenset({_EXPONENTIAL, _CENTRED})
+_KEEP: dict[str, frozenset[str]] = {
+    **dict.fromkeys("astype expand_dims squeeze reshape ravel stop_gradient".split(), _ARRANGED),
+    **dict.fromkeys("swapaxes transpose moveaxis".split(), _ARRANGED),
+    "sum": _ADDED_UP,
+    **dict.fromkeys("dot matmul einsum dot_general tensordot where".split(), _MULTIPLIED),
+    **dict.fromkeys("square abs multiply power".split(), frozenset({_CENTRED})),
+    "@": _MULTIPLIED,
+    "*": frozenset({_CENTRED}),
+    "**": frozenset({_CENTRED}),
+}
+"""For functions, methods and operators, the kinds of labels that their results keep."""
+
+_MAXIMA = frozenset({"max", "amax"})
+_LOOK_UP = frozenset({"take", "take_along_axis"})
+_SLICE = "jax.lax.dynamic_slice_in_dim"
+_CONCERNED = frozenset({*_KEEP, *_MAXIMA, *_LOOK_UP, "exp", "dynamic_slice_in_dim"})
+_OF_PARTS = frozenset({ROWS, COLUMNS})
+_WHOLE_ROWS = frozenset({ROWS, ROW, COLUMNS})
+
+
+def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site, ctx: Context) -> Data:
+    """Returns the result of a function or method inside a map, with labels if it is of a device's part only.
+
+    Args:
+        run: the run.
+        name: the name of the function of JAX, or of the method.
+        args: its arguments, the object of a method first.
+        found: the result without the labels.
+        site: the call.
+        ctx: the circumstances.
+    """
+    short = name.rpartition(".")[2]
+    if short not in _CONCERNED:
+        return found
+    if name == _SLICE:
+        _note_slice(run, args, site, ctx)
+    labels = set(kept(short, [labels_of(arg.value) for arg in args]))
+    if short in _MAXIMA:
+        labels.update((_MAXIMUM, axis) for axis, along in found.over.axes if _is_of_part(along.truth))
+    elif short == "exp" and args:
+        labels.update((_EXPONENTIAL, axis, site) for _, axis in of_kinds(labels_of(args[0].value), _BELOW))
+    elif short in _LOOK_UP and len(args) > 1 and not any(arg.label in ("mode", "fill_value") for arg in args):
+        labels.update(_lookups(args[0].value, args[1].value, site))
+    return replace(found, labels=found.labels | labels) if labels else found
+
+
+def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozenset[Any]:
+    """Returns the labels of `left operator right` inside a map if it is of a device's part only."""
+    if operator != "-":
+        return kept(operator, (labels_of(left), labels_of(right)))
+    below = {(_BELOW, axis) for _, axis in of_kinds(labels_of(right), _MAXIMUM)}
+    above, mean = variation_of(left), variation_of(right)
+    own = [axis for axis, along in mean.axes if along.truth == MEAN and above.over(axis).truth == ROWS]
+    return frozenset({*below, *[(_CENTRED, axis, site) for axis in own]})
+
+
+def of_item(array: Data, index: Value, site: Site) -> frozenset[Any]:
+    """Returns the labels of `array[index]` inside a map if it is of a device's part only."""
+    moved = of_kinds(array.labels, *_ARRANGED) if array.labels and not isinstance(index, Data) else ()
+    return frozenset([*moved, *_lookups(array, index, site)])
+
+
+def note_parts(run: Run, value: Value, names: Collection[str], site: Site, ctx: Context) -> None:
+    """Notes a sum over the devices of values that are of each device's part only.
+
+    Args:
+        run: the run.
+        value: what is summed.
+        names: the axes over which it is.
+        site: the collective.
+        ctx: the circumstances.
+    """
+    if isinstance(value, (Seq, Dict)):
+        for item in value.items:
+            note_parts(run, item[1] if isinstance(item, tuple) else item, names, site, ctx)
+        return
+    over = variation_of(value)
+    for kind, axis, place in of_kinds(labels_of(value), *_SUMMED):
+        is_sum = kind != _CENTRED or over.over(axis).truth == SUM
+        if axis in names and is_sum and "of-gradient" not in labels_of(value):
+            run.records.gradient_uses.append(GradientUse(_SUMMED[kind], site, place, ctx, axis))
+
+
+def kept(name: str, labels: Collection[frozenset[Any]]) -> frozenset[Any]:
+    """Returns the labels of this module that the result of a function, method or operator keeps."""
+    kinds = _KEEP.get(name)
+    if kinds is None:
+        return NONE
+    return frozenset([label for one in labels if one for label in of_kinds(one, *kinds)])
+
+
+def _is_of_part(truth: str) -> bool:
+    """Returns whether a maximum was taken along a dimension that is split over devices."""
+    return is_different(truth) and truth not in _WHOLE_ROWS
+
+
+def _lookups(array: Value, index: Value, site: Site) -> list[tuple[str, str, Site]]:
+    """Returns labels if each device looks up entries of its part by numbers that count from the part's start."""
+    parts = [index] if not isinstance(index, Seq) else list(index.items)
+    numbers = [part for part in parts if isinstance(part, Data) and "index" in part.labels]
+    split = [axis for axis, along in variation_of(array).axes if along.truth in _OF_PARTS]
+    truths = {axis: [variation_of(one).over(axis).truth for one in numbers] for axis in split}
+    own = [axis for axis in split if any(is_different(one) and one not in _WHOLE_ROWS for one in truths[axis])]
+    return [(_PICKED, axis, site) for axis in own]
+
+
+def _note_slice(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
+    """Notes that devices take several rows each of an array that all of them hold, from the row of their own index."""
+    array, start, size = (args[place].value if len(args) > place else None for place in range(3))
+    if array is None or start is None or size is None or size == Const(1):
+        return
+    for _, axis in of_kinds(labels_of(start), OWN_INDEX):
+        if is_same(variation_of(array).over(axis).truth):
+            run.records.gradient_uses.append(GradientUse("slices-overlap", site, args[1].site, ctx, axis))

@@ -1,0 +1,103 @@
+"""What each device computes from its part alone is summed as if it were of the whole array.
+
+A softmax over a dimension that is split over devices subtracts the maximum before `exp`. If each device subtracts the
+maximum of its own part, the exponentials have different scales and their sum is wrong, silently; `pmax` gives all
+devices the same maximum.
+A lookup in a split table has the same trap: an index that belongs to another device's part picks some other row, or
+NaN, unless these devices contribute zeros.
+And a variance or covariance needs the mean of all rows: about the mean of its own rows, each device misses how far its
+rows are from the others.
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("seq",))
+
+
+def attend(query, keys, values):
+    scores = query @ keys.T
+    weights = jnp.exp(scores - scores.max(-1, keepdims=True))
+    #         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX411: each device subtracts the maximum of its own \\
+    #         part along "seq" before these are summed over all; subtract lax.pmax of it
+    total = lax.psum(weights.sum(-1, keepdims=True), "seq")
+    return lax.psum(weights @ values, "seq") / total
+
+
+mapped = jax.shard_map(attend, mesh=mesh, in_specs=(P(), P("seq"), P("seq")), out_specs=P())
+```
+
+All devices subtract the same maximum:
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("seq",))
+
+
+def attend(query, keys, values):
+    scores = query @ keys.T
+    weights = jnp.exp(scores - lax.pmax(scores.max(-1, keepdims=True), "seq"))
+    total = lax.psum(weights.sum(-1, keepdims=True), "seq")
+    return lax.psum(weights @ values, "seq") / total
+
+
+mapped = jax.shard_map(attend, mesh=mesh, in_specs=(P(), P("seq"), P("seq")), out_specs=P())
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.domain.values import Site
+from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.registry import rule
+from meshlens.project.solving.solution import Solution
+from meshlens.project.view import FileView
+
+_MESSAGES = {
+    "own-maxima-summed": (
+        'each device subtracts the maximum of its own part along "{axis}" before these are summed over all; '
+        "subtract lax.pmax of it"
+    ),
+    "picked-summed": (
+        'each device picks an entry of its part along "{axis}" even if the index is in another part, before these are '
+        "summed over all; let the others contribute zeros"
+    ),
+    "centred-summed": (
+        'each device subtracts the mean of its own rows along "{axis}" before these are summed over all'
+    ),
+}
+"""The messages by what is recorded."""
+
+_HINTS = frozenset({"centred-summed"})
+
+
+@rule("AX411", Severity.WARNING, reads="workspace", state="preview")
+def sum_of_parts(view: FileView) -> Iterator[Finding]:
+    """Reports what each device computes from its part alone, where it is computed."""
+    for (place, kind, axis), site in view.solution.once_of_records("sums of parts", _summed).items():
+        if view.is_here(place):
+            related = (Related(view.path_of(site), view.span(site), "summed here"),)
+            severity = Severity.HINT if kind in _HINTS else None
+            yield Finding(view.span(place), _MESSAGES[kind].format(axis=axis), (), related, severity)
+
+
+def _summed(solution: Solution) -> dict[tuple[Site, str, str], Site]:
+    """Returns where something is computed, what it is and along which axis, each with the sum over the devices."""
+    found: dict[tuple[Site, str, str], Site] = {}
+    for records in solution.by_file.values():
+        for use in records.gradient_uses:
+            context = use.context
+            is_certain = context.sure and not context.guarded and not context.expected
+            if use.kind in _MESSAGES and use.other is not None and is_certain:
+                found.setdefault((use.other, use.kind, use.axis), use.site)
+    return found
