@@ -84,7 +84,7 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
         elif again.other is not None and again.kind == "copies-summed":
             if again.context.sure:
                 place = Related(view.path_of(again.other), view.span(again.other), "copied here")
-                text = "every device has a copy of this; this psum multiplies it by the number of devices"
+                text = "this psum multiplies what every device has a copy of by the number of devices"
                 yield Finding(span, text, (), (place,))
         elif again.other is not None:
             place = Related(view.path_of(again.other), view.span(again.other), "first reduced here")

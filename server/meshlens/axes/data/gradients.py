@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, of_kinds
+from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     APART,
@@ -185,9 +185,8 @@ def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
     elif isinstance(sides[1], Constant) and sides[1].value not in _sizes(ctx):
         return frozenset()
     is_of_means = any(along.truth == MEANS_SUMMED for _, along in variation_of(left).axes)
-    of_copies = labels_of(left) if operator == "/" and of_kinds(labels_of(left), "copied") else NONE
     for label in sorted(sums, key=repr):
-        if label[0] != "psum" or is_of_means or label in of_copies:
+        if label[0] != "psum" or is_of_means:
             run.records.gradient_uses.append(GradientUse("divided", site, label[1], ctx))
     return frozenset(sums | ({"mean"} if operator == "/" else set()))
 

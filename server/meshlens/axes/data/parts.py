@@ -18,6 +18,7 @@ from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 
 _MAXIMUM, _BELOW, _EXPONENTIAL, _PICKED, _CENTRED = "own-max", "below-own-max", "own-exp", "picked", "centred"
+_ADDED_TO_COPY = "added-to-copy"
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
 
@@ -75,6 +76,8 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
 
 def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozenset[Any]:
     """Returns the labels of `left operator right` inside a map if it is of a device's part only."""
+    if operator == "+":
+        return _added_to_copy(left, right) | _added_to_copy(right, left)
     if operator != "-":
         return kept(operator, (labels_of(left), labels_of(right)))
     below = {(_BELOW, axis) for _, axis in of_kinds(labels_of(right), _MAXIMUM)}
@@ -104,6 +107,9 @@ def note_parts(run: Run, value: Value, names: Collection[str], site: Site, ctx: 
             note_parts(run, item[1] if isinstance(item, tuple) else item, names, site, ctx)
         return
     over = variation_of(value)
+    for _, place in of_kinds(labels_of(value), _ADDED_TO_COPY):
+        if all(is_same(over.over(name).truth) for name in names):
+            run.records.gradient_uses.append(GradientUse("copies-summed", site, place, ctx))
     for kind, axis, place in of_kinds(labels_of(value), *_SUMMED):
         is_sum = kind != _CENTRED or over.over(axis).truth == SUM
         if axis in names and is_sum and "of-gradient" not in labels_of(value):
@@ -116,6 +122,13 @@ def kept(name: str, labels: Collection[frozenset[Any]]) -> frozenset[Any]:
     if kinds is None:
         return NONE
     return frozenset([label for one in labels if one for label in of_kinds(one, *kinds)])
+
+
+def _added_to_copy(copy: Value, other: Value) -> frozenset[Any]:
+    """Returns a label if something of each device, such as a count, is added to a copy that all devices hold."""
+    copied = of_kinds(labels_of(copy), "copied")
+    is_own = isinstance(other, (Data, Const)) and not of_kinds(labels_of(other), "copied")
+    return frozenset([(_ADDED_TO_COPY, copied[0][1])]) if len(copied) == 1 and is_own else NONE
 
 
 def _is_of_part(truth: str) -> bool:

@@ -125,10 +125,6 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
     if any(is_same(over.over(name).truth) for name in names) and "of-gradient" in labels:
         for _, draw, key in of_kinds(labels, "alike"):
             run.records.random_uses.append(RandomUse(draw, key, labels, ctx, "reduced"))
-    copied = of_kinds(labels, "copied") if adds and "of-gradient" not in labels else []
-    is_of_copies = copied and all(is_same(over.over(name).truth) for name in names)
-    if is_of_copies and not any(step.how == "run" for step in ctx.route) and not of_kinds(labels, "reduced-at"):
-        run.records.gradient_uses.append(GradientUse("copies-summed", site, copied[0][1], ctx))
     if "varying" in labels or "index" in labels:
         return
     # In a tree, what was reduced before may be there to be divided with the rest; in a model's method, each device may

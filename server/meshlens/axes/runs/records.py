@@ -177,11 +177,12 @@ class GradientUse:
             "step-reduced" (parameters are updated with gradients that were reduced over this axis), "step-apart" (with
             gradients that were reduced over others, but not over this one), "step-alone" (with
             gradients that nothing reduced), "copies-saved" (a state of which every device has a copy is saved whole),
-            "copies-summed" (a `psum` of one), "of-fewer-axes" (a total is divided by a sum over only some of its axes),
-            "slices-overlap" (devices take several rows each, from the row of their index), and of what each device
-            computes from its part alone: "own-maxima-summed" (a `psum` of exponentials from which each device
-            subtracted its own maximum), "picked-summed" (of entries that devices picked for indices that may be in
-            another part), "centred-summed" (of what each device centred on its own mean).
+            "copies-summed" (a `psum` of one to which each device added something), "of-fewer-axes" (a total is divided
+            by a sum over only some of its axes), "slices-overlap" (devices take several rows each, from the row of
+            their index), and of what each device computes from its part alone: "own-maxima-summed" (a `psum` of
+            exponentials from which each device subtracted its own maximum), "picked-summed" (of entries that devices
+            picked for indices that may be in another part), "centred-summed" (of what each device centred on its own
+            mean).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
