@@ -8,6 +8,7 @@ from dataclasses import replace
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
+from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.parts import OWN_INDEX, note_parts
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.slices import note_reduced
@@ -84,6 +85,8 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
 
         return with_fields(run, given, collected, site)
     answer = result(row, value, labels, site, names, is_plain)
+    if "perm" in found and isinstance(answer, Data) and len(names) == 1:
+        answer = sent_edge(value, found["perm"].value, answer, names[0])
     counts = row.reduces == "size" or (row.reduces == "sum" and isinstance(value, Const) and value.value == 1)
     if counts and isinstance(answer, Data) and "axis_index_groups" not in found:
         size = size_along_all(ctx.env, names)

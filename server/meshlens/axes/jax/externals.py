@@ -9,6 +9,7 @@ from typing import Any
 
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
+from meshlens.axes.data.halos import follow_edges
 from meshlens.axes.data.noise import note_saved
 from meshlens.axes.data.operating import SIZES, counts_rows, of_library
 from meshlens.axes.data.parts import of_part
@@ -182,6 +183,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         return value
     if name.startswith("jax."):
         value = of_part(run, name, call.args, value, call.site, call.ctx)
+        edge = follow_edges(run, name, call.args, call.site, call.ctx)
+        value = replace(value, labels=value.labels | edge) if edge else value
     note_classes(run, name, call.args, call.ctx)
     norm = note_norm(run, name, call.args, call.site, call.ctx)
     if norm:

@@ -9,6 +9,7 @@ from typing import Any
 
 from meshlens.axes.data import arrays, noise, transfer
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here
+from meshlens.axes.data.halos import edge_of
 from meshlens.axes.data.parts import of_item
 from meshlens.axes.data.positions import note_picked
 from meshlens.axes.data.transfer import across
@@ -344,6 +345,7 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
         return replace(found, shape=(min(rows, whole or rows), *found.shape[1:])) if rows is not None else found
     if ctx.env.maps and type(container) is Data and type(found) is Data and container.labels:
         picked = note_picked(run, container, index, ctx) | of_item(container, index, site)
+        picked |= edge_of(node.key)
         found = replace(found, labels=found.labels | picked) if picked else found
     if ctx.env.maps and type(container) is Data and type(index) is Data and type(found) is Data:
         # While JAX traces, an index is an array of integers: a mask would give a shape that depends on its values.

@@ -1,0 +1,104 @@
+"""Halo exchange: the edges of each device's part that its neighbors append to theirs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import NONE, of_kinds
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import Constant, Expression, Slice, TupleDisplay, UnaryOperation
+
+_EDGE, _HALO = "edge", "halo"
+_JOIN = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
+_SLICE = "jax.lax.slice_in_dim"
+_AT_THE_FRONT, _AT_THE_BACK = (1, "last"), (-1, "first")
+"""The direction in which a halo is sent and the edge that it is, by where it belongs."""
+
+Edge = Literal["first", "last"]
+
+
+def edge_of(key: Expression) -> frozenset[Any]:
+    """Returns the label of `x[key]` if that is the first or last rows along one dimension."""
+    parts = key.items if isinstance(key, TupleDisplay) else (key,)
+    edges = [edge for part in parts if (edge := _edge(part)) is not None]
+    return frozenset([(_EDGE, edges[0])]) if len(edges) == 1 else NONE
+
+
+def _edge(key: Expression) -> Edge | None:
+    if not isinstance(key, Slice) or key.step is not None:
+        return None
+    begins = key.lower is None or (isinstance(key.lower, Constant) and key.lower.value == 0)
+    if begins and key.upper is not None:
+        return "first" if not _is_negative(key.upper) else None
+    return "last" if key.lower is not None and key.upper is None and _is_negative(key.lower) else None
+
+
+def _edge_of_slice(args: tuple[Arg, ...]) -> frozenset[Any]:
+    """Returns the label of `slice_in_dim(x, start, stop)`; what begins and ends at numbers of its own is the last."""
+    array, start, stop = args[0].value, args[1].value, args[2].value
+    if start == Const(0):
+        return frozenset([(_EDGE, "first")])
+    if isinstance(start, Const) != isinstance(stop, Const):
+        return NONE
+    is_last = not isinstance(stop, Const) or stop.value in (shape_of(array) or ())
+    return frozenset([(_EDGE, "last")]) if is_last else NONE
+
+
+def _is_negative(node: Expression) -> bool:
+    if isinstance(node, Constant):
+        return isinstance(node.value, int) and node.value < 0
+    return isinstance(node, UnaryOperation) and node.operator == "-"
+
+
+def sent_edge(value: Value, perm: Value, result: Data, axis: str) -> Data:
+    """Returns the result of a `ppermute` with a label if it sends an edge to the next or previous device.
+
+    Args:
+        value: what is sent.
+        perm: the permutation.
+        result: the result without the label.
+        axis: the axis.
+    """
+    edges = of_kinds(labels_of(value), _EDGE)
+    direction = _direction(perm) if len(edges) == 1 else None
+    if direction is None:
+        return result
+    return replace(result, labels=result.labels | {(_HALO, axis, direction, edges[0][1])})
+
+
+def _direction(perm: Value) -> int | None:
+    """Returns 1 if each device sends to the next one, -1 if to the previous one; None for anything else."""
+    if not isinstance(perm, Seq) or (perm.open and perm.kind != PAIRS_FOR_EXAMPLE):
+        return None
+    pairs = [item.items for item in perm.items if isinstance(item, Seq) and len(item.items) == 2]
+    numbers = [(one.value, two.value) for one, two in pairs if isinstance(one, Const) and isinstance(two, Const)]
+    if len(numbers) != len(perm.items) or not all(type(one) is type(two) is int for one, two in numbers):
+        return None
+    size = FOR_EXAMPLE if perm.kind == PAIRS_FOR_EXAMPLE else max([0, *map(max, numbers)]) + 1
+    steps = {(two - one) % size for one, two in numbers}
+    return {frozenset({1}): 1, frozenset({size - 1}): -1}.get(frozenset(steps)) if size > 2 else None
+
+
+def follow_edges(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> frozenset[Any]:
+    """Notes halos that are joined to the wrong end of a part; returns the label of an edge that a function takes."""
+    if name == _SLICE and len(args) > 2:
+        return _edge_of_slice(args)
+    parts = args[0].value if name in _JOIN and args else None
+    if not isinstance(parts, Seq) or parts.open:
+        return NONE
+    halos = [next(iter(of_kinds(labels_of(part), _HALO)), None) for part in parts.items]
+    own = [place for place, halo in enumerate(halos) if halo is None]
+    for place, halo in enumerate(halos) if len(own) == 1 else ():
+        right = _AT_THE_FRONT if place < own[0] else _AT_THE_BACK
+        if halo is not None and halo[2:] != right:
+            kind = "halo-at-front" if place < own[0] else "halo-at-back"
+            run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, halo[1]))
+            return NONE
+    return NONE

@@ -1,0 +1,86 @@
+"""Rows that a device receives from a neighbor are joined to the wrong end of its own, or are the wrong rows.
+
+In a halo exchange each device gets the rows next to its part: at the front the last rows of the device before it, at
+the back the first rows of the device after it. If the edges or the directions are swapped, the shapes are the same and
+a stencil computes with rows from elsewhere, silently.
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("x",))
+
+
+def shifted(rows, by):
+    n = lax.axis_size("x")
+    return lax.ppermute(rows, "x", [(i, (i + by) % n) for i in range(n)])
+
+
+def smooth(u):
+    before, after = shifted(u[:1], 1), shifted(u[-1:], -1)
+    padded = jnp.concatenate([before, u, after])
+    #        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX412: the rows at the front should be the last ones of the previous \\
+    #        device along "x"
+    return (padded[:-2] + padded[2:]) / 2
+
+
+mapped = jax.shard_map(smooth, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+```
+
+Each device sends its last row to the next one, and its first row to the previous one:
+
+```python
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("x",))
+
+
+def shifted(rows, by):
+    n = lax.axis_size("x")
+    return lax.ppermute(rows, "x", [(i, (i + by) % n) for i in range(n)])
+
+
+def smooth(u):
+    before, after = shifted(u[-1:], 1), shifted(u[:1], -1)
+    padded = jnp.concatenate([before, u, after])
+    return (padded[:-2] + padded[2:]) / 2
+
+
+mapped = jax.shard_map(smooth, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.axes.domain.values import Site
+from meshlens.checking.model import Finding, Severity
+from meshlens.checking.registry import rule
+from meshlens.project.view import FileView
+
+_MESSAGES = {
+    "halo-at-front": 'the rows at the front should be the last ones of the previous device along "{axis}"',
+    "halo-at-back": 'the rows at the back should be the first ones of the next device along "{axis}"',
+}
+"""The messages by what is recorded."""
+
+
+@rule("AX412", Severity.WARNING, reads="places", state="preview")
+def swapped_halo(view: FileView) -> Iterator[Finding]:
+    """Reports joined rows of which some come from the wrong neighbor, or from its wrong end."""
+    seen: set[Site] = set()
+    for use in view.records.gradient_uses:
+        context = use.context
+        if use.kind not in _MESSAGES or use.site in seen or not view.is_here(use.site):
+            continue
+        if context.sure and not context.guarded and not context.expected:
+            seen.add(use.site)
+            yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis))
