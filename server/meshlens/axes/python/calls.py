@@ -43,6 +43,7 @@ from meshlens.axes.runs.ledger import Shared
 from meshlens.axes.runs.putting_off import put_off
 from meshlens.axes.runs.run import DEEPEST, Run
 from meshlens.axes.runs.same_names import names_given, note_repeated
+from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.axes.worth.effort import forget_tables, is_dull, is_followed, memo_key, share, spent, tells
 from meshlens.axes.worth.spending import walked
 
@@ -216,6 +217,29 @@ def _is_main(function: Function) -> bool:
     return function.name == "main" and function.frame.parent is None
 
 
+def _generated(run: Run, yielded: list[Value]) -> Value:
+    """Returns what a generator yields: any of these values, and the last one if that is a smaller batch."""
+    if not yielded:
+        return UNKNOWN
+    one, last = join_all(yielded), yielded[-1]
+    return Seq("list", (one, last) if _is_of_fewer_rows(run, last, yielded[0]) else (one,), True)
+
+
+def _is_of_fewer_rows(run: Run, last: Value, first: Value) -> bool:
+    """Returns whether an array in the last value certainly has fewer rows than the same one in the first value."""
+    if isinstance(last, Seq) and isinstance(first, Seq):
+        return any(_is_of_fewer_rows(run, *pair) for pair in zip(last.items, first.items, strict=False))
+    if isinstance(last, Dict) and isinstance(first, Dict):
+        return any(_is_of_fewer_rows(run, held, first.get(key) or UNKNOWN) for key, held in last.items)
+    if isinstance(last, Instance) and isinstance(first, Instance):
+        pairs = zip((fields_of(run, last) or {}).values(), (fields_of(run, first) or {}).values(), strict=False)
+        return any(_is_of_fewer_rows(run, *pair) for pair in pairs)
+    if not isinstance(last, Data) or not isinstance(first, Data) or not last.shape or not first.shape:
+        return False
+    rows, of_first = last.shape[0], first.shape[0]
+    return rows is not None and of_first is not None and rows < of_first
+
+
 def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Context) -> Value:
     sites = run.world.sites_of(function.path, function.block) if function.body is None else None
     frame = Frame(function.path, function.block, function.frame, sites)
@@ -238,7 +262,7 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
     run.api_guard += broad
     run.broad_guard = broad
     if "generator" in function.flags:
-        return Seq("list", (join_all(frame.yielded),), True) if frame.yielded else UNKNOWN
+        return _generated(run, frame.yielded)
     if not frame.returned:
         return Const(None)
     return join_all(frame.returned)
