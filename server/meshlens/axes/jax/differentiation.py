@@ -11,9 +11,8 @@ from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Seq, Site, Value, Wrapped
 from meshlens.axes.domain.variation import ANYTHING, DIFFERS, MEAN, RATIO, VARYING, Along, Variation, with_axes
-from meshlens.axes.jax.taken_apart import ARRAYS
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.heap import attributes_of
+from meshlens.axes.runs.heap import MERGED_ARRAYS, attributes_of
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
@@ -98,7 +97,7 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
     if isinstance(value, Seq) and not value.open:
         return Seq(value.kind, tuple([_gradient_for(run, args, part, loss, ctx) for part in value.items]))
     if isinstance(value, Instance):
-        value = attributes_of(run, value).get(ARRAYS, value)
+        value = attributes_of(run, value).get(MERGED_ARRAYS, value)
     binder = _device_map(ctx)
     over = _over(run, binder, loss, value)
     loss_labels = labels_of(loss)

@@ -12,7 +12,7 @@ from meshlens.axes.domain.values import Const, Data, Ext, Instance, Made, Seq, V
 from meshlens.axes.domain.variation import DIFFERS, VARYING, Along, Variation, of, of_tree
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.heap import attributes_of, set_attribute
+from meshlens.axes.runs.heap import MERGED_ARRAYS, attributes_of, set_attribute
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
@@ -24,8 +24,6 @@ _STATE = "flax.nnx.state"
 _UPDATE = "equinox.apply_updates"
 SPLITS_AND_MERGES = _MERGES | frozenset(_SPLITS) | {_STATE, _UPDATE}
 _MODULE = "meshlens.module"
-ARRAYS = "<arrays>"
-"""The attribute of a module that was merged in a map: its arrays."""
 _OF_ONE_DEVICE = "<statistics of one device>"
 """The attribute of a module whose layers updated their running statistics with the rows of one device."""
 
@@ -39,7 +37,7 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
             arrays = [arg.value for arg in args if arg.label is None and _held(arg.value) is None]
             labels = frozenset().union(*(labels_of(value) for value in arrays))
             over = of_tree([one for value in arrays for one in variations_in(value)])
-            set_attribute(run, module, ARRAYS, Data(labels, over=over))
+            set_attribute(run, module, MERGED_ARRAYS, Data(labels, over=over))
         return module
     if name == _STATE:
         return _arrays(run, args[0].value, args[1].value if args[1:] else None, call.ctx) if args else None

@@ -31,7 +31,7 @@ from meshlens.axes.python import enums
 from meshlens.axes.python.enums import class_of, is_enum
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.heap import MADE_LATER, altered, attributes_of, set_attribute, through
+from meshlens.axes.runs.heap import MADE_LATER, MERGED_ARRAYS, altered, attributes_of, set_attribute, through
 from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.run import MOST_FOLLOWED, Run
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
@@ -58,8 +58,11 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
     held = attributes_of(run, instance)
     if name in held:
         own = held[name]
-        if ctx.env.maps and isinstance(own, Data) and instance.number not in run.of_maps:
-            return from_outside(own, 0, ctx)
+        if ctx.env.maps and isinstance(own, Data):
+            merged = held.get(MERGED_ARRAYS)
+            if isinstance(merged, Data):
+                return replace(own, labels=travelling(own.labels), over=merged.over)
+            return own if instance.number in run.of_maps else from_outside(own, 0, ctx)
         return own
     if name == "__class__":
         return instance.cls

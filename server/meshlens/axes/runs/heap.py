@@ -5,6 +5,8 @@ from __future__ import annotations
 from meshlens.axes.domain.values import Arg, Const, Instance, Site, Value
 from meshlens.axes.runs.run import Run
 
+MERGED_ARRAYS = "<arrays>"
+"""The attribute of a module that was merged in a map: its arrays."""
 MADE_LATER = "<made later>"
 """The attribute of a module whose constructor ran once a layer was needed, or may not, as its layers were switched."""
 
