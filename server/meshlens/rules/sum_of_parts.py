@@ -1,4 +1,4 @@
-"""What each device computes from its part alone is summed as if it were of the whole array.
+"""Values that each device computes from its part alone are summed as if they were of the whole array.
 
 A softmax over a dimension that is split over devices subtracts the maximum before `exp`. If each device subtracts the
 maximum of its own part, the exponentials have different scales and their sum is wrong, silently; `pmax` gives all

@@ -23,7 +23,7 @@ OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
 
 _SUMMED = {_EXPONENTIAL: "own-maxima-summed", _PICKED: "picked-summed", _CENTRED: "centred-summed"}
-"""What is noted if a sum over the devices is taken of values with these labels."""
+"""The kinds of records of a sum over the devices, by the label of what is summed."""
 
 _ARRANGED = frozenset({_MAXIMUM, _EXPONENTIAL, _PICKED, _CENTRED})
 _ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _CENTRED})
