@@ -123,9 +123,6 @@ _KINDS_OF_GRADIENTS = frozenset({"wrt", "stepped", "summed", "of-psum"})
 _OF_ARRAYS = frozenset({"gradient", "untouched", "auto-summed"})
 _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
 
-ON_DEVICES = "device-copies"
-"""The label of copies for the devices along the first axis"""
-
 FROM_ZERO = "from-zero"
 """The label of the numbers 0, 1, 2, …"""
 
@@ -137,7 +134,10 @@ ON_ONE_DEVICE, ON_A_MESH = "on-one-device", "on-a-mesh"
 PLACES = UNPLACED | {ON_ONE_DEVICE, ON_A_MESH}
 """Labels that say where an array is."""
 
-OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched"}) | PLACES
+ON_DEVICES = "device-copies"
+"""The label of copies for the devices along the first axis"""
+
+OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES}) | PLACES
 """Labels that a joined value keeps only if it has them on every path."""
 
 NONE: frozenset[Any] = frozenset()

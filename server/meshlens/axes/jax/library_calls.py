@@ -29,7 +29,7 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.jax.compiled_calls import as_arrays, place_of
 from meshlens.axes.jax.naming import by_parameter
-from meshlens.axes.jax.train_states import is_state
+from meshlens.axes.jax.train_states import is_state, is_static
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs import fixtures
@@ -38,6 +38,7 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import RandomUse
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import fields_of, with_fields
 from meshlens.jaxapi import known_names, libraries
 from meshlens.jaxapi.layers import INITIALIZERS
 from meshlens.jaxapi.meshes import CONSTRAINT
@@ -114,15 +115,13 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         state = args[0].value if args else UNKNOWN
         if name in libraries.TAKES_FIRST:
             noise.note_first_device(run, state, site, ctx)
-        if isinstance(state, Made) and is_state(state):
-            made = NONE | {("copies", site, 1), ON_DEVICES} if name in libraries.REPLICATES else NONE
-            return replace(state, labels=travelling(state.labels) | made)
-    if name in libraries.REPLICATES or name in libraries.SHARDS:
-        given = labels_of(args[0].value) if args else NONE
-        made = _split_over_devices(name, given)
         if name in libraries.REPLICATES:
-            made = NONE | {("copies", site, 1), ON_DEVICES}
-        return Data(travelling(given) | made)
+            return _on_devices(run, state, frozenset({("copies", site, 1), ON_DEVICES}), site)
+        if isinstance(state, (Instance, Made)):
+            return _on_devices(run, state, NONE, site)
+    if name in libraries.SHARDS:
+        given = labels_of(args[0].value) if args else NONE
+        return Data(travelling(given) | _split_over_devices(name, given))
     if name in libraries.FRESH_STATE:
         first = labels_of(args[0].value) if args else frozenset()
         fresh = frozenset({"fresh"}) & first if name in libraries.KEEPS_FRESH else frozenset({"fresh"})
@@ -164,6 +163,28 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
     if short in ELEMENTWISE:
         noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
     return _array(run, name, args, labels, frame, ctx) if name.startswith(known_names.MODULES_OF_ARRAYS) else None
+
+
+def _on_devices(run: Run, value: Value, made: frozenset[object], site: Site) -> Value:
+    """Returns a state with a copy on each device, or one of the copies; functions and other statics stay as they are.
+
+    Args:
+        run: the run.
+        value: the state.
+        made: the labels that its arrays get.
+        site: the call.
+    """
+    if isinstance(value, Seq):
+        return Seq(value.kind, tuple([_on_devices(run, item, made, site) for item in value.items]), value.open)
+    if isinstance(value, Dict):
+        return Dict(tuple([(key, _on_devices(run, item, made, site)) for key, item in value.items]), value.open)
+    if isinstance(value, Instance) and fields_of(run, value):
+        return with_fields(run, value, lambda _, held: _on_devices(run, held, made, site), site)
+    if isinstance(value, Made) and is_state(value):
+        return replace(value, labels=travelling(value.labels) | made)
+    if is_static(value) or (isinstance(value, Const) and isinstance(value.value, str)):
+        return value
+    return Data(travelling(labels_of(value)) | made)
 
 
 def _joins_others(args: tuple[Arg, ...]) -> bool:

@@ -57,7 +57,7 @@ from meshlens.axes.domain.variation import (
     with_axes,
     without_axes,
 )
-from meshlens.axes.jax.train_states import is_state
+from meshlens.axes.jax.train_states import is_state, is_static
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.heap import altered, attributes_of
 from meshlens.axes.runs.run import Run
@@ -350,6 +350,8 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
             return stacked(run, binder, held, depth + 1, own if own is not None else UNKNOWN)
 
         return with_fields(run, returned, assembled, binder.site)
+    if depth and is_static(returned):
+        return returned
     if returned.__class__ is Data and binder.kind == "vmap":
         inner_over = across(transfer.left_by_row, without_axes(variation_of(returned), axes_of(binder)))
     else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from meshlens.axes.domain.classes import lineage
-from meshlens.axes.domain.values import Arg, Bound, Class, Ext, Function, Made, Partial, Site, Value, Wrapped
+from meshlens.axes.domain.values import Arg, Bound, Class, Ext, Function, Made, Mapped, Partial, Site, Value, Wrapped
+from meshlens.jaxapi.libraries import FRESH_STATE
 from meshlens.jaxapi.names import canonical
 
 _STATE = "flax.training.train_state.TrainState"
@@ -33,6 +34,13 @@ def created(dotted: str, args: tuple[Arg, ...], site: Site) -> Made | None:
 def is_state(value: Value) -> bool:
     """Returns whether a value is a training state."""
     return isinstance(value, Made) and canonical(value.dotted) == _CREATE
+
+
+def is_static(value: Value) -> bool:
+    """Returns whether a field of a state holds no arrays: a function, a class, or an object such as an optimizer."""
+    if isinstance(value, Made):
+        return not is_state(value) and value.dotted not in FRESH_STATE
+    return isinstance(value, (*_FUNCTIONS, Class, Ext, Mapped))
 
 
 def optimizer_of(made: Made) -> Made | None:

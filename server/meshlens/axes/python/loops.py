@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from meshlens.axes.domain.joining import join_all
+from meshlens.axes.domain.joining import join, join_all
 from meshlens.axes.domain.leaving import LEFT_LOOP, RAISED, RETURNED, joined
-from meshlens.axes.domain.values import UNKNOWN, Data, Dict, Instance, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.python import conditions
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.expressions import evaluate
@@ -13,6 +13,7 @@ from meshlens.axes.python.unpacking import elements
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, site_of
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import fields_of, with_fields
 from meshlens.axes.worth.forgetting import forget
 from meshlens.facts.nodes import For, While
 
@@ -43,28 +44,41 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
         if left == LEFT_LOOP:
             break
         if not exact and frame.vars != before:
-            frame.vars = _after_iterations(before, frame.vars)
+            frame.vars = _after_iterations(run, before, frame.vars, site_of(frame, node))
             if not run.may_go_on():
                 forget(run, (target, *body), frame, ctx)
                 break
             assign(run, target, value, frame, ctx)
             run.execute(body, frame, inner)
-            frame.vars = _after_iterations(before, frame.vars)
+            frame.vars = _after_iterations(run, before, frame.vars, site_of(frame, node))
     run.end_loop(share)
     frame.open_loops -= not exact
     return run.execute(orelse, frame, ctx) if orelse else None
 
 
-def _after_iterations(before: dict[str, Value], now: dict[str, Value]) -> dict[str, Value]:
-    """Returns the variables after an unknown number of iterations; lists remember the arrays that each one adds."""
+def _after_iterations(run: Run, before: dict[str, Value], now: dict[str, Value], site: Site) -> dict[str, Value]:
+    """Returns the variables after an unknown number of iterations.
+
+    Lists remember the arrays that each iteration adds, and a state that each of them replaces stays one.
+    """
     after = joined(before, now)
     for name, value in now.items():
         was = before.get(name)
-        if value is not was and isinstance(value, Seq) and isinstance(was, Seq) and value.kind == was.kind == "list":
+        if isinstance(value, Instance) and isinstance(was, Instance) and value is not was and value.cls == was.cls:
+            after[name] = _either_state(run, was, value, site)
+        elif value is not was and isinstance(value, Seq) and isinstance(was, Seq) and value.kind == was.kind == "list":
             added = value.items[len(was.items) :]
             if added and value.items[: len(was.items)] == was.items and all(map(_is_of_arrays, added)):
                 after[name] = Seq("list", (*was.items, join_all(added)), True)
     return after
+
+
+def _either_state(run: Run, one: Instance, other: Instance, site: Site) -> Value:
+    """Returns a state whose fields may be those of either of two; a union of both if they hold no fields."""
+    fields = fields_of(run, one)
+    if not fields or not fields_of(run, other):
+        return join(one, other)
+    return with_fields(run, other, lambda name, held: join(held, fields.get(name, UNKNOWN)), site)
 
 
 def _is_of_arrays(value: Value) -> bool:
