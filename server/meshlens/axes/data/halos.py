@@ -94,11 +94,12 @@ def follow_edges(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Co
     if not isinstance(parts, Seq) or parts.open:
         return NONE
     halos = [next(iter(of_kinds(labels_of(part), _HALO)), None) for part in parts.items]
-    own = [place for place, halo in enumerate(halos) if halo is None]
-    for place, halo in enumerate(halos) if len(own) == 1 else ():
-        right = _AT_THE_FRONT if place < own[0] else _AT_THE_BACK
-        if halo is not None and halo[2:] != right:
-            kind = "halo-at-front" if place < own[0] else "halo-at-back"
+    if len(halos) != 3 or halos[0] is None or halos[1] is not None or halos[2] is None:
+        return NONE
+    ends = {halos[0][3], halos[2][3]}
+    # With one end twice, rows may be chosen for something else, such as the best of a sorted population.
+    for halo, right, kind in ((halos[0], _AT_THE_FRONT, "halo-at-front"), (halos[2], _AT_THE_BACK, "halo-at-back")):
+        if halo[2:] != right and len(ends) == 2:
             run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, halo[1]))
             return NONE
     return NONE
