@@ -47,7 +47,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.domain.values import Binder, Spec, Value
+from meshlens.axes.domain.values import Binder, Site, Spec, Value
 from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Fix, Related, Severity
@@ -77,6 +77,8 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
             continue
         span = view.span(again.site)
         if span in seen or again.site in divided:
+            continue
+        if again.kind == "same-summed" and not _is_on_every_route(view, again.site):
             continue
         seen.add(span)
         if again.kind == "host-reduced":
@@ -130,3 +132,9 @@ def _of_gradient(view: FileView, use: AxisUse, binder: Binder, span: Span) -> Fi
         why = "JAX then no longer checks that outputs are equal on all devices"
         fixes = (Fix("turn off the check, and with it the sum", (edit,), "unsafe", why),)
     return Finding(span, message, fixes, (place,))
+
+
+def _is_on_every_route(view: FileView, site: Site) -> bool:
+    """Returns whether a sum is of the same values on every route; a helper may sum numerators and counts alike."""
+    routes = {use.context.route for use in view.records.uses if use.call == site}
+    return routes <= {use.context.route for use in view.records.gradient_uses if use.site == site}

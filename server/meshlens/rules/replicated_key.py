@@ -63,13 +63,9 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
     seen: set[Span] = set()
     for use in view.records.random_uses:
         binder = _device_map(use)
-        is_copied = ("copied", use.key) in use.labels
-        if (
-            binder is None
-            or use.how == "draw"
-            or not view.is_here(use.key)
-            or (use.call in differing and not is_copied)
-        ):
+        # Otherwise the key became the same elsewhere: where it was copied, or handed to a model.
+        is_argument = use.key[:2] == use.call[:2] and ("copied", use.key) not in use.labels
+        if binder is None or use.how == "draw" or not view.is_here(use.key) or (use.call in differing and is_argument):
             continue
         if use.context.guarded or use.context.expected or use.context.skip or not use.context.sure:
             continue
@@ -84,7 +80,7 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         message = f"every device draws the same random numbers with {what}"
         severity = Severity.HINT if _WRITTEN_OUT.search(view.text(use.key)) else None
         # Copies are made outside the map, where no device has an index.
-        fixes = () if is_copied else _fixes(view, use, span, binder)
+        fixes = _fixes(view, use, span, binder) if is_argument else ()
         yield Finding(span, message, fixes, (place,), severity)
 
 

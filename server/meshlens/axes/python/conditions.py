@@ -153,7 +153,19 @@ def _same(left: Value, right: Value) -> bool | None:
         return True
     if isinstance(left, Spec) and isinstance(right, Spec):
         return _are_same_specs(left, right)
+    if isinstance(left, Seq) and isinstance(right, Seq):
+        return _are_same_sequences(left, right)
     return None
+
+
+def _are_same_sequences(left: Seq, right: Seq) -> bool | None:
+    """Returns whether two tuples or lists, such as shapes, are equal; one entry that differs is enough."""
+    if left.open or right.open or left.kind != right.kind or left.kind not in ("tuple", "list"):
+        return None
+    if len(left.items) != len(right.items):
+        return False
+    verdicts = {_same(one, other) for one, other in zip(left.items, right.items, strict=True)}
+    return False if False in verdicts else None if None in verdicts else True
 
 
 def _are_same_specs(left: Spec, right: Spec) -> bool | None:

@@ -286,6 +286,6 @@ def only(records: Records, blocks: frozenset[BlockKey]) -> Records:
         [one for one in records.bindings if one.binder.site[:2] in blocks],
         [one for one in records.mapped_calls if one.call[:2] in blocks],
         [one for one in records.calls_of_maps if one.binder.site[:2] in blocks],
-        [one for one in records.random_uses if one.call[:2] in blocks],
+        [one for one in records.random_uses if one.call[:2] in blocks or one.key[:2] in blocks],
         [one for one in records.gradient_uses if one.site[:2] in blocks],
     )
