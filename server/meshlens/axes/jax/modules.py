@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from meshlens.axes.data.arrays import is_array, shape_of, sizes
 from meshlens.axes.data.noise import given_to_model
 from meshlens.axes.data.operating import of_all, of_network
-from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain import variation
+from meshlens.axes.domain.joining import labels_of, variations_in
 from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -24,6 +26,7 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
+from meshlens.axes.domain.variation import Variation
 from meshlens.axes.jax.module_methods import transformed
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.python.objects import instance_attribute
@@ -62,8 +65,10 @@ def _parameter(run: Run, call: Invocation) -> Value:
     made = call_unknown(run, call)
     maker = found["init_fn"].value if "init_fn" in found else UNKNOWN
     is_known = isinstance(maker, (Ext, Made)) and INITIALIZERS in maker.dotted
+    if not isinstance(made, Data):
+        return made
     shape = sizes(found["shape"].value) if is_known and "shape" in found else None
-    return replace(made, shape=shape) if isinstance(made, Data) else made
+    return replace(made, shape=shape, over=run.given_parameters or made.over)
 
 
 def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Value:
@@ -77,7 +82,9 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
     elif not isinstance(method, (Data, Const)):
         target = method if isinstance(method, Bound) else Bound(receiver, method)
     if name == "apply":
+        outer, run.given_parameters = run.given_parameters, _given_parameters(args)
         value = run.invoke(call.inside(target, (*positional, *rest), ctx, "run"))
+        run.given_parameters = outer
         mutable = next((arg.value for arg in args if arg.label == "mutable"), Const(False))
         is_plain = isinstance(mutable, Const) and mutable.value is False
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
@@ -86,6 +93,14 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
         return value if is_plain else Seq("tuple", (value, Data(labels | _own_statistics(value), over=state)))
     run.invoke(call.inside(target, (*positional, *rest), ctx._replace(skip=True), "run"))
     return Data(frozenset({"fresh"}))
+
+
+def _given_parameters(args: tuple[Arg, ...]) -> Variation | None:
+    """Returns the variation of the variables that `apply` is given; None if they are not its first argument."""
+    if not args or args[0].label not in (None, "variables"):
+        return None
+    found = tuple(variations_in(args[0].value))
+    return reduce(variation.joined, found) if found else None
 
 
 def _given_out(value: Value, labels: frozenset[Any], args: tuple[Arg, ...]) -> Value:

@@ -541,6 +541,7 @@ def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Contex
         run.ambient[-1] if run.ambient else None,
         run.entered_meshes[-1] if run.entered_meshes else None,
         run.given_key,
+        run.given_parameters,
     )
     try:
         return Key(parts)
