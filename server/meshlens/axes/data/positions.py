@@ -7,7 +7,7 @@ from dataclasses import replace
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import FROM_ZERO, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
-from meshlens.axes.domain.variation import APART, COLUMNS, ROWS
+from meshlens.axes.domain.variation import APART, CHOICE, COLUMNS, NUMBER, ROWS, VARYING
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
@@ -68,6 +68,15 @@ def note_picked(run: Run, array: Value, index: Value, ctx: Context) -> frozenset
     for _, axis, site in found:
         run.records.gradient_uses.append(GradientUse("positions-picked", site, None, ctx, axis))
     return frozenset(found)
+
+
+def note_traced(run: Run, test: Value, site: Site, ctx: Context) -> None:
+    """Notes a Python condition that depends on the index of the device, which is unknown while JAX traces."""
+    if not ctx.env.maps or not isinstance(test, Data):
+        return
+    for axis, along in test.over.axes:
+        if along.truth in (NUMBER, CHOICE) and along.typed == VARYING and axis in ctx.env.names:
+            run.records.gradient_uses.append(GradientUse("index-tested", site, None, ctx, axis))
 
 
 def note_shifted(run: Run, left: Value, right: Value, ctx: Context) -> None:

@@ -11,7 +11,7 @@ from meshlens.axes.data import arrays, noise, transfer
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here
 from meshlens.axes.data.halos import edge_of
 from meshlens.axes.data.parts import of_item
-from meshlens.axes.data.positions import note_picked
+from meshlens.axes.data.positions import note_picked, note_traced
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import is_typed, item_of, with_sharding
 from meshlens.axes.domain.constants import concatenated
@@ -241,6 +241,7 @@ def _if_expression(run: Run, node: IfExpression, frame: Frame, ctx: Context) -> 
     truth = conditions.truth(value)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
+    note_traced(run, value, site_of(frame, test), ctx)
     said, before = words.said_by(test), dict(frame.vars)
     inner = ctx.under_condition(ctx.guarded or said.axes)
     api = "version" in labels_of(value) or said.version
@@ -313,7 +314,8 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
     shape = _shape_of_comparison(node.operators, items)
     if conditions.asks_presence(items):
         return Data(frozenset({"version"}))
-    over = across(transfer.judged, *map(variation_of, items)) if ctx.env.maps else ANYTHING
+    is_of_arrays = ctx.env.maps and "is" not in node.operators[0].split()
+    over = across(transfer.judged, *map(variation_of, items)) if is_of_arrays else ANYTHING
     if not any(labels):
         return UNKNOWN if over == ANYTHING and shape is None else Data(frozenset(), shape, over=over)
     noise.meet(run, labels, ctx)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from meshlens.axes.data.gradients import Operation
+from meshlens.axes.data.positions import note_traced
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.domain.values import UNKNOWN, Const, Dict, Seq, Value
@@ -122,6 +123,7 @@ def _if(run: Run, node: If, frame: Frame, ctx: Context) -> str | None:
         chosen = body if truth else orelse
         skipping.note_skipped(run, test, orelse if truth else body, frame, ctx)
         return run_block(run, chosen, frame, ctx) if chosen else None
+    note_traced(run, value, site_of(frame, test), ctx)
     labels = labels_of(value)
     said = said_by(test)
     api = "version" in labels or said.version

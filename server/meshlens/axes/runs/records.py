@@ -182,7 +182,8 @@ class GradientUse:
             their index), and of what each device computes from its part alone: "own-maxima-summed" (a `psum` of
             exponentials from which each device subtracted its own maximum), "picked-summed" (of entries that devices
             picked for indices that may be in another part), "centred-summed" (of what each device centred on its own
-            mean); "halo-at-front", "halo-at-back" (rows of another device are joined to an end where others belong).
+            mean); "halo-at-front", "halo-at-back" (rows of another device are joined to an end where others belong),
+            "index-tested" (a Python condition depends on the index of the device).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
