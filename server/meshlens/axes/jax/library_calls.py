@@ -38,7 +38,7 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import RandomUse
 from meshlens.axes.runs.run import Run
-from meshlens.axes.runs.tree_objects import fields_of, with_fields
+from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
 from meshlens.jaxapi import known_names, libraries
 from meshlens.jaxapi.layers import INITIALIZERS
 from meshlens.jaxapi.meshes import CONSTRAINT
@@ -165,7 +165,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
     return _array(run, name, args, labels, frame, ctx) if name.startswith(known_names.MODULES_OF_ARRAYS) else None
 
 
-def _on_devices(run: Run, value: Value, made: frozenset[object], site: Site) -> Value:
+def _on_devices(run: Run, value: Value, made: frozenset[object], site: Site, depth: int = 0) -> Value:
     """Returns a state with a copy on each device, or one of the copies; functions and other statics stay as they are.
 
     Args:
@@ -173,13 +173,16 @@ def _on_devices(run: Run, value: Value, made: frozenset[object], site: Site) -> 
         value: the state.
         made: the labels that its arrays get.
         site: the call.
+        depth: the number of states around it.
     """
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple([_on_devices(run, item, made, site) for item in value.items]), value.open)
+        items = tuple([_on_devices(run, item, made, site, depth) for item in value.items])
+        return Seq(value.kind, items, value.open)
     if isinstance(value, Dict):
-        return Dict(tuple([(key, _on_devices(run, item, made, site)) for key, item in value.items]), value.open)
-    if isinstance(value, Instance) and fields_of(run, value):
-        return with_fields(run, value, lambda _, held: _on_devices(run, held, made, site), site)
+        entries = tuple([(key, _on_devices(run, item, made, site, depth)) for key, item in value.items])
+        return Dict(entries, value.open)
+    if isinstance(value, Instance) and depth < DEEPEST and fields_of(run, value):
+        return with_fields(run, value, lambda _, held: _on_devices(run, held, made, site, depth + 1), site)
     if isinstance(value, Made) and is_state(value):
         return replace(value, labels=travelling(value.labels) | made)
     if is_static(value) or (isinstance(value, Const) and isinstance(value.value, str)):
