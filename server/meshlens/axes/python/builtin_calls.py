@@ -53,7 +53,9 @@ _MOST_ITEMS = 16
 _MOST_CHOICES = 64
 _ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain"})
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
-_OTHERS = REPLACES | {"getattr", "setattr", "enum.auto", "hasattr"}
+_OTHERS = REPLACES | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile"}
+PATTERN = "re.Pattern"
+"""The type of a compiled pattern; its method `search` is the function `re.search` of the pattern."""
 _OF_LIBRARIES = TABLES | SPLITS_AND_MERGES | logical_rules.TO_SPEC
 
 
@@ -75,6 +77,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
         return _replace(run, args[0].value, args[1:], site)
     if name == "enum.auto":
         return Made(name, site)
+    if name == "re.compile" and len(args) == 1:
+        return Made(PATTERN, site, (("pattern", args[0].value),))
     if name == "hasattr":
         return Data(frozenset({"version"}))
     if handler is None or any(arg.label in ("*", "**") for arg in args):

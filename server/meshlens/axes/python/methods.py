@@ -36,6 +36,7 @@ from meshlens.axes.jax import modules, optimizers, train_states
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.libraries import consume, of_layer
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.python.builtin_calls import PATTERN, call_builtin
 from meshlens.axes.python.tables import call_table
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.heap import altered
@@ -251,6 +252,10 @@ def _note_named(run: Run, value: Value) -> None:
 
 def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     args = call.args
+    if receiver.dotted == PATTERN:
+        whole = (Arg(None, dict(receiver.arguments)["pattern"], None, None), *args)
+        found = call_builtin(run, f"re.{name}", call.of(receiver, whole))
+        return found if found is not None else UNKNOWN
     if receiver.dotted == _LOWERED:
         return _compiled(receiver) if name == "compile" else UNKNOWN
     row = consumer(receiver.dotted)
