@@ -32,7 +32,7 @@ from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.python.objects import instance_attribute
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.heap import MADE_LATER, attributes_of, set_attribute
+from meshlens.axes.runs.heap import MADE_LATER, MERGED_ARRAYS, attributes_of, set_attribute
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import consumer
@@ -53,7 +53,9 @@ def call_module_method(run: Run, receiver: Instance, dotted: str, call: Invocati
     if name == "param":
         return _parameter(run, call)
     if name in ("eval", "train", "set_attributes"):
-        _switch_layers(run, receiver, _switched(name, args, ctx), set())
+        # A module that was just merged is another one in each iteration of a loop.
+        is_merged = MERGED_ARRAYS in attributes_of(run, receiver)
+        _switch_layers(run, receiver, _switched(name, args, ctx._replace(loop=ctx.loop and not is_merged)), set())
         set_attribute(run, receiver, MADE_LATER, Const(True))
         return Const(None)
     return _run_module(run, receiver, name, call)
