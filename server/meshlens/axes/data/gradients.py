@@ -121,12 +121,13 @@ def drift(parts: Iterable[Value]) -> frozenset[Any]:
     found: set[Any] = set()
     for gradient in gradients:
         over = variation_of(gradient)
-        reduced = {label[1]: label[2] for label in reversed(of_kinds(labels_of(gradient), "reduced-at"))}
+        labels = of_kinds(labels_of(gradient), "reduced-at")
+        places, reduced = [place for _, _, place in labels], {axis for _, axis, _ in labels}
         # A value that was reduced over an axis and differs over it again has met another one since.
         differing = [axis for axis, along in over.axes if is_different(along.truth) and axis not in reduced]
         for other in values:
-            if other not in gradients and reduced:
-                place, same = min(reduced.values()), variation_of(other)
+            if other not in gradients and places:
+                place, same = min(places), variation_of(other)
                 found.update(("drifted", place, axis) for axis in differing if is_same(same.over(axis).truth))
                 found.update(("parted", place, axis) for axis in _parted(over, same) if axis not in reduced)
     return frozenset(found)
