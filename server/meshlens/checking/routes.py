@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TypeVar
 
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.records import ApiCall
+from meshlens.axes.runs.records import ApiCall, GradientUse
 from meshlens.project.view import FileView
 
 Item = TypeVar("Item")
@@ -50,3 +50,15 @@ def certain_faults(view: FileView, beginning: str, why: Callable[[ApiCall], str]
         found = certain((call, call.context, bool(why(call))) for call in calls)
         if found is not None:
             yield site, found
+
+
+def certain_uses(view: FileView, kinds: Container[str]) -> Iterator[GradientUse]:
+    """Yields the first record of some kinds at each place of a file that a run certainly reaches."""
+    seen: set[Site] = set()
+    for use in view.records.gradient_uses:
+        context = use.context
+        if use.kind not in kinds or use.site in seen or not view.is_here(use.site):
+            continue
+        if context.sure and not context.guarded and not context.expected:
+            seen.add(use.site)
+            yield use

@@ -37,21 +37,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.domain.values import Site
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain_uses
 from meshlens.project.view import FileView
 
 
 @rule("AX413", Severity.ERROR, reads="places", state="preview")
 def index_in_condition(view: FileView) -> Iterator[Finding]:
     """Reports each condition of Python that certainly depends on the index of the device."""
-    seen: set[Site] = set()
-    for use in view.records.gradient_uses:
-        context = use.context
-        if use.kind != "index-tested" or use.site in seen or not view.is_here(use.site):
-            continue
-        if context.sure and not context.guarded and not context.expected:
-            seen.add(use.site)
-            text = f'lax.axis_index("{use.axis}") is unknown while JAX traces; choose with jnp.where or lax.cond'
-            yield Finding(view.span(use.site), text)
+    for use in certain_uses(view, ("index-tested",)):
+        text = f'lax.axis_index("{use.axis}") is unknown while JAX traces; choose with jnp.where or lax.cond'
+        yield Finding(view.span(use.site), text)

@@ -65,6 +65,7 @@ from collections.abc import Iterator
 from meshlens.axes.domain.values import Site
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain_uses
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 
@@ -72,14 +73,10 @@ from meshlens.project.view import FileView
 @rule("AX409", Severity.WARNING, reads="workspace", state="preview")
 def norm_of_part(view: FileView) -> Iterator[Finding]:
     """Reports each norm of a device's part of a gradient that is not reduced over the devices."""
-    seen = set(view.solution.once_of_records("norms that are reduced", _reduced))
-    for use in view.records.gradient_uses:
-        context = use.context
-        if use.kind != "norm-of-slice" or use.site in seen or use.other is None or not view.is_here(use.site):
+    reduced = view.solution.once_of_records("norms that are reduced", _reduced)
+    for use in certain_uses(view, ("norm-of-slice",)):
+        if use.site in reduced or use.other is None:
             continue
-        if not context.sure or context.guarded or context.expected:
-            continue
-        seen.add(use.site)
         text = f'this is the norm of one device\'s part of the gradient; sum the squares over "{use.axis}" first'
         place = Related(view.path_of(use.other), view.span(use.other), "each device receives its part here")
         yield Finding(view.span(use.site), text, (), (place,))

@@ -36,8 +36,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, size_along
-from meshlens.axes.domain.values import Arg, Const, Seq, Site, Value
+from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, pair_of, size_along
+from meshlens.axes.domain.values import Arg, Const, Seq, Site
 from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
@@ -86,7 +86,7 @@ def _complaint(use: AxisUse) -> str | None:
 
 def _of_pairs(use: AxisUse, perm: Seq, size: int | None) -> str | None:
     """Returns what is wrong with a permutation of devices along an axis of some size, in words."""
-    pairs = [_pair(item) for item in perm.items]
+    pairs = [pair_of(item) for item in perm.items]
     known = [pair for pair in pairs if pair is not None]
     if len(known) != len(pairs):
         return None
@@ -98,13 +98,6 @@ def _of_pairs(use: AxisUse, perm: Seq, size: int | None) -> str | None:
     if size is None or strange is None:
         return None
     return f'index {strange} is not on axis "{literal_name(use.name)}", which has the indices 0 to {size - 1}'
-
-
-def _pair(value: Value) -> tuple[int, int] | None:
-    if not isinstance(value, Seq) or value.open or len(value.items) != 2:
-        return None
-    numbers = [item.value for item in value.items if isinstance(item, Const) and type(item.value) is int]
-    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
 
 
 def _clashes(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int]]]:

@@ -64,6 +64,7 @@ from collections.abc import Iterator
 from meshlens.axes.domain.values import Site
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain_uses
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 
@@ -88,13 +89,8 @@ _MESSAGES = {
 def position_in_part(view: FileView) -> Iterator[Finding]:
     """Reports gathered positions that are picked by another array, and to which nothing is ever added."""
     shifted = view.solution.once_of_records("positions that are shifted", _shifted)
-    seen: set[Site] = set()
-    for use in view.records.gradient_uses:
-        context = use.context
-        if use.kind not in _MESSAGES or use.site in seen or use.site in shifted or not view.is_here(use.site):
-            continue
-        if context.sure and not context.guarded and not context.expected:
-            seen.add(use.site)
+    for use in certain_uses(view, _MESSAGES):
+        if use.site not in shifted:
             yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis))
 
 

@@ -34,9 +34,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from meshlens.axes.domain.values import Site
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain_uses
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.renames import spelled
 from meshlens.text import Edit, FileEdit
@@ -47,14 +47,9 @@ _ONE_VALUE = re.compile(r"[\w.]+")
 @rule("AX410", Severity.WARNING, reads="places", state="preview")
 def saved_copies(view: FileView) -> Iterator[Finding]:
     """Reports each state that is saved with a copy for every device."""
-    seen: set[Site] = set()
-    for use in view.records.gradient_uses:
-        context = use.context
-        if use.kind != "copies-saved" or use.site in seen or use.other is None or not view.is_here(use.site):
+    for use in certain_uses(view, ("copies-saved",)):
+        if use.other is None:
             continue
-        if not context.sure or context.guarded or context.expected:
-            continue
-        seen.add(use.site)
         span, saved = view.span(use.site), view.text(use.site)
         first, on_tree = spelled(view, "flax.jax_utils.unreplicate"), spelled(view, "jax.tree.map")
         fixes: tuple[Fix, ...] = ()

@@ -61,9 +61,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.domain.values import Site
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain_uses
 from meshlens.project.view import FileView
 
 _MESSAGES = {
@@ -76,11 +76,5 @@ _MESSAGES = {
 @rule("AX412", Severity.WARNING, reads="places", state="preview")
 def swapped_halo(view: FileView) -> Iterator[Finding]:
     """Reports joined rows of which some come from the wrong neighbor, or from its wrong end."""
-    seen: set[Site] = set()
-    for use in view.records.gradient_uses:
-        context = use.context
-        if use.kind not in _MESSAGES or use.site in seen or not view.is_here(use.site):
-            continue
-        if context.sure and not context.guarded and not context.expected:
-            seen.add(use.site)
-            yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis))
+    for use in certain_uses(view, _MESSAGES):
+        yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis))

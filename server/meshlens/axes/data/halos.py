@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from meshlens.axes.data.arrays import shape_of
-from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE
+from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, pair_of
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
@@ -77,12 +77,11 @@ def _direction(perm: Value) -> int | None:
     """Returns 1 if each device sends to the next one, -1 if to the previous one; None for anything else."""
     if not isinstance(perm, Seq) or (perm.open and perm.kind != PAIRS_FOR_EXAMPLE):
         return None
-    pairs = [item.items for item in perm.items if isinstance(item, Seq) and len(item.items) == 2]
-    numbers = [(one.value, two.value) for one, two in pairs if isinstance(one, Const) and isinstance(two, Const)]
-    if len(numbers) != len(perm.items) or not all(type(one) is type(two) is int for one, two in numbers):
+    pairs = [pair for item in perm.items if (pair := pair_of(item)) is not None]
+    if len(pairs) != len(perm.items):
         return None
-    size = FOR_EXAMPLE if perm.kind == PAIRS_FOR_EXAMPLE else max([0, *map(max, numbers)]) + 1
-    steps = {(two - one) % size for one, two in numbers}
+    size = FOR_EXAMPLE if perm.kind == PAIRS_FOR_EXAMPLE else max([0, *map(max, pairs)]) + 1
+    steps = {(to - start) % size for start, to in pairs}
     return {frozenset({1}): 1, frozenset({size - 1}): -1}.get(frozenset(steps)) if size > 2 else None
 
 

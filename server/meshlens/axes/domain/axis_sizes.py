@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.data.sharded_shapes import size_of_axis
-from meshlens.axes.domain.values import Const, Data, Value
+from meshlens.axes.domain.values import Const, Data, Seq, Value
 from meshlens.axes.runs.context import AxisEnv
 
 COUNT = "count"
@@ -55,3 +55,11 @@ def as_number(operator: str, left: Value, right: Value) -> tuple[Value, Value] |
         return None
     first, second = count_of(left), count_of(right)
     return (Const(first), Const(second)) if first is not None and second is not None else None
+
+
+def pair_of(value: Value) -> tuple[int, int] | None:
+    """Returns a pair of a permutation, from one device to another; None if it is unknown."""
+    if not isinstance(value, Seq) or value.open or len(value.items) != 2:
+        return None
+    numbers = [item.value for item in value.items if isinstance(item, Const) and type(item.value) is int]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
