@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+import compiled_once
 import depth
 import reading_nodes
 
@@ -25,6 +26,8 @@ os.environ.pop("VIRTUAL_ENV", None)
 # Tests, and what they start, keep nothing in the folder of whoever runs them.
 os.environ["MESHLENS_CACHE_DIR"] = tempfile.mkdtemp(prefix="meshlens-caches-")
 atexit.register(shutil.rmtree, os.environ["MESHLENS_CACHE_DIR"], ignore_errors=True)
+
+compiled_once.make_folder()
 
 COLLECTED = pytest.StashKey[list[tuple[str, frozenset[str]]]]()
 """Every test that was collected, whether it runs or not, with its marks."""

@@ -1,6 +1,6 @@
 """Runs two programs under JAX with eight virtual CPU devices and says where what they print and end with differs.
 
-JAX is imported once, by a program that forks a child for every run; it never starts a backend itself.
+JAX and its libraries are imported once, by a program that forks a child for every run and never starts a backend.
 Run with a program and a file, it runs the program and writes what that ends with.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -25,6 +26,8 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import compiled_once
+
 _NUMBER = re.compile(r"-?\b\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 DEVICES = 8
 SECONDS = 120
@@ -33,7 +36,10 @@ ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu",
     "XLA_FLAGS": f"--xla_force_host_platform_device_count={DEVICES} "
     "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    **compiled_once.environment(),
 }
+LIBRARIES = ("jax.numpy", "jax.experimental.mesh_utils", "flax.linen", "flax.nnx", "optax", "equinox", "haiku")
+"""What is imported before the fork, so that no child has to; a library that is not installed is left out."""
 
 
 def differences(before: Path, after: Path) -> list[str]:
@@ -61,9 +67,9 @@ def _server() -> subprocess.Popen[str]:
 
 
 def _serve() -> None:
-    import jax.experimental.mesh_utils
-    import jax.numpy  # noqa: F401 - before the fork, so that no child has to
-
+    for name in LIBRARIES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     for line in sys.stdin:
         before, after = json.loads(line)
         print(json.dumps(list(_compared(Path(before), Path(after)))), flush=True)
