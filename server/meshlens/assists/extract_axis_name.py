@@ -1,8 +1,8 @@
-"""Replaces an axis name that is written in several places by a constant.
+"""Replaces an axis name that is written in several places with a constant.
 
 Every string in the file that certainly names this axis is replaced, and so are those in other files that import this
 one.
-An existing constant is used; other strings that happen to be equal stay.
+If there is a constant for it already, that one is used. Other strings that happen to be equal are left alone.
 
 ```python
 import jax

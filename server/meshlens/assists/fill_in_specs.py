@@ -1,9 +1,9 @@
 """Adds missing `in_specs` or `out_specs` to a shard_map: an entry for every argument and every result.
 
-Values that the function shares (parameters, state, scalars) get `P()`, and its batch is split over the first axis of
-the mesh.
-Results that a `psum` or `pmean` made equal get `P()`.
-The entries are inferred from names, annotations and the gradients that are taken; if they are not enough, the refusal
+Values that all devices share (parameters, state, scalars) get `P()`, and the batch is split over the first axis of the
+mesh.
+Results that a `psum` or `pmean` makes equal on all devices get `P()`.
+The entries are inferred from names, annotations and the gradients that are taken; if these are not enough, the refusal
 names the argument.
 
 `devices: 8`, `raises: TypeError`

@@ -2,7 +2,7 @@
 
 A key that a map passes whole to every device (`in_axes` of None) gives the same noise, dropout and samples on all of
 them.
-Folding the device index into the key makes it different on each; calls do not change.
+Folding the device index into the key makes it different on each device; the calls do not change.
 
 `devices: 8`
 

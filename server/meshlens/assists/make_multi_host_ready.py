@@ -1,12 +1,12 @@
 """Converts a program that maps over the devices of one host to one for several hosts, with a process on each.
 
-The processes are joined at the start of the program, before anything requests devices.
-At every call of a map each process passes its own rows: an array of all processes for `shard_map`, its own block for
-`pmap`.
+The processes connect at the start of the program, before anything requests devices.
+At every call of a map, each process passes its own rows: as its part of an array over all processes for `shard_map`, as
+a block of its own for `pmap`.
 Split results are gathered, so the rest of the program does not change.
-Started alone, the program runs as before, with the same numbers.
-Processes that no cluster starts get their identity from the environment: `JAX_COORDINATOR_ADDRESS`, `JAX_NUM_PROCESSES`
-and `JAX_PROCESS_ID`.
+If it is started as a single process, the program runs as before, with the same numbers.
+Processes that are not started by a cluster take their identity from environment variables: `JAX_COORDINATOR_ADDRESS`,
+`JAX_NUM_PROCESSES` and `JAX_PROCESS_ID`.
 
 `devices: 8`
 

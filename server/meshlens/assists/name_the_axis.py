@@ -1,8 +1,9 @@
-"""Names the axis of a map that has no name, so that collectives can use it.
+"""Gives a name to the axis of a map that has none, so that collectives can use it.
 
-The name is that of unbound collectives under the map, in any file; without any, a pmap gets the name that the user
-prefers, or "batch".
-A name that would change the program's behavior is refused: one that code under the map tries and falls back without.
+The name is the one that unbound collectives under the map use, in any file; if there are none, a pmap gets the name
+that the user prefers, or "batch".
+A name that would change the program's behavior is refused, such as one that code under the map tries to use, with a
+fallback if it is not bound.
 
 `raises: NameError`
 

@@ -1,8 +1,8 @@
 """Converts a pmap of a pmap to one `shard_map` on a mesh of two axes.
 
-JAX refuses nested pmaps since 0.8.0; before, they gave the same numbers.
+JAX has rejected nested pmaps since 0.8.0; before that, they gave the same numbers.
 The outer and the inner axis become the axes of a mesh, and every argument is split along both if both pmaps map it.
-That works if the outer function is only the inner pmap; any other code in it would see shards.
+This works if the outer function is only the inner pmap; any other code in it would see shards.
 
 `devices: 8`, `raises: ValueError`
 

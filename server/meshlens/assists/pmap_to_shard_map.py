@@ -1,13 +1,14 @@
 """Converts a pmap to `jax.jit(jax.shard_map(…))`, with the same numbers.
 
-`pmap` is in maintenance mode since JAX 0.8.0, in which it is itself implemented by `jit` and `shard_map`.
+`pmap` has been in maintenance mode since JAX 0.8.0, in which it is itself implemented with `jit` and `shard_map`.
 Its implicit steps are written out: a mesh of all devices, a spec for every entry of `in_axes` and `out_axes`, and a
 small function that removes the mapped axis from every shard, which `shard_map` keeps with size 1.
 `check_vma=False` preserves the gradients: with the check, a gradient of replicated parameters is already summed over
 the devices.
-Two things change: with several processes, each passed pmap its own rows, but passes shard_map one global array; and
-`jax.pmap(f)(x)` in a function that runs often is compiled once, because pmap caches `f`, whereas the new function is
-compiled each time and should be created only once.
+Two things change.
+With several processes, each process passed its own rows to the pmap; now all pass one global array to the shard_map.
+And `jax.pmap(f)(x)` in a function that runs often was compiled once, because pmap caches `f`; the new function is
+compiled each time it is created, so create it only once.
 
 `devices: 8`
 

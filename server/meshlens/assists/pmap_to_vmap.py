@@ -2,8 +2,8 @@
 
 Use it to test a step without several devices: the axis keeps its name and size, and the collectives that `vmap`
 supports behave as they do between devices.
-Code that one device cannot run like several is refused with the reason: collectives over groups of indices, callbacks,
-output that differs between devices, programs that read the shards of an array.
+Code that does not run the same on one device is refused, with the reason: collectives over groups of indices,
+callbacks, output that differs between devices, and programs that read the shards of an array.
 
 `devices: 8`
 

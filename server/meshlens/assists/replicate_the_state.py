@@ -1,6 +1,6 @@
 """Copies fresh state to every device before a pmap takes it.
 
-State from an `init` has no axis for the devices: JAX fails, or passes slices of the parameters.
+State from an `init` has no axis for the devices, so JAX fails, or passes slices of the parameters to the devices.
 The copies are made outside the loop that calls the pmap, because the state that a step returns already has the axis.
 
 `devices: 8`

@@ -1,8 +1,9 @@
 """Splits the batch in a call of a pmap into one piece for each device.
 
-Every array in the batch, which may be a tree, is reshaped to `(devices, rows per device, …)`.
+The batch may be a tree; every array in it is reshaped to `(devices, rows per device, …)`.
 A batch whose rows do not divide evenly raises an error that suggests a size.
-The assist is offered on a call whose batch certainly has no axis for the devices, and on a single such argument.
+The assist is offered on a call whose batch certainly has no axis for the devices, and on a single argument of that
+kind.
 
 `devices: 8`
 

@@ -1,14 +1,14 @@
 """Splits data over all devices at a function's calls, and leaves its definition unchanged.
 
 `jit` compiles for the devices that hold its arguments, and adds the collectives itself, so the numbers, including
-random ones, equal those of one device up to the order of sums.
+random ones, equal those of one device up to the order of summation.
 The rows of a batch are split over a mesh, and state that a loop carries is copied to all devices before the loop.
-An array that does not divide evenly is copied too; you are told that this may happen, unless the code shows that the
-rows divide by the number of devices you chose.
+An array that does not divide evenly is copied too; MeshLens says that this may happen, unless the code shows that its
+rows divide evenly over the number of devices you chose.
 No import starts the backend: the mesh is created when data is first placed.
-A function that only compiled code calls gets the split in its body.
-A function that is not compiled yet gets `@jax.jit`, or `nnx.jit` or `eqx.filter_jit` if it takes their objects, with
-flags, strings and functions among its arguments static; it is refused if `jit` cannot trace it.
+If only compiled code calls the function, the data is split in its body.
+A function that is not compiled yet gets `@jax.jit`, or `nnx.jit` or `eqx.filter_jit` if it takes objects of these
+libraries; flags, strings and functions among its arguments become static. It is refused if `jit` cannot trace it.
 
 `devices: 8`
 

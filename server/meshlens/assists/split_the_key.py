@@ -1,7 +1,7 @@
 """Splits a PRNG key into one for each device in a call of a pmap.
 
-A single key has no axis to map: JAX fails, or gives every device half a key.
-With separate keys the devices draw different numbers, as they should for dropout, noise and samples.
+A single key has no axis to map, so JAX fails, or gives every device half a key.
+With separate keys, the devices draw different numbers, as they should for dropout, noise and samples.
 
 `devices: 8`
 

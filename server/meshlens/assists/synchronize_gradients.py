@@ -1,6 +1,6 @@
 """Averages the gradients of a mapped step over the devices, and the loss with them.
 
-Otherwise each device trains its own copy on its part of the data, without any error.
+Without this, each device trains its own copy on its part of the data, and nothing raises an error.
 The mean over devices of the gradients of a mean is the gradient of the mean over the whole batch, because all shards
 have the same size; a loss that sums over its rows is refused.
 

@@ -1,9 +1,9 @@
-"""Converts a vmap to a pmap, with one device for each row, and the same numbers.
+"""Converts a vmap to a pmap, with one device for each row and the same numbers.
 
-A pmap takes as many rows as there are devices, so it is offered if the visible calls pass no more rows than that; a
-`jit` around the vmap is dropped, because pmap already compiles.
+A pmap takes at most as many rows as there are devices, so the assist is offered if the visible calls pass no more than
+that; a `jit` around the vmap is dropped, because pmap already compiles.
 Shared arguments that the calls write as literals become static.
-Use `wrap in shard_map` for more rows than devices.
+For more rows than devices, use `wrap in shard_map`.
 
 `devices: 8`
 

@@ -1,9 +1,9 @@
-"""The rows that a vmap maps over are split over a mesh of all devices, and each device runs the vmap on its own.
+"""Splits the rows that a vmap maps over between all devices of a mesh; each device runs the vmap on its own rows.
 
-That is how many seeds, tasks, particles or examples run at once: the function for one of them stays what it is, and so
-do the calls.
-`jit` around the vmap is folded in, as `on_all_devices` compiles; what the rows share goes to every device, and what the
-function needs as a value of Python is static.
+Use it to run many seeds, tasks, particles or examples at once: the function for a single one does not change, and
+neither do the calls.
+A `jit` around the vmap is dropped, because `on_all_devices` already compiles; arguments that the rows share go to every
+device, and those that the function needs as Python values are static.
 
 `devices: 8`
 

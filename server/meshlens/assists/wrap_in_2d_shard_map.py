@@ -1,9 +1,9 @@
 """Wraps a function in `jax.jit(jax.shard_map(…))` on a mesh of two axes, the second of which splits nothing yet.
 
-It gives the result of `wrap in shard_map` on a mesh that can split a model next: the batch is split along the first
-axis, and the devices along the second axis, "model", hold and compute the same.
-The sizes of the mesh are those of the project's devices (`devices = "2x4"`); if only their number is set, the second
-axis has size 2.
+The result is that of `wrap in shard_map`, on a mesh that you can split a model over next: the batch is split along the
+first axis, and the devices along the second axis, "model", hold and compute the same.
+The mesh has the shape of the project's devices (`devices = "2x4"`); if only their number is set, the second axis has
+size 2.
 
 `devices: 2x4`
 

@@ -1,12 +1,12 @@
 """Wraps a function in `jax.jit(jax.shard_map(…))`, which splits its batch over a mesh of all devices.
 
-Values that the step shares get the spec `P()`, its batch `P("batch")`, so the calls do not change: each device gets its
-rows, and results that are equal on all devices are returned once.
+Values that all devices share get the spec `P()` and the batch gets `P("batch")`, so the calls do not change: each
+device gets its rows, and results that are equal on all devices are returned once.
 No import starts the backend: the mesh and the compiled function are created at the first call.
 Gradients are averaged over the devices where they are taken; `check_vma=False` keeps `shard_map` from also summing
 them.
-The numbers equal those of one device up to the order of sums, unless each device draws its own random numbers: the
-title and the report say so. If that is impossible, the refusal gives the reason.
+The numbers equal those of one device up to the order of summation, unless each device draws its own random numbers; the
+title and the report then say so. If this is impossible, the refusal gives the reason.
 
 `devices: 8`
 

@@ -59,9 +59,9 @@ def assists_page() -> str:
     """Returns the page of all assists."""
     head = (
         f"{NOTICE}\n# Assists\n\n"
-        "Refactorings, offered in the editor at the place that `$0` marks, and on the command line by "
+        "Refactorings, offered in the editor at the position that `$0` marks, and on the command line by "
         "`meshlens parallelize`.\n"
-        "Where one is expected and does not apply, it says why.\n\n"
+        "If you would expect a refactoring but it does not apply, it says why.\n\n"
     )
     return head + "\n".join(assist_page(assist, "##") for assist in all_assists())
 
