@@ -212,7 +212,8 @@ class Settings:
         kind="list of patterns",
         parse=_patterns,
         example='exclude = ["third_party", "*_generated.py"]',
-        doc="Files and folders to skip, besides those that always are (`.git`, `.venv`, `node_modules`, …).\n"
+        doc="Files and folders to skip, in addition to those that are always skipped "
+        "(`.git`, `.venv`, `node_modules`, …).\n"
         "Patterns work as in `.gitignore` and are relative to the configuration file.\n"
         "A file named on the command line is always checked.",
     )
@@ -221,10 +222,10 @@ class Settings:
         kind="number, shape or topology",
         parse=parse_devices,
         example='devices = 8  # or "2x4", "v5e-16", "8xH100", "4x8xH100", "detected"',
-        doc="The target: the devices that the code is meant for, on whatever machine it is checked.\n"
+        doc="The target: the devices that the code is meant for, whatever machine it is checked on.\n"
         "`# meshlens: devices=8` at the top of a file, or the number of virtual devices that a file itself requests, "
         "takes precedence; [devices.md](devices.md) lists every form.\n"
-        "Rules that count devices (AX30x) are silent without it.",
+        "Without a target, rules that count devices (AX30x) report nothing.",
     )
     jax_version: tuple[int, ...] | None = _key(
         None,
@@ -232,9 +233,9 @@ class Settings:
         parse=parse_version,
         example='jax-version = "0.4.30"',
         doc="The version of JAX that the project uses.\n"
-        "Without it, MeshLens reads the environment, lock file and `pyproject.toml` of the project, then "
-        "the active environment (`VIRTUAL_ENV`); if none of them names a version, it assumes the newest one "
-        "that it knows; `meshlens config` shows the result.\n"
+        "If it is not set, MeshLens reads the project's environment, lock file and `pyproject.toml`, then "
+        "the active environment (`VIRTUAL_ENV`). If none of them names a version, it assumes the newest one "
+        "that it knows. `meshlens config` shows the result.\n"
         "A subfolder whose own requirements, lock file or environment name a version is checked against that one.",
     )
     axis_name: str | None = _key(
@@ -250,7 +251,7 @@ class Settings:
         kind="path",
         parse=_path,
         example='interpreter = ".venv/bin/python"',
-        doc="The project's Python; its installed packages tell the version of JAX.\n"
+        doc="The project's Python; its installed packages determine the JAX version.\n"
         "A relative path is relative to the configuration file.",
     )
     entries: tuple[tuple[str, str], ...] = _key(
@@ -260,16 +261,16 @@ class Settings:
         example='entries = { train = "train.py::entry" }',
         doc="Names for what `meshlens trace` and `meshlens cost` run: a file and a function in it that returns "
         "`(function, args)`.\n"
-        "Paths are relative to the configuration file; nothing runs them but these commands.",
+        "Paths are relative to the configuration file; only these commands run the entries.",
     )
     machines: tuple[tuple[str, tuple[tuple[str, float | str], ...]], ...] = _key(
         (),
         kind="table of machines",
         parse=_machines,
         example="machines.lab = { flops = 3.1e14, bandwidth = 3e11, network-bandwidth = 2.5e10, per-host = 4 }",
-        doc="Machines of your own for the times of `meshlens cost --machine NAME`: operations a second of one device, "
-        "and bytes a second over its links.\n"
-        "Also `link` and `network` (their names), `memory` and `memory-bandwidth`.",
+        doc="Your own machines, for the times that `meshlens cost --machine NAME` estimates: the operations per second "
+        "of one device and the bytes per second over its links.\n"
+        "You can also set `link` and `network` (the names of the links), `memory` and `memory-bandwidth`.",
     )
     folder: str = ""
 
@@ -306,7 +307,7 @@ class EditorSettings:
 
     hover: bool = _feature("Show hovers on maps, collectives, axis names, meshes and specs.", default=True)
     completion: bool = _feature("Complete axis names, specs and `in_axes`.", default=True)
-    snippets: bool = _feature("Offer snippets, and add their imports to those of the file.", default=True)
+    snippets: bool = _feature("Offer snippets, and add the imports that they need to the file.", default=True)
     axis_colors: bool = _feature("Color axis names, each axis in its own color.", default=True)
     symbols: bool = _feature("List maps and meshes as symbols of the file and the workspace.", default=True)
     workspace_diagnostics: str = _key(
@@ -322,7 +323,7 @@ class EditorSettings:
         "Query the project's Python for its devices; [devices.md](devices.md) describes what runs and when.",
         default=True,
     )
-    inlay_hints_axes: bool = _feature("Show the axes that a function runs under after its `def`.", default=False)
+    inlay_hints_axes: bool = _feature("After a `def`, show the axes that the function runs under.", default=False)
     inlay_hints_sizes: bool = _feature(
         "Show the size of an axis after its name in a collective, and the value of `jax.device_count()`.",
         default=False,

@@ -29,18 +29,18 @@ EXTENSION: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "importStrategy": (
         {"type": "string", "enum": ["useBundled", "fromEnvironment"], "default": "useBundled"}
         | {"scope": "machine-overridable"},
-        "Which MeshLens to run: the one in the extension, or the one installed in the Python "
+        "Which MeshLens to run: the one bundled with the extension, or the one installed in the Python "
         "environment, if there is one.",
     ),
     "path": (
         {"type": "array", "items": {"type": "string"}, "default": [], "scope": "machine-overridable"},
         'The command that starts the server, with its arguments, such as `["/opt/venv/bin/meshlens", "server"]`.\n'
-        "Without it, the extension finds a Python 3.10 or newer and runs the server on it.",
+        "If it is not set, the extension looks for Python 3.10 or newer and runs the server with it.",
     ),
     "trace.server": (
         {"type": "string", "enum": ["off", "messages", "verbose"], "default": "off", "scope": "window"},
-        'Log the messages between VS Code and the server to "MeshLens Language Server", '
-        "whose log level must be `Trace`.",
+        'Log the messages between VS Code and the server to the output "MeshLens Language Server", '
+        "at the log level `Trace`.",
     ),
 }
 """The extension's own settings: their schema and text."""

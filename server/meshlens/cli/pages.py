@@ -72,9 +72,9 @@ def settings_page() -> str:
         NOTICE,
         "# Settings\n",
         "Settings live in `meshlens.toml`, or in `pyproject.toml` under `[tool.meshlens]`.\n"
-        "The nearest file at or above a checked file wins.\n"
-        "Options of the command line come on top.\n"
-        "`meshlens config` shows what holds and where it comes from.\n",
+        "For each checked file, the nearest configuration file in its folder or a parent folder applies.\n"
+        "Command-line options override it.\n"
+        "`meshlens config` shows the settings in effect and where each comes from.\n",
     ]
     defaults = Settings()
     for key, entry in keys().items():
@@ -82,24 +82,24 @@ def settings_page() -> str:
         out.append(f"## {key}\n")
         out.append(f"{entry.metadata['doc']}\n")
         out.append(
-            f"Default: {'none' if default is None else f'`{shown(default)}`'} · Kind: {entry.metadata['kind']}\n"
+            f"Default: {'none' if default is None else f'`{shown(default)}`'} · Type: {entry.metadata['kind']}\n"
         )
         out.append(f"```toml\n{entry.metadata['example']}\n```\n")
     out.append(
         "## In an editor\n\n"
-        "The settings above, under `meshlens` and in camel case (`perFileIgnores`), go before what the files say;\n"
-        "`exclude` adds to it.\n"
-        "What is shown is set in the editor alone:\n"
+        "In an editor, the settings above are under `meshlens`, in camel case (`perFileIgnores`).\n"
+        "They override the configuration files, except that `exclude` adds to what the files exclude.\n"
+        "The settings below exist only in editors:\n"
     )
     features = EditorSettings()
     rows = [
         f"| `meshlens.{editor_name(one.name)}` | {_default(getattr(features, one.name))} | {one.metadata['doc']} |"
         for one in fields(EditorSettings)
     ]
-    out.append("| setting | default | what |\n|---|---|---|\n" + "\n".join(rows) + "\n")
+    out.append("| setting | default | what it does |\n|---|---|---|\n" + "\n".join(rows) + "\n")
     always = ", ".join(f"`{name}`" for name in sorted(ALWAYS_LEFT_OUT))
-    out.append(f"## What is always left out\n\nFolders of these names: {always}; folders with a `pyvenv.cfg`; "
-               "what `.gitignore` lists.\n")  # fmt: skip
+    out.append(f"## What is always skipped\n\nFolders with these names: {always}; folders that contain a `pyvenv.cfg`; "
+               "and everything that `.gitignore` lists.\n")  # fmt: skip
     return "\n".join(out)
 
 
