@@ -257,7 +257,7 @@ def test_a_reader_that_has_had_enough(tmp_path):
 def test_any_topology_on_the_command_line(tmp_path, devices, there_are):
     write(tmp_path, {"main.py": 'import jax\n\nmesh = jax.make_mesh((4, 2), ("data", "model"))\n'})
     ran = meshlens("check", "--devices", devices, "--output-format", "concise", cwd=tmp_path)
-    assert f"this mesh takes 8 devices, but target {devices} has {there_are} devices" in ran.out
+    assert f"this mesh needs 8 devices, but target {devices} has {there_are} devices" in ran.out
     assert meshlens("check", "--devices", "8xH100", cwd=tmp_path).code == 0
 
 

@@ -82,7 +82,7 @@ def test_a_helper_that_ran_often_under_one_map_runs_under_the_next() -> None:
     text = GATHER.format("".join(f'    x = gather(x, "{number}")\n' for number in range(MOST_CONTEXTS + 5)))
     workspace = open_workspace([PATH.parent], files=[PATH], overlay={PATH: text.encode()})
     assert [one.finding.message for one in check(workspace.view(PATH), Settings())] == [
-        'axis "data", which all_gather uses, is not bound on this route (bound: "batch")'
+        'axis "data", which all_gather uses, is not bound on this call path (bound: "batch")'
     ]
 
 

@@ -80,7 +80,7 @@ def test_devices_that_are_here_count_where_that_is_set(tmp_path: Path):
     with session(tmp_path, {"interpreter": says(tmp_path / "elsewhere", answer())}) as server:
         server.wait(CHANGED)
         (found,) = server.findings((tmp_path / "main.py").as_uri())
-        assert found["message"] == "this mesh takes 8 devices, but 1 device was detected"
+        assert found["message"] == "this mesh needs 8 devices, but 1 device was detected"
 
 
 @pytest.mark.deep
@@ -92,7 +92,7 @@ def test_a_file_goes_by_what_it_says_itself(tmp_path: Path):
         shown = server.request("meshlens/devices", {"uri": uri})
         assert (shown["summary"], shown["origin"]) == ("target v5e-4, here 1 CPU device", "comment")
         (found,) = server.findings(uri)
-        assert found["message"] == "this mesh takes 8 devices, but target v5e-4 has 4 devices"
+        assert found["message"] == "this mesh needs 8 devices, but target v5e-4 has 4 devices"
 
 
 @pytest.mark.deep

@@ -19,7 +19,7 @@ def page(rule: Rule, heading: str) -> str:
         rule: the rule.
         heading: the marker of its heading, such as "##".
     """
-    selected = "" if rule.default else " · runs only when it is selected"
+    selected = "" if rule.default else " · runs only if you select it"
     known = f"{rule.severity.value} · {rule.state} · since {rule.since}{selected}"
     return f"{heading} {rule.code} {rule.name}\n\n*{known}*\n\n{rule.page.strip()}\n"
 
@@ -34,12 +34,12 @@ def rules_page() -> str:
     ]
     head = (
         f"{NOTICE}\n# Rules\n\n"
-        "Errors are near-certain bugs, warnings are bugs that no exception reports, hints are matters of taste.\n"
-        "`# meshlens: ignore[name]` at the end of a line silences a rule there, "
-        "`# meshlens: ignore-file[name]` in a whole file; `# noqa: AX101` works too.\n"
-        "`meshlens explain AX101` shows a page in the terminal.\n"
-        "The findings of a stable rule change with a release that says so; those of a preview rule may change or go "
-        "with any.\n\n"
+        "Errors are near-certain bugs, warnings are bugs that raise no exception, and hints are matters of taste.\n"
+        "`# meshlens: ignore[name]` at the end of a line silences a rule on that line, and "
+        "`# meshlens: ignore-file[name]` silences it in the whole file; `# noqa: AX101` works too.\n"
+        "`meshlens explain AX101` shows the page of a rule in the terminal.\n"
+        "The findings of a stable rule change only in a release that says so; those of a preview rule may change or "
+        "disappear in any release.\n\n"
         "| code | name | level | what |\n|---|---|---|---|\n"
     )
     return head + "\n".join(rows) + "\n\n" + "\n".join(page(rule, "##") for rule in rules)

@@ -1,10 +1,11 @@
-"""An `all_to_all` splits an axis of an array that the devices cannot share.
+"""An `all_to_all` splits an array axis whose size does not fit the number of devices.
 
-With `tiled=True` each device gets an equal part, so the size of `split_axis` has to be a multiple of the number of
-devices along the axis name: `ValueError: The size of all_to_all split_axis (6) has to be divisible by the size of the
-named axis expert (8)`.
-Without it each device gets one index, and the size has to be that number: `ValueError: all_to_all requires the size of
-the mapped axis axis_name to equal x.shape[split_axis], but they are 8 and 16 respectively.`
+With `tiled=True`, each device gets an equal part, so the size of `split_axis` must be a multiple of the number of
+devices along the named axis; otherwise, JAX raises `ValueError: The size of all_to_all split_axis (6) has to be
+divisible by the size of the named axis expert (8)`.
+Without `tiled=True`, each device gets one index, so the size must equal the number of devices; otherwise, JAX raises
+`ValueError: all_to_all requires the size of the mapped axis axis_name to equal x.shape[split_axis], but they are 8 and
+16 respectively.`
 
 `devices: 8`
 
@@ -19,7 +20,8 @@ mesh = Mesh(np.array(jax.devices()).reshape(8), ("seq",))
 
 def heads_first(x):
     return jax.lax.all_to_all(x, "seq", split_axis=2, concat_axis=1, tiled=True)
-    #                                   ^^^^^^^^^^^^ AX210: axis 2 has size 6, which 8 devices along "seq" cannot share
+    #                                   ^^^^^^^^^^^^ AX210: axis 2 has size 6, which does not divide evenly over 8 \\
+    #                                   devices along "seq"
 
 
 spec = P(None, "seq")
@@ -27,7 +29,7 @@ attend = jax.shard_map(heads_first, mesh=mesh, in_specs=spec, out_specs=spec)
 print(attend(jnp.ones((2, 16, 6, 4))).shape)
 ```
 
-With eight heads each device gets one:
+With eight heads, each device gets one:
 
 `devices: 8`
 
@@ -122,8 +124,11 @@ def _complaint(use: AxisUse) -> tuple[str, str] | None:
     if size is None or count is None or tiled is None:
         return None
     if tiled and size % count:
-        return parameter, f"axis {axis} has size {size}, which {count} devices along {quoted(names)} cannot share"
+        return (
+            parameter,
+            f"axis {axis} has size {size}, which does not divide evenly over {count} devices along {quoted(names)}",
+        )
     if not tiled and size != count:
-        wanted = f"without tiled=True it has to be {count}, the number of devices along {quoted(names)}"
+        wanted = f"without tiled=True, it must be {count}, the number of devices along {quoted(names)}"
         return parameter, f"axis {axis} has size {size}; {wanted}"
     return None

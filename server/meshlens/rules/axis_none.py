@@ -1,8 +1,8 @@
-"""`None` reaches a collective as the axis name.
+"""A collective gets `None` as its axis name.
 
-`None` is not an axis name, not even inside a `pmap` that was given none: tracing fails with
-`NameError: Found an unbound axis name: None`, inside a checked `shard_map` with an `AssertionError` without a message.
-An axis parameter that may be `None` needs a test before the collective.
+`None` is not an axis name, not even inside a `pmap` without an `axis_name`: tracing fails with `NameError: Found an
+unbound axis name: None`, or, inside a checked `shard_map`, with an `AssertionError` without a message.
+If an axis parameter may be `None`, test it before calling the collective.
 
 ```python
 import jax
@@ -122,7 +122,7 @@ def _finding(view: FileView, use: AxisUse, elsewhere: bool) -> Finding | None:
     if site is None or not view.is_here(site):
         return None
     related = Related(view.path_of(axis), view.span(axis), f"{use.kind} uses it as its axis here")
-    message = f"None reaches {use.kind} as its axis name on this route; {text} is None"
+    message = f"None reaches {use.kind} as its axis name on this call path; {text} is None"
     return Finding(view.span(site), message, (), (*route, related))
 
 

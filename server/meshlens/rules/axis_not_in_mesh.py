@@ -1,9 +1,10 @@
 """A spec or `axis_names` names an axis that the mesh does not have.
 
-A `PartitionSpec` refers to the axes of one mesh.
-`NamedSharding` raises `ValueError: Resource axis: tensor of P(None, 'tensor') is not found in mesh: ('data',
-'model')`; `shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual`, and
-for `axis_names` `ValueError: jax.shard_map requires axis_names to be a subset of mesh.axis_names`.
+A `PartitionSpec` may name only axes of its mesh.
+Otherwise, `NamedSharding` raises `ValueError: Resource axis: tensor of P(None, 'tensor') is not found in mesh: ('data',
+'model')`.
+`shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual` for a spec, and
+`ValueError: jax.shard_map requires axis_names to be a subset of mesh.axis_names` for `axis_names`.
 
 ```python
 import jax
@@ -264,7 +265,7 @@ def _finding(view: FileView, place: Site, name: str, mesh: Value, spec: Spec | N
 
 def _finding_at_mesh(view: FileView, site: Site, name: str, wrong: list[_Named]) -> Finding:
     axes = mesh_axes(wrong[0][3]) or ()
-    message = f'this mesh has no axis "{name}" (it has {quoted(axes)}), but a spec used with it names one'
+    message = f'a spec for this mesh names axis "{name}", but the mesh has only {quoted(axes)}'
     places = dict.fromkeys(named[1] for named in wrong)
     related = [Related(view.path_of(one), view.span(one), f'axis "{name}" is named here') for one in places]
     return Finding(view.span(site), message, (), tuple(related[:_MOST_RELATED]))

@@ -1,7 +1,8 @@
-"""A spec of a partly manual `shard_map` names a mesh axis that is not in its `axis_names`.
+"""A spec of a partially manual `shard_map` names a mesh axis that is not in its `axis_names`.
 
-With `axis_names`, only these axes are manual, the compiler handles the others, and specs may only name manual axes.
-Otherwise `shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual
+With `axis_names`, only the axes it names are manual; the compiler handles the others, and specs may name only manual
+axes.
+Otherwise, `shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual
 (frozenset({'dp'})), but: in_specs refers to 'tp'`.
 
 ```python

@@ -1,9 +1,10 @@
-"""A loop carries a value that is the same on all devices at first, but not after a step.
+"""A loop carry is the same on all devices at first, but differs between them after a step.
 
-In a checked `shard_map` JAX requires a `scan`, `fori_loop` or `while_loop` to keep the type of its carry: zeros are the
-same on all devices, what a step adds to them is not, and JAX raises `TypeError: scan body function carry input and
-carry output must have equal types`.
-Cast the initial value, as with `jax.lax.pcast(jnp.zeros(()), "data", to="varying")`, or reduce in the step.
+In a checked `shard_map`, the carry of a `scan`, `fori_loop` or `while_loop` must keep its type, and whether it varies
+over the devices is part of that type. Zeros are the same on all devices; if a step adds a value that is not, JAX raises
+`TypeError: scan body function carry input and carry output must have equal types`.
+Cast the initial value, for example with `jax.lax.pcast(jnp.zeros(()), "data", to="varying")`, or reduce the value in
+the step.
 
 ```python
 import jax
@@ -21,7 +22,8 @@ def total(x):
         return carry + jnp.sum(row), None
 
     carry, _ = jax.lax.scan(add, jnp.zeros(()), x)
-    #                            ^^^^^^^^^^^^^ AX406: this is the same everywhere, but varies over "data" after a step
+    #                            ^^^^^^^^^^^^^ AX406: this is the same on all devices, but the carry varies over \\
+    #                            "data" after a step
     return jax.lax.psum(carry, "data")
 ```
 """
@@ -61,5 +63,5 @@ def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
         over = f'"{use.axis}"' if use.axis != SOME_AXIS else "the devices"
         binder = next(binder for binder in reversed(context.env.maps) if binder.kind in MAPS_ON_DEVICES)
         place = Related(view.path_of(binder.site), view.span(binder.site), "JAX checks this map")
-        message = f"this is the same everywhere, but varies over {over} after a step"
+        message = f"this is the same on all devices, but the carry varies over {over} after a step"
         yield Finding(span, message, (), (place,))

@@ -1,8 +1,8 @@
 """A reduction takes a bare string as its axis and reads it letter by letter.
 
-`jnp.sum`, `jnp.mean`, `jax.nn.softmax`, array methods and their relatives take axis names, but only in a tuple: a
-bare string is a sequence of axes, and `axis="batch"` means the axes `"b"`, `"a"`, `"t"`, `"c"`, `"h"`.
-Tracing fails with `NameError: unbound axis name: b`, even where `"batch"` is bound; a letter that appears twice gives
+`jnp.sum`, `jnp.mean`, `jax.nn.softmax`, array methods and similar functions accept axis names, but only in a tuple: a
+bare string is a sequence of axes, so `axis="batch"` means the axes `"b"`, `"a"`, `"t"`, `"c"`, `"h"`.
+Tracing fails with `NameError: unbound axis name: b`, even if `"batch"` is bound; a letter that appears twice raises
 `ValueError: duplicate value in 'axis'`.
 
 ```python

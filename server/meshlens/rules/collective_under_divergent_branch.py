@@ -1,9 +1,9 @@
-"""A collective is in one arm of a branch that not all devices, or processes, take.
+"""A collective is in a branch that only some devices or processes take.
 
 A collective waits for every device of its axis.
-If the branch depends on `axis_index`, on `process_index`, or on data that is split over the devices, some of them never
-reach it, and the program hangs without a message; JAX cannot detect it.
-Under `vmap` both arms run, and nothing hangs.
+If the condition depends on `axis_index`, on `process_index` or on data that is split over the devices, some of them
+never reach the collective, and the program hangs without an error message; JAX cannot detect this.
+Under `vmap`, both branches run, and nothing hangs.
 
 ```python
 import jax

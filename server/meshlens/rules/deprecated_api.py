@@ -1,8 +1,8 @@
 """The code uses an API that is deprecated in the JAX version in use.
 
 It still works, with a `DeprecationWarning`, but a later release will remove it.
-Code that also supports older versions is not reported: under `try: … except ImportError`, `hasattr` or a check of
-the version.
+Code that also supports older versions, under `try: … except ImportError`, `hasattr` or a version check, is not
+reported.
 
 ```python
 import jax

@@ -1,10 +1,10 @@
 """An argument of a compiled function is on one device, while others are on a mesh.
 
-`device_put` with a device or a sharding commits an array to these devices, and the arguments of a computation have to
-agree on them: `ValueError: Received incompatible devices for jitted computation. Got argument params['w'] of loss with
-shape float32[4] and with device ids [0] on platform CPU and argument x of loss with shape float32[8,4] and with device
-ids [0, 1, 2, 3, 4, 5, 6, 7]`.
-An array that was never put anywhere goes where the others are.
+`device_put` with a device or a sharding commits an array to those devices, and all committed arguments of a computation
+must be on the same devices; otherwise, JAX raises `ValueError: Received incompatible devices for jitted computation.
+Got argument params['w'] of loss with shape float32[4] and with device ids [0] on platform CPU and argument x of loss
+with shape float32[8,4] and with device ids [0, 1, 2, 3, 4, 5, 6, 7]`.
+JAX moves uncommitted arrays to the devices of the committed ones.
 
 ```python
 import jax
@@ -26,7 +26,7 @@ print(loss(w, x))
 #          ^ AX216: this is on one device, but other arguments of the call are on a mesh; put it on the mesh as well
 ```
 
-On the mesh, the parameters are where the rows are:
+Put the parameters on the mesh too:
 
 ```python
 import jax

@@ -1,12 +1,13 @@
-"""The program needs more devices than there are, or splits a size that does not divide evenly over them.
+"""The program needs more devices than there are, or splits an axis that does not divide evenly over them.
 
-The devices are those that the code is meant for: given with `--devices`, in the configuration, by a comment
-`# meshlens: devices=8`, or asked for by the file itself (`XLA_FLAGS`, `jax_num_cpu_devices`); without them this rule
-checks only arrays that a mesh of known sizes has to split.
+You set the target devices with `--devices`, in the configuration or with a `# meshlens: devices=8` comment, or the file
+itself requests them (`XLA_FLAGS`, `jax_num_cpu_devices`).
+If there are none, the rule checks only arrays that are split over a mesh of known sizes.
 `pmap` raises `ValueError: cannot select an axis to squeeze out which has size not equal to one, got shape=(2, 4)` for
-16 rows on 8 devices; `make_mesh` `ValueError: Number of devices 8 must be >= the product of mesh_shape (16,)`; a
-batch that does not divide is an `IndivisibleError`.
-None of these messages gives the place.
+16 rows on 8 devices, and `make_mesh` raises `ValueError: Number of devices 8 must be >= the product of mesh_shape
+(16,)`.
+A batch that does not divide evenly raises an `IndivisibleError`.
+None of these messages says which line of your code is at fault.
 
 `devices: 8`
 
@@ -25,10 +26,10 @@ def leapfrog(q):
 positions = leapfrog(jnp.zeros((CHAINS, 4)))
 #           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX301: 16 rows are mapped, but the target has 8 devices
 mesh = jax.make_mesh((4, 4), ("data", "model"))
-#                    ^^^^^^ AX301: this mesh takes 16 devices, but the target has 8 devices
+#                    ^^^^^^ AX301: this mesh needs 16 devices, but the target has 8 devices
 ```
 
-Give each device several rows with `vmap` inside `pmap`, or take the number from `jax.device_count()`.
+Give each device several rows with `vmap` inside `pmap`, or take the number from `jax.device_count()`:
 
 ```python
 import jax
@@ -134,7 +135,7 @@ def _grid(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     want = product(sizes(shape.value))
     if want is None or want == view.device_count or want <= 0:
         return None
-    return _at(view, call, shape), f"this mesh takes {want} devices, but {there_are(view.devices)}"
+    return _at(view, call, shape), f"this mesh needs {want} devices, but {there_are(view.devices)}"
 
 
 def _mesh(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
@@ -146,7 +147,7 @@ def _mesh(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     want = product(call.result.sizes)
     if shape is None or want is None or have is None or want <= have:
         return None
-    return _at(view, call, shape), f"this mesh takes {want} devices, but {_there_are(view, have)}"
+    return _at(view, call, shape), f"this mesh needs {want} devices, but {_there_are(view, have)}"
 
 
 def _there_are(view: FileView, have: int) -> str:

@@ -1,8 +1,8 @@
 """A value that is already reduced over the devices is reduced again.
 
-In a checked `shard_map` (JAX 0.6.1 and later) JAX already sums the gradient of an argument that all devices share.
-A `pmean` after it has no effect and leaves the sum; a `psum` multiplies it by the number of devices again.
-With `pmap`, with `check_vma=False` and before 0.6.1 the same program is right, and a migration breaks it silently.
+In a checked `shard_map` (JAX 0.6.1 and later), JAX already sums the gradient of an argument that all devices share.
+A `pmean` of that gradient has no effect and leaves the sum; a `psum` multiplies the sum by the number of devices.
+The same program is correct with `pmap`, with `check_vma=False` and before JAX 0.6.1, so a migration silently breaks it.
 
 ```python
 import jax
@@ -39,8 +39,8 @@ def gradient(w, x):
     return jax.lax.pmean(grads, "batch")
 ```
 
-A `psum` of a `psum` over the same axis, and a sum on the host of a metric that the map has already reduced, count
-everything once per device.
+A `psum` of a `psum` over the same axis counts everything once per device, and so does summing on the host a metric that
+the map has already reduced.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
         elif again.other is not None and again.kind == "copies-summed":
             if again.context.sure:
                 place = Related(view.path_of(again.other), view.span(again.other), "copied here")
-                text = "this psum multiplies what every device has a copy of by the number of devices"
+                text = "every device has a copy of this value; this psum multiplies it by the number of devices"
                 yield Finding(span, text, (), (place,))
         elif again.other is not None:
             place = Related(view.path_of(again.other), view.span(again.other), "first reduced here")
-            what = "already" if again.kind == "summed-again" else "every device has the same value, computed from one"
+            what = "already" if again.kind == "summed-again" else "computed from a value that is already"
             text = f"{what} reduced over the same axis; this psum multiplies it by the number of devices"
             yield Finding(span, text, (), (place,))
 

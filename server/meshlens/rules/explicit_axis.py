@@ -1,11 +1,11 @@
-"""Code written for automatic axes uses a mesh with explicit ones, as `make_mesh` makes them since JAX 0.9.0.
+"""Code written for automatic axes uses a mesh with explicit axes, the default of `make_mesh` since JAX 0.9.0.
 
-The sharding of an array over explicit axes is part of its type, and JAX changes it only where it is told to.
+The sharding of an array over explicit axes is part of its type, and JAX changes it only if the code says so.
 A sharding constraint that names such an axis raises `ValueError: The spec of NamedSharding passed to
-with_sharding_constraint can only refer to Auto axes of the mesh`, and since 0.9.1 a `shard_map` that splits an array
-which is not split yet `ValueError: in_specs passed to shard_map: P('data', None) does not match the specs of the input:
-P(None, None)`.
-`axis_types=` with `AxisType.Auto` makes the axes automatic again; otherwise, split the arrays first, with
+with_sharding_constraint can only refer to Auto axes of the mesh`.
+Since 0.9.1, a `shard_map` that splits an array that is not split yet raises `ValueError: in_specs passed to shard_map:
+P('data', None) does not match the specs of the input: P(None, None)`.
+Pass `axis_types=` with `AxisType.Auto` to make the axes automatic again, or split the arrays first, with
 `jax.device_put` or `jax.reshard`.
 
 ```python
@@ -15,7 +15,7 @@ from jax.sharding import PartitionSpec as P
 
 mesh = jax.make_mesh((8,), ("data",))
 #      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX215: axis "data" of this mesh is explicit since JAX 0.9.0, but a shard_map \\
-#      splits an array over it that is not split yet
+#      splits an unsplit array over it
 double = jax.shard_map(lambda x: 2 * x, mesh=mesh, in_specs=P("data"), out_specs=P("data"))
 print(double(jnp.ones((8, 4))))
 ```
@@ -58,8 +58,8 @@ from meshlens.text import Edit, FileEdit, Span
 
 _EXPLICIT, _COMPARED = "make-mesh-is-explicit", "in-specs-are-compared"
 _TYPE = "jax.sharding.AxisType"
-_CONSTRAINS = "but {} constraint names it, which only automatic axes allow"
-_SPLITS = "but {} shard_map splits an array over it that is not split yet"
+_CONSTRAINS = "but {} constraint names it, and constraints accept only automatic axes"
+_SPLITS = "but {} shard_map splits an unsplit array over it"
 _MOST_RELATED = 4
 
 

@@ -1,12 +1,13 @@
-"""`in_axes` or `out_axes` does not fit the arguments, or is written in a form that no map accepts.
+"""`in_axes` or `out_axes` does not fit the arguments or results, or has a form that the map does not accept.
 
-A tuple in `in_axes` needs one entry for each positional argument that a call passes; arguments passed by keyword and
-defaults that are not passed do not count.
-Otherwise `pmap` raises `ValueError: pytree structure error: different lengths of tuple at key path: pmap in_axes`, and
-`vmap` `ValueError: vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional
+If `in_axes` is a tuple, it needs one entry for each positional argument of the call; keyword arguments and omitted
+defaults do not count.
+Otherwise, `pmap` raises `ValueError: pytree structure error: different lengths of tuple at key path: pmap in_axes`, and
+`vmap` raises `ValueError: vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional
 arguments`.
-The mapped axes of all arguments must have the same size: `vmap got inconsistent sizes for array axes to be mapped`.
-A list fails in the same way under `pmap`; a bool, a float or a string is a `TypeError`.
+The mapped axes of all arguments must have the same size; otherwise, the error is `vmap got inconsistent sizes for array
+axes to be mapped`.
+A list fails in the same way under `pmap`; a bool, float or string raises a `TypeError`.
 A negative axis is worse: since JAX 0.8 `pmap` accepts it and returns a result of the wrong shape.
 
 ```python

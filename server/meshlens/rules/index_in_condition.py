@@ -1,8 +1,8 @@
-"""A Python condition depends on the index of the device, which is unknown while JAX traces.
+"""A Python condition depends on the device index, which is unknown while JAX traces.
 
-A mapped function is traced once for all devices, so `lax.axis_index` is a tracer, and `if` cannot ask for its value:
+A mapped function is traced once for all devices, so `lax.axis_index` returns a tracer, and `if` cannot test its value:
 `TracerBoolConversionError: Attempted boolean conversion of traced array with shape bool[].`
-Choose with `jnp.where`, or with `lax.cond` if one of the values is expensive.
+Choose with `jnp.where`, or with `lax.cond` if one of the values is expensive to compute.
 
 ```python
 import jax

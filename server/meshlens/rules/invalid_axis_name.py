@@ -1,10 +1,10 @@
 """A map or a collective gets an axis name of the wrong type.
 
-`pmap` takes one axis name, a string.
-A tuple is also one name, not several, and fails with `ValueError: Resource axis: a of P(('a', 'b'),) is not found in
-mesh` (JAX 0.8.1 and later; before, the collectives inside fail with `NameError`); a list, a set or a dictionary fails
-with `TypeError: unhashable type`; an int with a `TypeError` of MLIR, since JAX 0.8.1.
-An int as the second argument of `pmap` is usually meant as `in_axes`, which `vmap` takes there.
+`pmap` takes a single string as its axis name.
+A tuple counts as one name, not several, and raises `ValueError: Resource axis: a of P(('a', 'b'),) is not found in
+mesh` (JAX 0.8.1 and later; in earlier versions, the collectives inside raise `NameError`).
+A list, set or dictionary raises `TypeError: unhashable type`; since JAX 0.8.1, an int raises a `TypeError` from MLIR.
+An int as the second argument of `pmap` is usually meant as `in_axes`, the second parameter of `vmap`.
 A collective that gets the name first and the value second raises `TypeError: Argument 'batch' of type <class 'str'> is
 not a valid JAX type`.
 

@@ -1,9 +1,9 @@
 """A `pmap` runs inside a `jit`.
 
 `pmap` already compiles, so a `jit` around it adds nothing.
-Before JAX 0.8 it is slow: the outer `jit` gathers the inputs and outputs on one device, and JAX warns
+Before JAX 0.8, it is slow: the outer `jit` gathers the inputs and outputs on one device, and JAX warns
 `The function jit(f) includes a pmap. Using jit-of-pmap can lead to inefficient data movement`.
-Since JAX 0.8 the two are merged, and this is a hint only.
+Since JAX 0.8, JAX compiles both as one, and the finding is only a hint.
 
 ```python
 import jax

@@ -1,7 +1,7 @@
 r"""A keyword argument of a mapped function is mapped over axis 0, whatever `in_axes` says.
 
 `in_axes` covers positional arguments only; `pmap` and `vmap` map every keyword argument over its leading axis.
-With `in_axes=1` this gives a size error at best, or the transpose of what was meant.
+With `in_axes=1`, you get a size error at best, and at worst the transpose of what you meant.
 
 ```python
 import jax

@@ -1,7 +1,7 @@
 """`pmap` is in maintenance mode; new code should use `shard_map`.
 
-Since JAX 0.8 a `pmap` is a `jit` of a `shard_map`, and since 0.10 the old implementation is removed.
-Both still work; this rule is off unless it is selected.
+Since JAX 0.8, a `pmap` is a `jit` of a `shard_map`; JAX 0.10 removed the old implementation.
+`pmap` still works, so this rule is off unless you select it.
 
 `select: ["AX503"]`
 

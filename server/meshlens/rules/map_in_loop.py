@@ -2,7 +2,7 @@
 
 JAX caches compiled code by function object.
 A lambda, nested function or `partial` that the loop creates is a new object each time, so JAX silently traces and
-compiles it on every iteration; `JAX_LOG_COMPILES=1` shows it.
+compiles it on every iteration; `JAX_LOG_COMPILES=1` shows this.
 Create the map once, before the loop, and pass what changes as an argument.
 
 ```python

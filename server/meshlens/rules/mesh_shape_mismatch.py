@@ -1,9 +1,9 @@
-"""A mesh has more axis names than its array of devices has dimensions, or fewer.
+"""A mesh has more or fewer axis names than its array of devices has dimensions.
 
-Every dimension of the devices needs one name.
+Each dimension of the device array needs one name.
 `Mesh` raises `ValueError: Mesh requires the ndim of its first argument ("devices") to equal the length of its second
 argument ("axis_names")`; `make_mesh` and `AbstractMesh` raise similar errors.
-`jax.devices()` is a list, so an array of it has one dimension until it is reshaped.
+`jax.devices()` returns a list, so an array made from it has one dimension until you reshape it.
 
 ```python
 import jax
@@ -11,14 +11,13 @@ import numpy as np
 from jax.sharding import Mesh
 
 mesh = Mesh(np.array(jax.devices()), ("data", "model"))
-#                                    ^^^^^^^^^^^^^^^^^ AX203: 2 axis names, but the devices have 1 dimension
+#                                    ^^^^^^^^^^^^^^^^^ AX203: 2 axis names, but the device array has 1 dimension
 
 grid = jax.make_mesh((4, 2), ("data",))
-#                            ^^^^^^^^^ AX203: 1 axis name, but the mesh has 2 sizes
+#                            ^^^^^^^^^ AX203: 1 axis name, but the mesh shape has 2 sizes
 ```
 
-An array of the right shape comes from `reshape`, or from `jax.make_mesh`, which takes the sizes and arranges the
-devices.
+Reshape the array, or use `jax.make_mesh`, which takes the sizes and arranges the devices:
 
 ```python
 import jax
@@ -82,9 +81,9 @@ def _of_sizes(view: FileView, call: ApiCall) -> Finding:
     assert isinstance(mesh, Mesh) and mesh.sizes is not None
     dimensions = len(mesh.sizes)
     what = (
-        f"the devices have {counted(dimensions, 'dimension')}"
+        f"the device array has {counted(dimensions, 'dimension')}"
         if row.shape is None
-        else f"the mesh has {counted(dimensions, 'size')}"
+        else f"the mesh shape has {counted(dimensions, 'size')}"
     )
     message = f"{counted(len(mesh.names), 'axis name')}, but {what}"
     shape = argument_of(call.args, row.shape or row.devices or "", 0)

@@ -1,10 +1,10 @@
-"""A `PartitionSpec`, or a `shard_map` without a mesh, is used where no mesh is current.
+"""A `PartitionSpec`, or a `shard_map` without a mesh, is used where no mesh is set.
 
-A bare spec refers to the axes of the current mesh, which `with jax.set_mesh(mesh):` or a call of `jax.set_mesh` sets.
+A bare spec refers to the axes of the current mesh, set by `with jax.set_mesh(mesh):` or a call to `jax.set_mesh`.
 Without one, `with_sharding_constraint` and `jit` with shardings raise `RuntimeError: with_sharding_constraint requires
 a non-empty mesh in context`, `device_put` raises `ValueError: Please set a mesh via jax.set_mesh`, and a `shard_map`
 without `mesh=` raises `ValueError: The context mesh cannot be empty`.
-Only programs and what they call are judged: the callers of a library may have set a mesh.
+The rule checks only programs and the code they call, because the callers of a library may have set a mesh.
 
 ```python
 import jax
@@ -17,15 +17,14 @@ mesh = jax.make_mesh((4, 2), ("data", "model"))
 @jax.jit
 def scaled(x):
     return jax.lax.with_sharding_constraint(2 * x, P("data"))
-    #                                              ^^^^^^^^^ AX214: no mesh is current here, so the spec has no axes \\
-    #                                              to refer to; call this under `with jax.set_mesh(mesh):`, or pass a \\
-    #                                              `NamedSharding`
+    #                                              ^^^^^^^^^ AX214: the spec needs a mesh, but none is set here; call \\
+    #                                              this inside `with jax.set_mesh(mesh):`, or pass a `NamedSharding`
 
 
 scaled(jnp.ones((8, 4)))
 ```
 
-Either a mesh is made current, or the sharding names its own.
+Set a mesh, or pass a sharding that has its own:
 
 ```python
 import jax
@@ -62,8 +61,8 @@ from meshlens.jaxapi.meshes import TAKE_SPECS
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.specs import argument_of
 
-_SPEC = "no mesh is current here, so the spec has no axes to refer to; {}, or pass a `NamedSharding`"
-_MAP = "this `shard_map` is given no mesh, and none is current here; {}, or pass `mesh=`"
+_SPEC = "the spec needs a mesh, but none is set here; {}, or pass a `NamedSharding`"
+_MAP = "this `shard_map` has no mesh, and none is set here; {}, or pass `mesh=`"
 _HAS_SET_MESH = (0, 7, 1)
 
 
@@ -77,7 +76,7 @@ def no_mesh_in_force(view: FileView) -> Iterator[Finding]:
     enter = "with jax.set_mesh(mesh):" if view.jax_version >= _HAS_SET_MESH else "with mesh:"
     for (site, message), routes in places.items():
         if certain((site, context, lacks and _is_program(context)) for context, lacks in routes) is not None:
-            yield Finding(view.span(site), message.format(f"call this under `{enter}`"))
+            yield Finding(view.span(site), message.format(f"call this inside `{enter}`"))
 
 
 def _is_program(context: Context) -> bool | None:

@@ -1,9 +1,10 @@
-"""The norm of one device's part of a gradient is used as if it were the norm of the whole.
+"""The norm of one device's part of a gradient is used as if it were the norm of the whole gradient.
 
-After `psum_scatter` each device holds a part of the gradient, as sharded optimizers do (ZeRO, FSDP).
-The norm of a part differs between the devices, and is smaller than the norm of the gradient, so clipping by it scales
-every part in its own way, and the step no longer points along the gradient, silently.
-Sum the squares over the devices before the root; `optax.clip_by_global_norm` cannot do that, so clip before the update.
+After `psum_scatter`, each device holds a part of the gradient, as in sharded optimizers (ZeRO, FSDP).
+The norm of a part differs between devices and is smaller than the norm of the whole gradient. Clipping by it scales
+each part differently, so the step silently no longer points along the gradient.
+Sum the squares over the devices before taking the root; `optax.clip_by_global_norm` cannot do that, so clip before the
+update.
 
 ```python
 import jax
@@ -31,7 +32,7 @@ def step(part, x):
 mapped = jax.shard_map(step, mesh=mesh, in_specs=(P("fsdp"), P("fsdp")), out_specs=P("fsdp"), check_vma=False)
 ```
 
-The sum of squares is reduced:
+Reduce the sum of squares:
 
 ```python
 import jax

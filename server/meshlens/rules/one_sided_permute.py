@@ -1,9 +1,10 @@
-"""A `ppermute` sends twice to one index, twice from one index, or to an index that the axis does not have.
+"""A `ppermute` repeats a source or a destination, or uses an index that the axis does not have.
 
-The pairs of `perm` are `(source, destination)`, and each index may appear once on either side.
-JAX raises `ValueError: ppermute sources and destinations must be unique`; under `vmap` an `AssertionError`
-(`Permutation doesn't match the axis size!`).
-An index beyond the axis ends in `IndexError: list index out of range` when the program is lowered.
+The pairs of `perm` are `(source, destination)`, and each index may appear at most once as a source and at most once as
+a destination.
+Otherwise, JAX raises `ValueError: ppermute sources and destinations must be unique`, or, under `vmap`, an
+`AssertionError` (`Permutation doesn't match the axis size!`).
+An index beyond the end of the axis raises `IndexError: list index out of range` when the program is lowered.
 To send one value to every device, use `all_gather`, or a `psum` of a masked value.
 
 ```python
@@ -18,7 +19,7 @@ def shift(x):
     #                                       from 2)
 ```
 
-Each index receives once:
+Use each index only once as a destination:
 
 ```python
 import jax
@@ -97,7 +98,7 @@ def _of_pairs(use: AxisUse, perm: Seq, size: int | None) -> str | None:
     strange = next((one for pair in known for one in pair if size is not None and not 0 <= one < size), None)
     if size is None or strange is None:
         return None
-    return f'index {strange} is not on axis "{literal_name(use.name)}", which has the indices 0 to {size - 1}'
+    return f'index {strange} is not on axis "{literal_name(use.name)}", which has indices 0 to {size - 1}'
 
 
 def _clashes(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int]]]:

@@ -1,13 +1,13 @@
-"""Positions in each device's part of an array are used for the whole array.
+"""Positions within each device's part of an array are used as positions in the whole array.
 
-Each device counts from the start of its own part, as `top_k`, `argmax` and `arange` do.
-Once the positions of all devices are gathered and the best of them picked, nothing says from which part each came, so
-the result names wrong rows, silently.
-The same happens if a contrastive loss compares a device's rows with those of all devices, and `arange` says which
-columns they belong to: on every device but the first these are the rows of another one.
-And if each device takes its rows from an array that all of them hold, they begin at the index of the device times their
-number; with the bare index the slices overlap.
-Add the offset of the part before: `lax.axis_index(axis)` times the size of a part.
+In a map, `top_k`, `argmax` and `arange` count from the start of each device's own part.
+Once the positions of all devices are gathered and the best of them are picked, nothing says which part each one came
+from, so the result silently names the wrong rows.
+The same happens if a contrastive loss compares a device's rows with those of all devices and uses `arange` to match
+rows with columns: on every device but the first, those columns are the rows of another device.
+Likewise, if each device takes its rows from an array that all devices hold, its slice must start at the device's index
+times the number of rows; if it starts at the bare index, the slices overlap.
+Add the offset of the part first: `lax.axis_index(axis)` times the size of a part.
 
 ```python
 import jax
@@ -23,7 +23,7 @@ def nearest(query, table):
     values, ids = lax.top_k(query @ table.T, 4)
     values = lax.all_gather(values, "rows", axis=1, tiled=True)
     ids = lax.all_gather(ids, "rows", axis=1, tiled=True)
-    #     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX408: these positions count from the start of each \\
+    #     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX408: these positions are relative to the start of each \\
     #     device's part along "rows"; add lax.axis_index("rows") times the size of a part before gathering them
     best, where = lax.top_k(values, 4)
     return best, jnp.take_along_axis(ids, where, axis=1)
@@ -32,7 +32,7 @@ def nearest(query, table):
 mapped = jax.shard_map(nearest, mesh=mesh, in_specs=(P(), P("rows")), out_specs=P(), check_vma=False)
 ```
 
-The offset goes to the positions:
+Add the offset to the positions:
 
 ```python
 import jax
@@ -70,7 +70,7 @@ from meshlens.project.view import FileView
 
 _MESSAGES = {
     "positions-picked": (
-        'these positions count from the start of each device\'s part along "{axis}"; '
+        'these positions are relative to the start of each device\'s part along "{axis}"; '
         'add lax.axis_index("{axis}") times the size of a part before gathering them'
     ),
     "own-rows-of-all": (
@@ -78,7 +78,7 @@ _MESSAGES = {
         'add lax.axis_index("{axis}") times the number of rows'
     ),
     "slices-overlap": (
-        "each device takes several rows from the row of its own index, so these slices overlap; multiply "
+        "each slice has several rows but starts at the bare device index, so the slices overlap; multiply "
         'lax.axis_index("{axis}") by the number of rows'
     ),
 }

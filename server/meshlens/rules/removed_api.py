@@ -1,8 +1,8 @@
 """The code uses an API that the JAX version in use no longer has.
 
-The import fails with `ImportError`, the attribute with `AttributeError`, and only when the line runs.
+An import raises `ImportError` and an attribute raises `AttributeError`, but only when the line runs.
 Type checkers may miss it: JAX 0.10 still declares `jax.device_put_replicated` for them.
-Code under `try: … except ImportError`, `hasattr` or a check of the version is not reported.
+Code under `try: … except ImportError`, `hasattr` or a version check is not reported.
 
 ```python
 import jax
@@ -23,9 +23,8 @@ params = {"w": jnp.ones(3)}
 print(jax.tree.map(jnp.shape, params))
 ```
 
-A `pmap` inside a `pmap` is no longer supported either: since JAX 0.8 it raises `ValueError: The context mesh … should
-match the mesh
-passed to shard_map`.
+A `pmap` inside a `pmap` is no longer supported either: since JAX 0.8, it raises `ValueError: The context mesh … should
+match the mesh passed to shard_map`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """An axis name appears twice in a collective, a spec or a mesh.
 
 A collective raises `ValueError: repeated axis` (under `vmap`: `duplicate value in 'axes' of reduction`).
-A spec is accepted, but a sharding with it raises `DuplicateSpecError`: a mesh axis can split only one dimension of an
-array.
-`vmap(spmd_axis_name=…)` adds its axis to the sharding constraints inside, which must not name it themselves:
-`ValueError: vmap spmd_axis_name ('ensemble',) cannot appear in with_sharding_constraint spec, but got spec
+JAX accepts such a spec, but a sharding that uses it raises `DuplicateSpecError`: a mesh axis can split only one
+dimension of an array.
+`vmap(spmd_axis_name=…)` adds its axis to the sharding constraints inside it, so they must not name that axis
+themselves: `ValueError: vmap spmd_axis_name ('ensemble',) cannot appear in with_sharding_constraint spec, but got spec
 P('ensemble', None)`.
-JAX accepts a mesh silently, and it then has one axis instead of two.
+JAX silently accepts a mesh with a repeated name, but the mesh then has one axis instead of two.
 
 ```python
 import jax
@@ -224,7 +224,7 @@ def _of_vmaps(view: FileView, constraints: list[ApiCall]) -> Iterator[tuple[Site
             vmap = added.get(name.value)
             if vmap is None or place is None:
                 continue
-            message = f'axis "{name.value}" is added to this constraint by the spmd_axis_name of a vmap'
+            message = f'the spmd_axis_name of a vmap already adds axis "{name.value}" to this constraint'
             related: tuple[Related, ...] = ()
             if vmap.whole is not None:
                 related = (Related(view.path_of(vmap.whole), view.span(vmap.whole), "the vmap adds it here"),)

@@ -1,9 +1,9 @@
 """One PRNG key gives the same random numbers on every device.
 
-A key that every device gets whole (`in_axes` of None, an empty spec, a closure) gives all of them the same dropout
-mask, noise and samples: there is no error, only less randomness than it seems.
+If every device gets the same key (through `in_axes=None`, an empty spec or a closure), all of them draw the same
+dropout mask, noise and samples: there is no error, only less randomness than it seems.
 Fold the device index into the key, or map over one key for each device.
-Parameters that are drawn from a shared key are the same everywhere, as they should be; they are not reported.
+Parameters drawn from a shared key should be the same on every device, so the rule does not report them.
 
 ```python
 import jax
@@ -94,5 +94,5 @@ def _fixes(view: FileView, use: RandomUse, span: Span, binder: Binder) -> tuple[
         return ()
     key = view.source[span.start : span.end].decode()
     edit = FileEdit(view.path, Edit(span, f'{fold}({key}, {index}("{binder.names[0].value}"))'))
-    why = "the devices then draw different numbers from before"
+    why = "each device then draws different random numbers than before"
     return (Fix("fold the device index into the key", (edit,), "unsafe", why),)

@@ -1,9 +1,10 @@
-"""A state of which every device has a copy is saved with all copies.
+"""A replicated state is saved with the copies of all devices.
 
 `flax.jax_utils.replicate` puts a copy of each array on every device, along a new leading axis that `pmap` maps over.
-Saved like that, the file is as many times as large, can be restored only on as many devices, and does not fit the model
-anywhere else: `flax.errors.ScopeParamShapeError` or, where shapes are not compared, wrong shapes later.
-Save the copy of the first device.
+If you save all copies, the file is larger by a factor of the number of devices and can be restored only on that number
+of devices. Anywhere else it does not fit the model: you get a `flax.errors.ScopeParamShapeError` or, if nothing
+compares the shapes, wrong shapes later.
+Save only the first device's copy.
 
 ```python
 import jax.numpy as jnp
@@ -13,7 +14,7 @@ from flax import jax_utils, serialization
 params = jax_utils.replicate(jnp.ones(4))
 with open("params.msgpack", "wb") as file:
     file.write(serialization.to_bytes(params))
-    #                                 ^^^^^^ AX410: this saves the copies of all devices; save that of the first one
+    #                                 ^^^^^^ AX410: this saves the copies of all devices; save only the first device's
 ```
 
 becomes
@@ -55,7 +56,7 @@ def saved_copies(view: FileView) -> Iterator[Finding]:
         fixes: tuple[Fix, ...] = ()
         if _ONE_VALUE.fullmatch(saved) and (first is not None or on_tree is not None):
             one = f"{first}({saved})" if first is not None else f"{on_tree}(lambda x: x[0], {saved})"
-            why = "files that were saved before hold the copies of all devices"
+            why = "files saved before this change hold the copies of all devices"
             fixes = (Fix(f"save {one}", (FileEdit(view.path, Edit(span, one)),), "unsafe", why),)
         place = Related(view.path_of(use.other), view.span(use.other), "copied here")
-        yield Finding(span, "this saves the copies of all devices; save that of the first one", fixes, (place,))
+        yield Finding(span, "this saves the copies of all devices; save only the first device's", fixes, (place,))

@@ -1,11 +1,11 @@
 """An inner map binds an axis name that is already bound.
 
-Inside the inner map the name refers only to the inner axis: a collective over it reduces over that axis, and the
-outer one can no longer be named.
-JAX reports nothing, and the numbers are wrong; inside a checked `shard_map` a collective over the name raises a
-`ValueError` (`psum is a variant->invariant collective`, JAX 0.9 and later).
-If the outer axis is reduced over outside the inner map, or nothing in the inner map uses the name, the code is
-right, and this is a hint.
+Inside the inner map, the name refers only to the inner axis: a collective over it reduces over that axis, and nothing
+can refer to the outer one.
+JAX reports nothing, and the numbers are wrong. Only inside a checked `shard_map` does a collective over the name raise
+a `ValueError` (`psum is a variant->invariant collective`, JAX 0.9 and later).
+If the code reduces over the outer axis outside the inner map, or if nothing in the inner map uses the name, the code is
+correct and the finding is a hint.
 
 ```python
 import jax

@@ -1,11 +1,11 @@
-"""Arrays in a map do not fit each other, because of the part of them that each device has.
+"""Arrays in a map have incompatible per-device shapes.
 
-In `shard_map` and `pmap` a function sees each device's part, and a collective may change its shape: an `all_gather`
-or `all_to_all` without `tiled=True` inserts an axis, and a spec that splits the wrong axis of a matrix leaves parts
-that no longer fit the others: `TypeError: dot_general requires contracting dimensions to have the same shape, got
-(8,) and (2,).`
-If the shapes of the arrays are known, the rule checks elementwise operations, products, `einsum`, `concatenate`,
-`stack` and `reshape` inside maps.
+In `shard_map` and `pmap`, a function sees one device's part of each array, and a collective may change the shape of
+that part: an `all_gather` or `all_to_all` without `tiled=True` inserts an axis.
+A spec that splits the wrong axis of a matrix also leaves parts that no longer fit the other operands: `TypeError:
+dot_general requires contracting dimensions to have the same shape, got (8,) and (2,).`
+If the array shapes are known, the rule checks elementwise operations, products, `einsum`, `concatenate`, `stack` and
+`reshape` inside maps.
 
 `devices: 8`
 
@@ -20,14 +20,14 @@ mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ("data", "model"))
 
 def project(x, w):
     return x @ w
-    #      ^^^^^ AX213: on each device these have shapes (8, 16) and (4, 32), which do not fit
+    #      ^^^^^ AX213: on each device these have shapes (8, 16) and (4, 32), which are incompatible
 
 
 project = jax.shard_map(project, mesh=mesh, in_specs=(P("data"), P("model")), out_specs=P("data", "model"))
 print(project(jnp.ones((16, 16)), jnp.ones((16, 32))))
 ```
 
-With the columns of the matrix split, each device has all of its rows:
+If the spec splits the columns of the matrix instead, each device has all of its rows:
 
 `devices: 8`
 

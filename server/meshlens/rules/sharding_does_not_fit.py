@@ -1,14 +1,15 @@
-"""A sharding does not fit its array: it has too many entries, or splits an axis into unequal parts.
+"""A sharding does not fit its array: it has too many entries or splits an axis unevenly.
 
-`device_put` and `jit` give each device an equal part, so the size of an axis has to be a multiple of the product of the
-mesh axes that split it: `IndivisibleError: Sharding NamedSharding(…) implies that array axis 0 is partitioned 4 times,
-but the dimension size is 6`.
+`device_put` and `jit` give each device an equal part, so the size of an axis must be a multiple of the product of the
+sizes of the mesh axes that split it; otherwise, JAX raises `IndivisibleError: Sharding NamedSharding(…) implies that
+array axis 0 is partitioned 4 times, but the dimension size is 6`.
 A spec with more entries than the array has axes raises `ValueError: One of device_put args is incompatible with its
 sharding annotation NamedSharding(…): … is only valid for values of rank at least 2`.
-A tuple of `in_shardings` has one entry for each argument: `ValueError: pjit in_shardings specification must be a tree
-prefix of the positional arguments tuple`; one of `out_shardings` has one for each value that the function returns.
-If the sizes of the arrays are known, the rule checks both for `jax.device_put` and for calls of `jit(in_shardings=…)`,
-and the rank for `with_sharding_constraint` and `out_sharding`.
+If `in_shardings` is a tuple, it needs one entry for each argument; otherwise, the call raises `ValueError: pjit
+in_shardings specification must be a tree prefix of the positional arguments tuple`.
+If `out_shardings` is a tuple, it needs one entry for each value that the function returns.
+If the array shapes are known, the rule checks sizes and ranks for `jax.device_put` and for calls of
+`jit(in_shardings=…)`, but only ranks for `with_sharding_constraint` and `out_sharding`.
 
 `devices: 8`
 
@@ -24,7 +25,7 @@ bias = jax.device_put(jnp.zeros(16), columns)
 #                                    ^^^^^^^ AX211: the spec has 2 entries, but the array has 1 axis
 ```
 
-With one entry it fits:
+With one entry, it fits:
 
 `devices: 8`
 

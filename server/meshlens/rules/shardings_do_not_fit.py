@@ -1,12 +1,14 @@
-"""Arrays over explicit axes are combined although their shardings do not fit each other.
+"""An operation combines arrays whose shardings over explicit axes are incompatible.
 
-Over explicit axes, which `make_mesh` makes since JAX 0.9.0, an array's sharding is part of its type, and JAX derives
+Over explicit axes, the default of `make_mesh` since JAX 0.9.0, an array's sharding is part of its type, and JAX derives
 the sharding of each result from those of the operands.
-If two arrays are split over an axis along the dimension that a product sums, the result may be split or the same on all
-devices, and JAX asks which: `ShardingTypeError: Contracting dimensions are sharded and it is ambiguous how the output
-should be sharded. Please specify the output sharding via the `out_sharding` parameter.`
-It also raises an error if elementwise operands are split over different axes along one dimension, if the result would
-be split over one axis along two dimensions, if a part of a split dimension is taken, and if `scan` runs along one.
+If both operands of a product are split over the same mesh axis along the dimension that it sums, the result could be
+either split or the same on all devices, and JAX asks you to choose: `ShardingTypeError: Contracting dimensions are
+sharded and it is ambiguous how the output should be sharded. Please specify the output sharding via the `out_sharding`
+parameter.`
+JAX also raises an error if elementwise operands are split over different mesh axes along the same dimension, if the
+result would be split over one mesh axis along two dimensions, if the code takes a part of a split dimension, or if
+`scan` runs along a split dimension.
 
 ```python
 import jax
@@ -18,11 +20,11 @@ with jax.set_mesh(mesh):
     h = jax.device_put(jnp.ones((16, 32)), P("data", "model"))
     down = jax.device_put(jnp.ones((32, 8)), P("model", None))
     print(jnp.einsum("bh,hd->bd", h, down))
-    #     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX217: both arrays are split over "model" along the axis that is summed; \\
-    #     out_sharding= has to say how the result is split
+    #     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX217: both arrays are split over "model" along the summed axis; pass \\
+    #     out_sharding= to say how to split the result
 ```
 
-becomes, with the parts of all devices summed,
+To sum the parts of all devices, leave the mesh axis out of `out_sharding`:
 
 ```python
 import jax

@@ -1,9 +1,9 @@
 r"""`in_specs` or `out_specs` has the wrong number of specs for the mapped function.
 
 `shard_map` takes a tuple with one spec for each argument, or one spec for all of them; the same goes for results.
-Otherwise it raises `ValueError: pytree structure error: different lengths of tuple at key path: shard_map in_specs`, or
-`different types` if a list stands for a tuple, or a tuple for one array; a spec that is not a `PartitionSpec` is a
-`TypeError`.
+Otherwise, it raises `ValueError: pytree structure error: different lengths of tuple at key path: shard_map in_specs`,
+or `different types` if a list is passed instead of a tuple, or a tuple for a single array. A spec that is not a
+`PartitionSpec` raises a `TypeError`.
 
 ```python
 import jax
@@ -116,7 +116,7 @@ def _no_specs(view: FileView, group: list[Binding]) -> Iterator[Finding]:
         arg = found.binder.argument(parameter) if found is not None else None
         if arg is not None and arg.site is not None and parameter == "in_specs":
             fix = Fix("change to a tuple", as_tuple(view, arg.site))
-            yield Finding(view.span(arg.site), "in_specs is a list, but the arguments are a tuple", (fix,))
+            yield Finding(view.span(arg.site), "in_specs is a list; shard_map needs a tuple", (fix,))
         yield from _strings(view, group, parameter)
     missing = certain((one, one.context, _lacks_out_specs(one)) for one in group)
     if missing is not None and is_accepted(view, missing.binder) and view.is_here(missing.binder.site):

@@ -1,14 +1,14 @@
-"""A static argument is passed in a way that `pmap` or `jit` cannot take it as static.
+"""A static argument is passed or declared in a way that `pmap` or `jit` does not accept.
 
-`static_broadcasted_argnums` counts positional arguments from 0, as they are passed.
-An index beyond them, and a static argument given by keyword or left to its default, raise `ValueError: pmapped
-function has static_broadcasted_argnums=(2,) but was called with only 2 positional arguments`; a list, dictionary or
-array as static value `ValueError: Non-hashable static arguments are not supported`; an argument both static and
-donated `ValueError: static_argnums and donate_argnums cannot intersect`.
-An argument that is neither an array nor a tree of arrays, such as the `self` of a plain class, has to be static:
-otherwise `TypeError: Error interpreting argument to … as an abstract array`.
-Arguments that `jit` should make static or donate must exist: `ValueError: Jitted function has invalid argnames
-{'kind'} in static_argnames. Function does not take these args.`
+`static_broadcasted_argnums` counts the positional arguments of the call, starting from 0.
+An index beyond the last one, or a static argument that is passed by keyword or left at its default, raises `ValueError:
+pmapped function has static_broadcasted_argnums=(2,) but was called with only 2 positional arguments`.
+A list, dictionary or array as a static value raises `ValueError: Non-hashable static arguments are not supported`, and
+an argument that is both static and donated raises `ValueError: static_argnums and donate_argnums cannot intersect`.
+An argument that is neither an array nor a tree of arrays, such as the `self` of a plain class, must be static;
+otherwise, the call raises `TypeError: Error interpreting argument to … as an abstract array`.
+A static or donated argument that the function does not have makes `jit` raise `ValueError: Jitted function has invalid
+argnames {'kind'} in static_argnames. Function does not take these args.`
 
 ```python
 from functools import partial
@@ -193,7 +193,7 @@ def _unhashable_in_jit(view: FileView) -> Iterator[Finding]:
             continue
         edits = as_tuple(view, site) if isinstance(found.value, Seq) and found.site is not None else ()
         fixes = (Fix("pass a tuple", edits),) if edits else ()
-        what = "a static argument of jit" if found.site is not None else "the method's object is static for jit and"
+        what = "a static argument of jit" if found.site is not None else "the method's object is static in jit and"
         yield Finding(view.span(site), f"{what} must be hashable, but this is {_kind(found.value)}", fixes)
 
 
@@ -212,7 +212,7 @@ def _kind(value: Value) -> str:
     if isinstance(value, Dict):
         return "a dictionary"
     if isinstance(value, Instance) and class_attribute(value.cls, "__hash__") == Const(None):
-        return f'an object of "{value.cls.name}", which is not'
+        return f'an object of "{value.cls.name}", which is not hashable'
     if isinstance(value, Made) and value.dotted == UNHASHABLE_FIELD:
         (_, cls), (name, held) = value.arguments
         return f'an object of "{cls.value if isinstance(cls, Const) else name}" whose field "{name}" is {_kind(held)}'

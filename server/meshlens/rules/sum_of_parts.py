@@ -1,12 +1,12 @@
-"""Values that each device computes from its part alone are summed as if they were of the whole array.
+"""Values that each device computes from its own part alone are summed as if they came from the whole array.
 
-A softmax over a dimension that is split over devices subtracts the maximum before `exp`. If each device subtracts the
-maximum of its own part, the exponentials have different scales and their sum is wrong, silently; `pmax` gives all
+A softmax subtracts the maximum before `exp`. If its dimension is split over devices and each device subtracts the
+maximum of its own part, the exponentials have different scales and their sum is silently wrong; `pmax` gives all
 devices the same maximum.
-A lookup in a split table has the same trap: an index that belongs to another device's part picks some other row, or
-NaN, unless these devices contribute zeros.
-And a variance or covariance needs the mean of all rows: about the mean of its own rows, each device misses how far its
-rows are from the others.
+A lookup in a split table has a similar problem: a device looks up an index that belongs to another device's part and
+gets a wrong row, or NaN, so it must contribute zeros instead.
+A variance or covariance needs the mean of all rows: if each device subtracts the mean of its own rows, the result
+leaves out how far those rows are from the rows of other devices.
 
 ```python
 import jax
@@ -22,7 +22,7 @@ def attend(query, keys, values):
     scores = query @ keys.T
     weights = jnp.exp(scores - scores.max(-1, keepdims=True))
     #         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX411: each device subtracts the maximum of its own \\
-    #         part along "seq" before these are summed over all; subtract lax.pmax of it
+    #         part along "seq" before these are summed over all devices; subtract lax.pmax of it
     total = lax.psum(weights.sum(-1, keepdims=True), "seq")
     return lax.psum(weights @ values, "seq") / total
 
@@ -65,15 +65,15 @@ from meshlens.project.view import FileView
 
 _MESSAGES = {
     "own-maxima-summed": (
-        'each device subtracts the maximum of its own part along "{axis}" before these are summed over all; '
+        'each device subtracts the maximum of its own part along "{axis}" before these are summed over all devices; '
         "subtract lax.pmax of it"
     ),
     "picked-summed": (
-        'each device picks an entry of its part along "{axis}" even if the index is in another part, before these are '
-        "summed over all; let the others contribute zeros"
+        'each device picks an entry of its part along "{axis}", even if the index is in another part, before these are '
+        "summed over all devices; let the other devices contribute zeros"
     ),
     "centred-summed": (
-        'each device subtracts the mean of its own rows along "{axis}" before these are summed over all'
+        'each device subtracts the mean of its own rows along "{axis}" before these are summed over all devices'
     ),
 }
 """The messages by what is recorded."""

@@ -1,6 +1,6 @@
 """Gradients of a mean loss are summed over the devices instead of averaged.
 
-If the loss is a mean, a `psum` of its gradients multiplies the step by the number of devices: it silently scales the
+If the loss is a mean, a `psum` of its gradients multiplies the step by the number of devices, which silently scales the
 learning rate.
 
 ```python
@@ -42,9 +42,9 @@ def step(w, x):
 step = jax.pmap(step, axis_name="batch")
 ```
 
-Differentiating through an `all_gather` sums, too: its transpose is a `psum_scatter`.
-Differentiating *through* a `psum` does the same: under `pmap` and unchecked `shard_map` the transpose of a `psum` is a
-`psum`, so the gradient comes out multiplied by the number of devices.
+Differentiating *through* an `all_gather` also sums, because its transpose is a `psum_scatter`.
+So does differentiating through a `psum`: under `pmap` and unchecked `shard_map`, the transpose of a `psum` is a `psum`,
+so the gradient comes out multiplied by the number of devices.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Rows that a device receives from a neighbor are joined to the wrong end of its own, or are the wrong rows.
+"""Rows that a device receives from a neighbor are joined to the wrong end of its own rows, or are the wrong rows.
 
-In a halo exchange each device gets the rows next to its part: at the front the last rows of the device before it, at
-the back the first rows of the device after it. If the edges or the directions are swapped, the shapes are the same and
-a stencil computes with rows from elsewhere, silently.
+In a halo exchange, each device gets the rows next to its part: the last rows of the previous device at the front, and
+the first rows of the next device at the back. If the edges or the directions are swapped, the shapes are still right,
+but a stencil silently computes with rows from elsewhere.
 
 ```python
 import jax
@@ -22,7 +22,7 @@ def shifted(rows, by):
 def smooth(u):
     before, after = shifted(u[:1], 1), shifted(u[-1:], -1)
     padded = jnp.concatenate([before, u, after])
-    #        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX412: the rows at the front should be the last ones of the previous \\
+    #        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX412: the rows at the front should be the last rows of the previous \\
     #        device along "x"
     return (padded[:-2] + padded[2:]) / 2
 
@@ -67,8 +67,8 @@ from meshlens.checking.routes import certain_uses
 from meshlens.project.view import FileView
 
 _MESSAGES = {
-    "halo-at-front": 'the rows at the front should be the last ones of the previous device along "{axis}"',
-    "halo-at-back": 'the rows at the back should be the first ones of the next device along "{axis}"',
+    "halo-at-front": 'the rows at the front should be the last rows of the previous device along "{axis}"',
+    "halo-at-back": 'the rows at the back should be the first rows of the next device along "{axis}"',
 }
 """The messages by what is recorded."""
 

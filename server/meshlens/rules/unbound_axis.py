@@ -1,10 +1,10 @@
 """A collective names an axis that nothing binds.
 
-An axis name exists only while a binder (`pmap`, `vmap`, `shard_map`) runs its operand.
-Outside, tracing fails with `NameError: unbound axis name`.
-Inside a checked `shard_map` it is an `AssertionError` without a message (JAX 0.9.2 and later).
-From 0.6.2 to 0.8.1 it was a `KeyError`.
-`jit`, `with mesh:`, `set_mesh` and `spmd_axis_name` bind nothing.
+An axis name exists only while a map (`pmap`, `vmap` or `shard_map`) that binds it runs its function.
+Elsewhere, tracing fails with `NameError: unbound axis name`.
+Inside a checked `shard_map`, it fails with an `AssertionError` without a message (JAX 0.9.2 and later) or with a
+`KeyError` (JAX 0.6.2 to 0.8.1).
+`jit`, `with mesh:`, `set_mesh` and `spmd_axis_name` do not bind axis names.
 
 ```python
 import jax
@@ -114,14 +114,14 @@ def _finding(view: FileView, use: AxisUse, site: Site, fault: Unbound, common: t
     if suggestion is not None:
         hint = f'; did you mean "{suggestion}"?'
     if elsewhere:
-        message = f'axis "{name}", which {use.kind} uses, is not bound on this route {state}'
+        message = f'axis "{name}", which {use.kind} uses, is not bound on this call path {state}'
     else:
         message = f'axis "{name}" is not bound here {state}{hint}'
     related = list(route_places(view, use.context))
     place = axis_site(view, use)
     if place != site:
         related.append(Related(view.path_of(use.call), view.span(use.call), f'{use.kind} uses axis "{name}" here'))
-    again = f'axis "{name}" is used here as well'
+    again = f'axis "{name}" is also used here'
     related += [Related(view.path_of(one), view.span(one), again) for one in fault.repeated[:_MOST_REPEATED]]
     fixes = () if elsewhere and not env.maps else fixes_for(view, use, site, name, suggestion, common)
     return Finding(view.span(site), message, fixes, tuple(related))

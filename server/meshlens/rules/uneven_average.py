@@ -1,15 +1,20 @@
-"""An average over the devices does not weigh all rows equally.
+"""An average over the devices does not weight all rows equally.
 
-A total over all devices divided by the count of one device, or by the number of its rows (`x.shape[0]`), is too large
-by a factor of the number of devices, and a mean of sums divided by the number of all rows is too small by the same.
-A sum over the devices that is taken after a bias was added counts the bias once for each device; that is a hint, too.
-A sum over the devices of their means is too large by the number of devices, unless something divides it; a hint, too.
+If a total over all devices is divided by one device's count, or by one device's number of rows (`x.shape[0]`), the
+result is too large by a factor of the number of devices.
+If a mean of sums is divided by the number of all rows, the result is too small by the same factor.
 Sum the count as well: `count = jax.lax.psum(jnp.sum(mask), "data")`.
-A mean of quotients, such as masked means, gives more weight to rows on devices with few of them.
-A mean of square roots, products or other nonlinear functions of each device's mean is not that function of the mean
-over all devices, and a loss that compares the rows of a device with each other leaves out the pairs across devices.
-A mean of what one device holds and all others have zeros for is too small by a factor of the number of devices.
-These are hints.
+
+The rule also reports these averages, as hints:
+
+- A sum over the devices that is taken after a bias was added counts the bias once for each device.
+- A sum of the devices' means is too large by a factor of the number of devices, unless something divides it.
+- A mean of quotients, such as masked means, gives more weight to rows on devices with few of them.
+- A mean of square roots, products or other nonlinear functions of each device's mean is not that function of the mean
+  over all devices.
+- A mean of a loss that compares the rows of a device with each other leaves out the pairs across devices.
+- A mean of a value that one device holds and the others have zeros for is too small by a factor of the number of
+  devices.
 
 ```python
 import jax
@@ -25,7 +30,7 @@ mesh = Mesh(np.array(jax.devices()), ("data",))
 def mean(x, mask):
     total = jax.lax.psum(jnp.sum(x * mask), "data")
     count = jnp.sum(mask)
-    #       ^^^^^^^^^^^^^ AX407: the total over "data" is divided by this count of one device
+    #       ^^^^^^^^^^^^^ AX407: the total over "data" is divided by this count, which covers only one device
     return x - total / count
 ```
 """
@@ -44,19 +49,19 @@ from meshlens.project.view import FileView
 from meshlens.text import Span
 
 _HINTS = {
-    "ratio-averaged": "a mean over {axis} of quotients weighs all devices equally, whatever their counts",
-    "curved-averaged": "a mean over {axis} of a nonlinear function of each device's own mean or sum",
-    "pieces-averaged": "a mean over {axis} of what only some devices hold, and the others have zeros for; sum it",
-    "pairs-averaged": "a mean over {axis} of a loss that compares rows within one device",
-    "means-summed": "the means of the devices are summed over {axis}, and nothing divides this by their number",
-    "of-fewer-axes": "this total is divided by a sum that was not taken over {axis}, too, and may differ along it",
-    "shifted-summed": "what is the same on all devices is added before this sum over {axis}, which counts it for each",
+    "ratio-averaged": "this averages quotients over {axis}, so all devices have the same weight, whatever their counts",
+    "curved-averaged": "this averages over {axis} a nonlinear function of each device's own mean or sum",
+    "pieces-averaged": "this averages over {axis} a value that is zero on all but some devices; sum it instead",
+    "pairs-averaged": "this averages over {axis} a loss that compares only rows on the same device",
+    "means-summed": "this sums the devices' means over {axis}, and nothing divides the sum by the number of devices",
+    "of-fewer-axes": "this total is divided by a sum that was not also taken over {axis} and may differ along it",
+    "shifted-summed": "a value all devices share is added before this sum over {axis}, which counts it once per device",
 }
 _WARNINGS = {
-    "of-one-device": "the total over {axis} is divided by this count of one device",
-    "of-size-here": "the total over {axis} is divided by the number of rows of one device",
+    "of-one-device": "the total over {axis} is divided by this count, which covers only one device",
+    "of-size-here": "the total over {axis} is divided by the number of rows on one device",
     "divided-twice": "this mean over {axis} is divided by the number of devices again",
-    "share-averaged": "what is averaged over {axis} is divided by a total of all devices; sum it instead",
+    "share-averaged": "this average over {axis} is divided by a total over all devices; use a sum instead",
 }
 _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
 """Kinds of uses that are right if the value is scaled at once by the number of devices."""

@@ -1,12 +1,11 @@
 r"""A transformation gets an argument that it does not accept.
 
 `pmap`, `jit`, `vmap` and `shard_map` have similar arguments under different names, and the names changed between
-releases:
-`jit` has `static_argnums` where `pmap` has `static_broadcasted_argnums`, `jax.shard_map` has `check_vma` where
-`jax.experimental.shard_map` has `check_rep`.
-Python raises `TypeError: pmap() got an unexpected keyword argument 'static_argnums'`, and for too many positional
-arguments `TypeError: pmap() takes from 1 to 2 positional arguments but 3 were given`.
-The rule uses the project's JAX version.
+releases: `jit` has `static_argnums` where `pmap` has `static_broadcasted_argnums`, and `jax.shard_map` has `check_vma`
+where `jax.experimental.shard_map` has `check_rep`.
+Python raises `TypeError: pmap() got an unexpected keyword argument 'static_argnums'`, or, for too many positional
+arguments, `TypeError: pmap() takes from 1 to 2 positional arguments but 3 were given`.
+The rule goes by the project's JAX version.
 
 ```python
 import jax

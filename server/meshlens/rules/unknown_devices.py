@@ -1,6 +1,7 @@
 """A comment sets target devices that MeshLens does not know.
 
-MeshLens ignores it and uses the project's `devices`; if there are none, it does not check device counts in this file.
+MeshLens ignores the comment and uses the project's `devices`; if none are set, it does not check device counts in this
+file.
 
 ```python
 # meshlens: devices=v5e-12

@@ -1,20 +1,22 @@
 """An output declared to be the same on every device differs between devices.
 
-`out_axes=None` declares that all devices return the same value; `pmap` does not check it and returns that of device 0.
-`out_specs=P()` declares the same, and `shard_map` with `check_vma=False` (or `check_rep=False`) does not check it;
-with the check on, it raises `ValueError: … out_specs which require replication which can't be statically inferred`.
+`out_axes=None` declares that all devices return the same value; `pmap` does not check this and returns device 0's
+value.
+`out_specs=P()` declares the same, and `shard_map` with `check_vma=False` (or `check_rep=False`) does not check it
+either; with the check on, it raises `ValueError: … out_specs which require replication which can't be statically
+inferred`.
 The rule reports all of these.
-Reduce the value in the map (`pmean`, `psum`), or declare the axis that it varies along.
-If the host takes `x[0]` or `unreplicate(x)` of an unreduced mean or sum, or of statistics of layers, it reads only
-device 0's value: that is a hint.
+Reduce the value in the map (`pmean`, `psum`), or declare the axis that it varies over.
+If the host takes `x[0]` or `unreplicate(x)` of an unreduced mean or sum, or of layer statistics, it reads only device
+0's value; this finding is a hint.
 
 ```python
 import jax
 import jax.numpy as jnp
 
 mean = jax.pmap(jnp.mean, out_axes=None)
-#                         ^^^^^^^^^^^^^ AX405: each device returns a different value; out_axes=None keeps only that \\
-#                         of device 0
+#                         ^^^^^^^^^^^^^ AX405: each device returns a different value; out_axes=None keeps only device \\
+#                         0's
 print(mean(jnp.arange(16.0).reshape(8, 2)))
 ```
 """
@@ -68,7 +70,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
                 what = _different(mapped, output, axes)
                 if what == _ALL_DIFFER and declared[1].whole is not None and span == view.span(declared[1].whole):
                     what = f"{output.which} differs across devices" if output.which != _ONLY else what
-                keeps = "requires equal values" if mapped.binder.checked else "keeps only that of device 0"
+                keeps = "requires equal values" if mapped.binder.checked else "keeps only device 0's"
                 text = f"{what}; {said} {keeps}" if what is not None else None
                 by_call = verdicts.setdefault((span, output.which), {})
                 # Less is known of what a loop carries in later iterations.
@@ -92,7 +94,7 @@ def _first_of_devices(view: FileView) -> Iterator[Finding]:
         if span not in seen:
             seen.add(span)
             place = Related(view.path_of(use.other), view.span(use.other), "each device returns its own here")
-            text = "each device has its own mean or sum; this keeps only that of device 0"
+            text = "each device has its own mean or sum; this keeps only device 0's"
             yield Finding(span, text, (), (place,), Severity.HINT)
 
 

@@ -1,7 +1,7 @@
-"""A mapped argument gets a single copy instead of one for each device.
+"""A mapped argument is passed as a single copy instead of one copy for each device.
 
 `pmap` splits an argument along its mapped axis and gives each device one piece.
-State fresh from `init`, a single PRNG key or a Python number have no such axis: at best JAX raises `ValueError: One
+Fresh state from `init`, a single PRNG key and a Python number have no such axis. At best, JAX raises `ValueError: One
 of pjit arguments is incompatible with its sharding annotation` or `IndivisibleError`; if a size happens to fit, every
 device silently gets a slice of the parameters, or half a key.
 
@@ -20,7 +20,7 @@ print(augment(jnp.ones((8, 4)), key))
 #                               ^^^ AX302: argument 1 of "augment" is mapped over axis 0, but this is a single key
 ```
 
-Split the key, replicate the state, or leave the argument unmapped with `None` in `in_axes`.
+Split the key, replicate the state, or leave the argument unmapped with `None` in `in_axes`:
 
 ```python
 import jax

@@ -1,11 +1,12 @@
 """A mapped step updates its parameters with gradients that it never reduces over the devices.
 
 Each device then trains its own copy on its part of the data, and the copies drift apart, without an error.
-A step that reduces its loss but not its gradients is reported; if unseen code made the loss or the state, it is a hint.
-Gradients that are not reduced over one axis are reported if those of another update in the same map are; if nothing
-in the map uses that axis at all, it is a hint.
-A step that reduces nothing may train independent members of a population; it is a hint if the members start as copies
-of one state, as `replicate` makes them.
+The rule reports a step that reduces its loss but not its gradients; if code that MeshLens cannot see made the loss or
+the state, the finding is a hint.
+It also reports gradients that are not reduced over an axis if another update in the same map reduces its gradients over
+that axis; if nothing in the map uses the axis at all, the finding is a hint.
+A step that reduces nothing may train independent members of a population; if the members start as copies of one state,
+as `replicate` makes them, the finding is a hint.
 
 ```python
 import jax
@@ -46,8 +47,8 @@ def step(w, x):
 step = jax.pmap(step, axis_name="batch")
 ```
 
-In the same way, a layer that takes an axis name to reduce its statistics, and is given none under a map that binds one,
-keeps the statistics of each device to itself; that is a hint, since it may be meant.
+Similarly, a layer that takes an axis name to reduce its statistics over, but gets none inside a map that binds one,
+keeps separate statistics on each device. This finding is a hint, since separate statistics may be intended.
 """
 
 from __future__ import annotations
@@ -120,8 +121,8 @@ def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
         if not view.is_here(site) or view.span(site) in seen:
             continue
         seen.add(view.span(site))
-        text = f'this gradient is not reduced over "{axis}" too, where the parameters are the same'
-        yield Finding(view.span(site), f"{text}, so they drift apart", (), (_bound(view, binder),))
+        text = f'this gradient is not reduced over "{axis}", so the parameters, which are the same over it, drift apart'
+        yield Finding(view.span(site), text, (), (_bound(view, binder),))
 
 
 def _drifted(solution: Solution) -> list[tuple[Site, str, Binder]]:
@@ -186,7 +187,7 @@ def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
         if span is None or span in seen:
             continue
         seen.add(span)
-        text = f'these gradients are not reduced over "{one.axis}" too'
+        text = f'these gradients are not also reduced over "{one.axis}"'
         fixes = _averaged_too(view, one)
         bound = _bound(view, one.binder)
         fellow = one.of_update or one.of_another
@@ -197,7 +198,7 @@ def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
         if one.of_update is None:
             yield Finding(span, f"{text}, although something else is", fixes, places, Severity.HINT)
         else:
-            yield Finding(span, f"{text}, as those of another update are", fixes, places)
+            yield Finding(span, f"{text}, although those of another update are", fixes, places)
 
 
 class _Steps(NamedTuple):
@@ -469,7 +470,7 @@ def _of_copies(span: Span, binder: Binder, place: Related) -> Finding:
 
 def _unlike_another(view: FileView, span: Span, binder: Binder, fellow: Site) -> Finding:
     names = quoted(_names(binder))
-    message = f"these gradients are not reduced over {names}, as those of another update are"
+    message = f"these gradients are not reduced over {names}, although those of another update are"
     place = Related(view.path_of(fellow), view.span(fellow), "those are reduced here")
     return Finding(span, message, (), (place, _mapped(view, binder)), Severity.HINT)
 

@@ -1,7 +1,8 @@
-"""A map names an axis that nothing under it uses.
+"""A map names an axis that nothing inside it uses.
 
-The name does no harm, but often a collective is missing: the `pmean` of the gradients, or of the loss.
-The rule only reports maps whose function calls nothing unknown, and only runs if you select it.
+The name does no harm, but it often means that a collective is missing, such as a `pmean` of the gradients or the loss.
+The rule reports a map only if MeshLens can see all the code that the mapped function calls, and only if you select the
+rule.
 
 `select: ["AX103"]`
 
@@ -15,7 +16,7 @@ def loss(w, x):
 
 
 losses = jax.pmap(loss, axis_name="batch", in_axes=(None, 0))
-#                       ^^^^^^^^^^^^^^^^^ AX103: nothing under this pmap uses axis "batch"
+#                       ^^^^^^^^^^^^^^^^^ AX103: nothing inside this pmap uses axis "batch"
 ```
 
 becomes
@@ -67,7 +68,7 @@ def unused_axis(view: FileView) -> Iterator[Finding]:
             continue
         if (site, name) in used or (site, None) in used or not all(_leaves_out(view, route, name) for route in routes):
             continue
-        message = f'nothing under this {binder.kind} uses axis "{name}"'
+        message = f'nothing inside this {binder.kind} uses axis "{name}"'
         yield Finding(view.span(given.whole), message, _fixes(view, given.whole), (), unused=True)
 
 

@@ -1,10 +1,10 @@
 """An ignore comment silences nothing.
 
-It may have been needed once.
+The comment may have been needed once.
 If it stays, it hides the next finding on its line, which nobody has reviewed.
 
-Comments for rules that do not run are not reported, nor are those for device counts if no count is set, nor `# noqa`
-without codes, which other tools read too.
+The rule does not report comments for rules that do not run, comments for rules that check device counts if no count is
+set, or `# noqa` without codes, which other tools read too.
 
 ```python
 import jax

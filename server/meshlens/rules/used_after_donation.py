@@ -1,11 +1,12 @@
-"""An array is read after a call that took it over, or two arguments of the call hold it.
+"""An array is read after it was donated to a call, or the call donates it twice.
 
-`donate_argnums` and `donate_argnames` let `jit` and `pmap` write results into the memory of arguments, which are
-deleted by that: `RuntimeError: Array has been deleted with shape=float32[4].`
+`donate_argnums` and `donate_argnames` let `jit` and `pmap` reuse the memory of arguments for results. The call deletes
+the donated arrays, and reading one of them raises `RuntimeError: Array has been deleted with shape=float32[4].`
 Read what the call returns, read the argument before the call, or do not donate it.
-A call that donates the same array twice fails, too: `Attempt to donate the same buffer twice in Execute()`; give one of
-the arguments a copy (`jax.tree.map(jnp.copy, params)`).
-A NumPy array is copied to the devices and stays as it is, so arguments are reported only if they come from JAX.
+A call that donates the same array twice also fails: `Attempt to donate the same buffer twice in Execute()`; pass a copy
+as one of the arguments (`jax.tree.map(jnp.copy, params)`).
+JAX copies a NumPy array to the devices and leaves the original intact, so the rule reports only arrays that come from
+JAX.
 
 ```python
 import jax
@@ -223,7 +224,7 @@ def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator
             yield Finding(view.span(arg.site), f'"{key}" is donated, but holds the arrays of "{twice}" twice')
         held = next((one for _, _, one in keys[:place] if one == key or are_aliases(path, key, one)), None)
         if held is not None and (arg.label == OF_JAX or sources.is_of_jax(scope, node)):
-            yield Finding(view.span(arg.site), f'"{key}" holds the arrays of "{held}", which is donated too')
+            yield Finding(view.span(arg.site), f'"{key}" holds the arrays of "{held}", which is also donated')
 
 
 def _given_twice(sources: _Sources, scope: _Scope, call: ApiCall, key: str) -> str | None:

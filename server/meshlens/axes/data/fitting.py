@@ -72,7 +72,7 @@ def _verdict(shapes: list[Sizes], fits: bool) -> str | None:
     if fits:
         return FITS if not any(None in shape for shape in shapes) else None
     *before, last = [str(shape).replace("None", "?") for shape in shapes]
-    return f"on each device these have shapes {', '.join(before)} and {last}, which do not fit"
+    return f"on each device these have shapes {', '.join(before)} and {last}, which are incompatible"
 
 
 def _elementwise(args: tuple[Arg, ...]) -> str | None:
@@ -151,4 +151,4 @@ def _reshape(args: tuple[Arg, ...]) -> str | None:
         return None
     total, rest = math.prod(old), math.prod(size for size in new if size != -1)
     fits = total == rest if -1 not in new else rest > 0 and total % rest == 0
-    return FITS if fits else f"on each device this has shape {shape}, which cannot become {wanted}"
+    return FITS if fits else f"on each device this has shape {shape}, which cannot be reshaped to {wanted}"

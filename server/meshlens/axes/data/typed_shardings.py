@@ -302,7 +302,7 @@ def _cases(cases: Sequence[Value]) -> str:
     if len(known) < 2 or len(known[0]) != len(known[1]) or None in known[0] + known[1]:
         return ""
     differ = [place for place, entry in enumerate(known[0]) if entry != known[1][place]]
-    return f"axis {differ[0]} is split differently in the two arrays between which where chooses" if differ else ""
+    return f"axis {differ[0]} is split differently in the two arrays that where chooses between" if differ else ""
 
 
 def _product(values: Sequence[Value], is_told: bool, is_dot: bool) -> Combined | None:
@@ -324,10 +324,10 @@ def _contracted(pairs: Iterable[tuple[Entry | None, Entry | None]]) -> str:
             continue
         if left != right:
             one, other = _said(left), _said(right)
-            return f"the axis that is summed is split over {one} in one array and over {other} in another"
+            return f"the summed axis is split over {one} in one array and over {other} in another"
         return (
-            f"both arrays are split over {_said(left)} along the axis that is summed; "
-            f"{OUT_SHARDING}= has to say how the result is split"
+            f"both arrays are split over {_said(left)} along the summed axis; "
+            f"pass {OUT_SHARDING}= to say how to split the result"
         )
     return ""
 
@@ -383,7 +383,7 @@ def _part(entries: tuple[Entry | None, ...], shape: Sizes, key: Expression) -> C
         if kept is None:
             return None
         if (entry := entries[place]) and kept != "all":
-            return Combined(None, f"axis {place} is split over {_said(entry)}, and this takes a part of it")
+            return Combined(None, f"axis {place} is split over {_said(entry)}, but this takes a part of it")
         if kept != "one":
             rest.append(entries[place])
     return Combined((*rest, *entries[len(keys) :]))
@@ -414,7 +414,7 @@ def _scanned(args: tuple[Arg, ...]) -> str:
     given = [arg.value for arg in args if arg.label is None]
     over = next((arg.value for arg in args if arg.label == "xs"), given[2] if len(given) > 2 else None)
     split = _first_split(over) if over is not None else None
-    return f"the first axis, along which scan runs, is split over {_said(split)}" if split else ""
+    return f"scan runs along the first axis, which is split over {_said(split)}" if split else ""
 
 
 def _first_split(value: Value) -> Entry | None:

@@ -37,7 +37,7 @@ def texts_handed_to_pmap(view: FileView) -> Iterator[Finding]:
         site = found.args[place].site if found is not None and place is not None else None
         if found is not None and place is not None and site is not None and view.is_here(site):
             made = Related(view.path_of(found.binder.site), view.span(found.binder.site), "mapped here")
-            text = f'argument {place} of "{name_of(found.binder.operand)}" is a string; it has to be static'
+            text = f'argument {place} of "{name_of(found.binder.operand)}" is a string; make it static'
             yield Finding(view.span(site), text, (), (made,))
 
 

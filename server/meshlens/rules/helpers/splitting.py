@@ -92,7 +92,7 @@ def _unsplit(arg: Arg, value: Value, spec: Value | None, axes: Mapping[object, i
         parts = _parts(entry, axes)
         if parts and size is not None and size % parts:
             named = ", ".join(f'"{name}"' for name in _names(entry))
-            return arg.site, f"{size} rows do not divide evenly over {counted(parts, 'device')} of axis {named}"
+            return arg.site, f"{size} rows do not divide evenly over {counted(parts, 'device')} along {named}"
     return None
 
 
