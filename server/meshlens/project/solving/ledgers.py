@@ -68,7 +68,8 @@ class OneAfterTheOther:
         """Adds the entries of a module that need not run again, at its place in the order."""
         result = self._waiting.pop(path, None)
         if result is not None:
-            self.is_out_of_step |= not self._agree(result.ledger)
+            if not self._agree(result.ledger):
+                self.is_out_of_step = True
             self.add((path, ""), result.ledger)
 
     def usable(self, key: RootKey, results: Mapping[RootKey, RootResult]) -> RootResult | None:
