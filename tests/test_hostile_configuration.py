@@ -304,7 +304,10 @@ def test_any_bytes_about_interpreters_are_read_or_left(folder, said):
     | st.sampled_from(["~nobody/bin/python", "x" * 4096, "a/" * 2000, "..", "/", "é" * 2000])
 )
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_interpreter_that_is_set_is_looked_for(folder, value):
+def test_any_interpreter_that_is_set_is_looked_for(tmp_path, value):
+    # The environment of an interpreter is in the folders above it: those are empty here.
+    folder = tmp_path / "above" / "project"
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         set_to = parse("interpreter", value)
     except BadSetting:
@@ -313,3 +316,9 @@ def test_any_interpreter_that_is_set_is_looked_for(folder, value):
     assert find_jax_version(folder, Settings(interpreter=set_to, folder=str(folder))) is None
     environ = {"HOME": str(folder), "PATH": ""}
     assert choose_interpreter(folder, Wishes(setting=set_to, setting_folder=str(folder)), environ=environ) is not None
+
+
+@pytest.mark.parametrize("room", [2, 10, 18, 40])
+def test_an_interpreter_whose_packages_would_have_too_long_a_path_has_none(tmp_path, room):
+    long = ("a/" * 2048)[: 4096 - room - len(f"{tmp_path}/")]
+    assert find_jax_version(tmp_path, Settings(interpreter=long, folder=str(tmp_path))) is None

@@ -72,7 +72,8 @@ def environment_of(python: str) -> Path:
 def packages_of(environment: Path) -> Iterator[Path]:
     """Yields the package folders of an environment, those of the newest Python first."""
     yield from sorted(environment.glob("lib/python3*/site-packages"), key=_numbers, reverse=True)
-    if (windows := environment / "Lib" / "site-packages").is_dir():
+    # `Path.is_dir` raises an error on a path that is too long.
+    if os.path.isdir(windows := environment / "Lib" / "site-packages"):
         yield windows
 
 
