@@ -43,7 +43,7 @@ async function ask(current: string): Promise<string | undefined> {
   ];
   const chosen = await vscode.window.showQuickPick(items, {
     title: vscode.l10n.t("Choose Target Topology"),
-    placeHolder: vscode.l10n.t("Which devices is the code meant for, whatever machine it is written on?"),
+    placeHolder: vscode.l10n.t("Which devices is the code meant for?"),
     matchOnDescription: true,
   });
   return chosen === undefined || chosen.value !== undefined ? chosen?.value : await askFreely(current);

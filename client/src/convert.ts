@@ -92,7 +92,7 @@ async function documentAt(place: Place | undefined): Promise<vscode.TextDocument
 /** Whether there is an answer that is not a refusal; a refusal is shown, as it says why. */
 export function isPossible(answer: Converted | undefined): answer is Converted {
   if (answer === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("The running server does not support this yet."));
     return false;
   }
   if (answer.refused !== null) {
@@ -125,7 +125,7 @@ export async function askUser(title: string, to: Map, defaults: Answers): Promis
     title: `${title} (2/2)`,
     prompt: isMesh
       ? vscode.l10n.t("The mesh of devices: a number, or a shape such as 4x2; empty for all devices in one row")
-      : vscode.l10n.t("The number of devices; empty for all that there are"),
+      : vscode.l10n.t("The number of devices; empty for all of them"),
     value: defaults.devices,
     ignoreFocusOut: true,
     validateInput: (value) => (areDevices(value.trim(), isMesh) ? undefined : wrongDevices(isMesh)),

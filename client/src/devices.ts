@@ -57,7 +57,7 @@ export async function refreshDevices(client: LanguageClient, abilities: Abilitie
     abilities.ask(client, DEVICES, { refresh: true, ...(uri === undefined ? {} : { uri }) }),
   );
   if (devices === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("The running server does not support this yet."));
     return;
   }
   status.showDevices(devices.summary, devices.failure ?? "");

@@ -89,7 +89,7 @@ export function begin(
     });
     process.on("close", () => {
       const isAncient = before.some((line) => line.startsWith("Unknown option: -I"));
-      refuse(isAncient ? "it is older than Python 3.4" : (before.at(-1) ?? "it did not answer as Python does"));
+      refuse(isAncient ? "it is older than Python 3.4" : (before.at(-1) ?? "it did not answer like Python"));
     });
     createInterface({ input: process.stderr }).on("line", (line) => {
       if (answer !== undefined) {

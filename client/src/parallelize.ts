@@ -28,7 +28,7 @@ export async function parallelize(client: LanguageClient, abilities: Abilities, 
   if (found === undefined || found.name === null) {
     const message =
       found === undefined
-        ? vscode.l10n.t("The server that runs here cannot do this yet.")
+        ? vscode.l10n.t("The running server does not support this yet.")
         : vscode.l10n.t("Put the cursor on a function first.");
     void vscode.window.showInformationMessage(message);
     return;
@@ -110,7 +110,7 @@ async function askBatch({ title }: Way, names: readonly string[]): Promise<strin
   }
   const axis = await vscode.window.showInputBox({
     title,
-    prompt: vscode.l10n.t("The axis of its rows: 0, or 1 for data that begins with time"),
+    prompt: vscode.l10n.t("The axis of its rows: 0, or 1 if the first axis is time"),
     value: "0",
     ignoreFocusOut: true,
     validateInput: (value) => (/^\d+$/.test(value.trim()) ? undefined : vscode.l10n.t("An axis is a number from 0")),

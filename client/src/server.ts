@@ -140,7 +140,7 @@ export class Server implements vscode.Disposable {
         this.#process = next ?? (await this.#again());
         next = undefined;
         if (hasEnded(this.#process)) {
-          throw new Error("the server ended before it was spoken to");
+          throw new Error("the server ended before it received a message");
         }
         return this.#process;
       },

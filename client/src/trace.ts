@@ -18,7 +18,7 @@ export async function saveAll(): Promise<void> {
 export async function traceAtCursor(client: LanguageClient, abilities: Abilities): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.languageId !== "python") {
-    void vscode.window.showInformationMessage(vscode.l10n.t("Put the cursor on a function of a Python file first."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("Put the cursor on a function in a Python file first."));
     return;
   }
   await saveAll();
@@ -27,7 +27,7 @@ export async function traceAtCursor(client: LanguageClient, abilities: Abilities
   const position = converter.asPosition(editor.selection.active);
   const traced = await abilities.ask(client, TRACE, { textDocument, position });
   if (traced === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("The running server does not support this yet."));
     return;
   }
   const { suggestion } = traced.trace;

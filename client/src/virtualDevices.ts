@@ -27,7 +27,7 @@ export async function runOnVirtualDevices(client: LanguageClient, abilities: Abi
   }
   const answer = await abilities.ask(client, VIRTUAL_DEVICES, { devices: count, uri });
   if (answer === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("The server that runs here cannot do this yet."));
+    void vscode.window.showInformationMessage(vscode.l10n.t("The running server does not support this yet."));
     return;
   }
   if (answer.interpreter === null) {

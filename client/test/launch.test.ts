@@ -81,10 +81,10 @@ test("a program that refuses is believed, and what is no Python is told in a few
   assert.deepEqual(await started(refusing), [{ reason: "too old", isSentence: true }, []]);
   for (const [path, reason] of [
     [join(room, "nowhere"), "no such program"],
-    [program("silent", "exit 0"), "it did not answer as Python does"],
+    [program("silent", "exit 0"), "it did not answer like Python"],
     [program("broken", "echo first >&2; echo last >&2; exit 1"), "last"],
     [program("ancient", "echo 'Unknown option: -I' >&2; echo usage >&2; exit 2"), "it is older than Python 3.4"],
-    [program("talking", "seq 1000; exit 1"), "it did not answer as Python does"],
+    [program("talking", "seq 1000; exit 1"), "it did not answer like Python"],
   ] as const) {
     assert.deepEqual(await started(path), [{ reason, isSentence: false }, []]);
   }
