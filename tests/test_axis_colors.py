@@ -73,7 +73,7 @@ def test_a_collective_shows_which_devices_exchange():
     found = focus("psum(")
     assert found is not None
     assert [group for _, group in found.cells] == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert found.detail == 'psum over "model": 4 groups of devices that exchange'
+    assert found.detail == 'psum over "model": 4 groups of devices that communicate'
 
 
 def test_nothing_is_drawn_for_anything_else():

@@ -95,9 +95,9 @@ def test_a_bad_baseline(project, content, reason):
 
 def test_a_missing_baseline(tmp_path):
     ran = _check(write(tmp_path, {"a.py": CLEAN}))
-    assert (ran.code, ran.err) == (2, "meshlens: known.json: no such file; --write-baseline writes it\n")
+    assert (ran.code, ran.err) == (2, "meshlens: known.json: no such file; create it with --write-baseline\n")
 
 
 def test_a_missing_baseline_of_costs_says_how_to_write_it(tmp_path):
-    with pytest.raises(BadBaseline, match="no such file; --write-baseline writes it"):
+    with pytest.raises(BadBaseline, match="no such file; create it with --write-baseline"):
         against((), tmp_path / "costs.json")

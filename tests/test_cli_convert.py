@@ -43,8 +43,8 @@ def test_a_folder_is_written(tmp_path):
     ran = _convert(tmp_path, ".", "--all", "--write")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        "b.py:3: refused (nested-map): its function applies the pmap in line 3\n"
-        "b.py:3: refused (nested-map): this pmap runs inside the pmap in line 3\n"
+        "b.py:3: refused (nested-map): its function applies the pmap on line 3\n"
+        "b.py:3: refused (nested-map): this pmap runs inside the pmap on line 3\n"
         "\n"
         "file  converted  refused\n"
         "a.py          2        0\n"
@@ -118,9 +118,9 @@ def test_a_compiled_method_that_does_not_name_jax_gets_a_reason(tmp_path):
     [
         (["a.py"], "FILE --all"),
         (["a.py::step", "--all"], "FILE --all"),
-        (["a.py::nothing"], 'nothing to convert has the name "nothing"; its functions: step\n'),
-        (["a.py::stepp"], 'nothing to convert has the name "stepp"; did you mean "step"?\n'),
-        (["broken.py::step"], 'nothing to convert has the name "step"; the file has a syntax error\n'),
+        (["a.py::nothing"], 'nothing to convert is named "nothing"; its functions: step\n'),
+        (["a.py::stepp"], 'nothing to convert is named "stepp"; did you mean "step"?\n'),
+        (["broken.py::step"], 'nothing to convert is named "step"; the file has a syntax error\n'),
         ([".::step"], ". is a folder; name the file of the function: FILE::FUNCTION"),
         (["gone.py::step"], "gone.py: no such file or folder"),
     ],
@@ -329,7 +329,7 @@ def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
 def test_vmap_of_what_no_pmap_maps(tmp_path):
     ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
     assert ran.code == 2
-    assert ran.err == 'meshlens: a.py: nothing to convert has the name "rows"\n'
+    assert ran.err == 'meshlens: a.py: nothing to convert is named "rows"\n'
 
 
 PLAIN = """\
@@ -377,7 +377,7 @@ def test_a_state_is_not_split_where_nobody_calls_the_function(tmp_path):
     step = "import jax\n\n\n@jax.jit\ndef step(params, batch):\n    return params - (batch @ params).mean()\n"
     write(tmp_path, {"a.py": step})
     asked = ("parallelize", "a.py::step", "--strategy", "fsdp")
-    refused = 'a.py:5: refused (no-state): no loop carries a state through "step" that could be split'
+    refused = 'a.py:5: refused (no-state): no loop passes "step" a state that could be split'
     ran = meshlens(*asked, cwd=tmp_path)
     assert (ran.code, ran.out, ran.err.split("\n")[0]) == (1, "", refused)
 

@@ -176,7 +176,7 @@ def test_what_has_broken_syntax_is_named(tmp_path):
     assert meshlens("check", "a.py", cwd=tmp_path).out == "Nothing to report in 1 file.\n"
     write(tmp_path, {f"c{n}.py": "x = (\n" for n in range(4)})
     assert meshlens("check", "b.py", cwd=tmp_path).out.startswith(
-        "Nothing was found, and nothing was checked in full.\n"
+        "Nothing was found, but no file was checked in full.\n"
     )
     ran = meshlens("check", "b.py", "--output-format", "json", cwd=tmp_path)
     assert (ran.code, ran.out, ran.err) == (2, "[]\n", f"meshlens: {note}\n")
@@ -238,7 +238,7 @@ def test_files_that_cannot_be_read_do_not_count_as_checked(tmp_path):
 def test_findings_that_rest_on_an_assumed_version_say_so(tmp_path):
     old = "import jax\n\njax.tree_map(abs, [1])\n"
     said = meshlens("check", cwd=write(tmp_path / "old", {"a.py": old, "pyproject.toml": ""})).out.splitlines()[-1]
-    assert re.fullmatch(r'No JAX version was found, so 0\.\d+\.\d+ is assumed; "jax-version" sets it\.', said)
+    assert re.fullmatch(r'No JAX version was found; 0\.\d+\.\d+ is assumed\. Set "jax-version" to change it\.', said)
     known = write(tmp_path / "known", {"a.py": old, "requirements.txt": "jax==0.7.0\n", "pyproject.toml": ""})
     assert "assumed" not in meshlens("check", cwd=known).out
     other = write(tmp_path / "other", {"a.py": TYPO, "pyproject.toml": ""})

@@ -101,7 +101,7 @@ def test_a_mesh(target, report, text):
             "v5e-16",
             CPU,
             "jax.devices",
-            "jax.devices: all devices, of every process.\n"
+            "jax.devices: all devices of all processes.\n"
             "Simulated (target v5e-16): 16 × TPU v5e on 16 chips (4 × 4), 4 hosts with 4 each.\n"
             "Detected here: 1 CPU device, default backend cpu (Python at /opt/venv/bin/python).",
         ),
@@ -109,7 +109,7 @@ def test_a_mesh(target, report, text):
             None,
             GPUS,
             "jax.devices",
-            "jax.devices: all devices, of every process.\n"
+            "jax.devices: all devices of all processes.\n"
             "Detected here: 2 × NVIDIA H100 80GB HBM3, default backend gpu (Python at /opt/venv/bin/python).\n"
             "- 0: NVIDIA H100 80GB HBM3, 60.0 GiB, 0.5 GiB in use\n"
             "- 1: NVIDIA H100 80GB HBM3, 60.0 GiB, 0.5 GiB in use",
@@ -124,7 +124,7 @@ def test_a_mesh(target, report, text):
             "v5e-16",
             CPU,
             "jax.device_count",
-            "jax.device_count: the number of devices, of all processes.\n"
+            "jax.device_count: the number of devices of all processes.\n"
             "Simulated (target v5e-16): 16.\n"
             "Detected here: 1 (Python at /opt/venv/bin/python).",
         ),

@@ -102,14 +102,14 @@ def test_nothing_that_is_no_file_of_its_size_is_waited_for(tmp_path, kind):
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("device", "cannot be read: it leads to a device or a pipe; put a regular file in its place"),
-        ("pipe", "cannot be read: it leads to a device or a pipe; put a regular file in its place"),
+        ("device", "cannot be read: it is a device or a pipe; replace it with a regular file"),
+        ("pipe", "cannot be read: it is a device or a pipe; replace it with a regular file"),
         ("folder", "cannot be read: it is a folder, not a file"),
         ("gone", "cannot be read: No such file or directory"),
         ("loop", "cannot be read: Too many levels of symbolic links"),
         ("long name", "cannot be read: File name too long"),
-        ("NUL", "cannot be read: its name has characters that no file name can have"),
-        ("large", "larger than 10,000,000 bytes, which is the most that MeshLens reads; exclude it or make it smaller"),
+        ("NUL", "cannot be read: its name contains characters that are not allowed in file names"),
+        ("large", "larger than 10,000,000 bytes, the most that MeshLens reads; exclude it or make it smaller"),
     ],
 )
 def test_each_is_one_sentence(tmp_path, kind, said):

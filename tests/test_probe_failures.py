@@ -67,11 +67,11 @@ def probed(interpreter: str, tmp_path: Path, **environ: str) -> Report:
         ),
         (
             raised("RuntimeError", OUTDATED),
-            "the cuDNN here is older than JAX needs; update it, or take its folder off LD_LIBRARY_PATH",
+            "the cuDNN here is older than JAX needs; update it, or remove its folder from LD_LIBRARY_PATH",
         ),
         (
             raised("XlaRuntimeError", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate"),
-            'the device is out of memory; find what uses it with "nvidia-smi", end it and try again',
+            'the device is out of memory; use "nvidia-smi" to see which process uses it, end it and try again',
         ),
         (
             raised("RuntimeError", "Unable to initialize backend 'cuda': no plugin (you may need to uninstall the …"),
@@ -134,11 +134,11 @@ def test_a_platform_that_is_not_there(tmp_path, line, sentence):
     [
         (
             "os.kill(os.getpid(), signal.SIGSEGV)",
-            f'"{{python}}" was ended by SIGSEGV while JAX started; run {LOOK} to see why',
+            f'"{{python}}" was killed by SIGSEGV while JAX started; run {LOOK} to see why',
         ),
         (
             "os.kill(os.getpid(), signal.SIGKILL)",
-            f'"{{python}}" was ended by SIGKILL while JAX started, as when memory runs out; run {LOOK} to see why',
+            f'"{{python}}" was killed by SIGKILL while JAX started, as when memory runs out; run {LOOK} to see why',
         ),
         (
             "sys.exit('Fatal Python error: init_fs_encoding\\n')",

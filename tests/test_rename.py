@@ -162,7 +162,7 @@ def test_prepare_shows_the_name_between_its_quotes():
 @pytest.mark.parametrize("new_name", ["", "a\nb", "a\x00"])
 def test_a_name_that_is_none_is_refused(new_name):
     text = 'import jax\nf = jax.pmap(lambda x: x, axis_name="$0i")\n'
-    assert _refused(text, new_name) == ["an axis name is a non-empty string on one line"]
+    assert _refused(text, new_name) == ["an axis name must be a non-empty string on one line"]
 
 
 BOUND = """
@@ -180,7 +180,11 @@ step = jax.pmap(lambda x: sync(x, {given}), axis_name={bound})
         ('"$0batch"', 'f"{PARTS}tch"', ['the name "batch" is computed here', 'main.py:6: f"{PARTS}tch"']),
         ('"$0batch"', 'PARTS + "tch"', ['the name "batch" is computed here', 'main.py:6: PARTS + "tch"']),
         ('"ba" "tch"', '"$0batch"', ['the name "batch" is concatenated here', 'main.py:6: "ba" "tch"']),
-        ('"b\\x61tch"', '"$0batch"', ['the name "batch" is written with an escape here', 'main.py:6: "b\\x61tch"']),
+        (
+            '"b\\x61tch"',
+            '"$0batch"',
+            ['the name "batch" is written with an escape sequence here', 'main.py:6: "b\\x61tch"'],
+        ),
     ],
 )
 def test_a_name_that_is_not_written_plainly_is_refused(given, bound, place):
@@ -217,7 +221,7 @@ def test_a_mesh_axis_that_is_taken_is_refused():
 
 
 def test_nothing_to_rename():
-    assert _refused("import jax\nx = '$0batch'\n") == ["this is not an axis name"]
+    assert _refused("import jax\nx = '$0batch'\n") == ["there is no axis name here"]
     assert _refused(BOUND.format(default="", given="$0PARTS", bound='"ba"')) == ["this is a variable, not an axis name"]
 
 

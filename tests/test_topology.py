@@ -55,7 +55,7 @@ def test_what_a_text_means(value, words):
         ("v9-8", 'expected a known TPU version (v2, v3, v4, v5e, v5p, v6e), not "v9"'),
         ("v5e-12", 'a v5e slice has 1, 4, 8, 16, 32, 64, 128, 256 chips; write "v5e-4x4" for another layout'),
         ("v3-4", 'a v3 slice has 8, 32, 64, 128, 256, 512, 1024, 2048 TensorCores; write "v3-4x4" for another layout'),
-        ("v4-4x4", "expected 3 sizes, as chips of v4 are laid out"),
+        ("v4-4x4", "expected 3 sizes, because v4 chips are laid out that way"),
         ("8xH10", 'expected a known GPU, not "H10"; did you mean "8xH100"?'),
     ],
 )

@@ -65,7 +65,7 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes | Unread:
     except OSError as error:
         return Unread(f"cannot be read: {error.strerror or error}")
     except ValueError:
-        return Unread("cannot be read: its name has characters that no file name can have")
+        return Unread("cannot be read: its name contains characters that are not allowed in file names")
     try:
         return _read(handle, most)
     except OSError as error:
@@ -82,7 +82,7 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
 
 def too_large(most: int) -> Unread:
     """Returns the answer for a file with too many bytes."""
-    return Unread(f"larger than {most:,} bytes, which is the most that MeshLens reads; exclude it or make it smaller")
+    return Unread(f"larger than {most:,} bytes, the most that MeshLens reads; exclude it or make it smaller")
 
 
 def _read(handle: int, most: int) -> bytes | Unread:
@@ -90,7 +90,7 @@ def _read(handle: int, most: int) -> bytes | Unread:
     if stat.S_ISDIR(status.st_mode):
         return Unread("cannot be read: it is a folder, not a file")
     if not stat.S_ISREG(status.st_mode):
-        return Unread("cannot be read: it leads to a device or a pipe; put a regular file in its place")
+        return Unread("cannot be read: it is a device or a pipe; replace it with a regular file")
     if status.st_size > most:
         return too_large(most)
     # The size is not reliable: files in /proc have none, and a file may grow while it is read.

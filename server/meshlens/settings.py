@@ -151,14 +151,16 @@ def _machines(value: object) -> tuple[tuple[str, tuple[tuple[str, float | str], 
 
 def _machine(value: object) -> tuple[tuple[str, float | str], ...]:
     if not isinstance(value, Mapping) or not {"flops", "bandwidth"} <= set(value) <= set(_MACHINE_KEYS):
-        raise BadSetting(f'expected machines with "flops" and "bandwidth", and of {", ".join(_MACHINE_KEYS[2:])} some')
+        raise BadSetting(
+            f'expected machines with "flops" and "bandwidth", and optionally {", ".join(_MACHINE_KEYS[2:])}'
+        )
     pairs: list[tuple[str, float | str]] = []
     for key, one in value.items():
         is_number = isinstance(one, (int, float)) and not isinstance(one, bool) and 0 < one < _MOST_OF_A_MACHINE
         if key in MACHINE_NUMBERS and not is_number:
-            raise BadSetting(f'expected a number above 0 as "{key}" of a machine')
+            raise BadSetting(f'expected a positive number for "{key}" of a machine')
         if key not in MACHINE_NUMBERS and not (isinstance(one, str) and 0 < len(one) <= _LONGEST_RULE):
-            raise BadSetting(f'expected a string as "{key}" of a machine')
+            raise BadSetting(f'expected a string for "{key}" of a machine')
         pairs.append((str(key), one if isinstance(one, str) else float(one)))
     return tuple(pairs)
 

@@ -44,7 +44,7 @@ _SEEDS = 12
 _ERRORS = 7.0
 """How many standard errors the mean difference of a number may be away from 0; chance exceeds it once in 40,000."""
 _SEED = re.compile(r"((?:PRNGKey|random\.key|jr\.key|Rngs)\()(\d+)\)")
-_RAGGED = ("rows do not split over", "not evenly divisible")
+_RAGGED = ("use a multiple of", "not evenly divisible")
 
 
 @dataclass

@@ -130,7 +130,7 @@ async def test_what_would_be_renamed(ed: Editor):
 REFUSED = {
     "computed": ('AXIS = "bat" + "ch"\n', "rows", 'the name "batch" is concatenated here (names.py:1)'),
     "taken": ('AXIS = "batch"\n', "other", '"other" is already bound where "batch" is used (inner.py:'),
-    "empty": ('AXIS = "batch"\n', "", "an axis name is a non-empty string on one line"),
+    "empty": ('AXIS = "batch"\n', "", "an axis name must be a non-empty string on one line"),
 }
 INNER = """import jax
 

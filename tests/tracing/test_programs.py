@@ -162,7 +162,9 @@ def test_the_largest_branch_of_a_cond_counts(traced, tmp_path, order, level):
     assert [(one.place.row, one.count, one.bytes) for one in found.collectives] == [(row, 5, 5 * 8 * 16 * 4)]
     assert found.flops == 5 * 2 * (2 * 8 * 8 * 16)
     cond = row_of(file, "jax.lax.cond")
-    assert found.notes == (f"branches.py:{cond}: the branch depends on data; the one that moves the most counts",)
+    assert found.notes == (
+        f"branches.py:{cond}: the branch depends on data; the one that moves the most data is counted",
+    )
 
 
 ENCLOSED = """\

@@ -93,7 +93,7 @@ LOADERS = {
     "opens a connection": "    import urllib.request\n    urllib.request.urlopen('http://127.0.0.1:9/data')\n",
     "writes a file": "    open('cache.bin', 'w')\n",
     "starts a process": "    import subprocess\n    subprocess.run(['true'])\n",
-    "makes a folder": "    import os\n    os.makedirs('cache/of/data')\n",
+    "creates a folder": "    import os\n    os.makedirs('cache/of/data')\n",
 }
 UNSEEN = (
     STEP
@@ -141,7 +141,7 @@ def test_a_loader_that_is_not_run_is_named_with_the_comment_to_write(traced, tmp
             "def main():\n    import argparse\n    p = argparse.ArgumentParser()\n    p.add_argument('rows')\n"
             "    args = p.parse_args()\n    step(jnp.zeros((4, 2)), jnp.ones(int(args.rows)))\n\n\n"
             "if __name__ == '__main__':\n    main()\n",
-            "hand over its command line after --",
+            "pass its command-line arguments after --",
         ),
     ],
     ids=["a parameter that nobody gives", "an error of the program", "a command line"],

@@ -25,7 +25,7 @@ def without_mapped_axis(function, in_axes=0, out_axes=0):
 
 
 def shard(tree):
-    """Gives each device a block of the rows of every array, or all rows where they do not divide."""
+    """Gives each device a block of the rows of every array, or all rows if they do not divide."""
     count = jax.local_device_count()
     rows = {x.shape[0] for x in jax.tree.leaves(tree)}
     if len(rows) > 1:
@@ -80,7 +80,9 @@ mesh = Mesh(np.array(jax.devices()), ("batch",))
 
 
 @jax.jit
-@functools.partial(jax.shard_map, mesh=mesh, in_specs=(P(), P(), P("batch")), out_specs=P(), check_vma=False)
+@functools.partial(
+    jax.shard_map, mesh=mesh, in_specs=(P(), P(), P("batch")), out_specs=P(), check_vma=False
+)
 @functools.partial(without_mapped_axis, in_axes=(None, None, 0), out_axes=None)
 def train_step(params, speed, batch):
     loss, grads = jax.value_and_grad(loss_fn)(params, batch)

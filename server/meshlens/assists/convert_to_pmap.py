@@ -40,7 +40,7 @@ import jax.numpy as jnp
 
 
 def shard(tree):
-    \"\"\"Gives each device a block of the rows of every array, or all rows where they do not divide.\"\"\"
+    \"\"\"Gives each device a block of the rows of every array, or all rows if they do not divide.\"\"\"
     count = jax.local_device_count()
     rows = {x.shape[0] for x in jax.tree.leaves(tree)}
     if len(rows) > 1:
@@ -125,7 +125,7 @@ _PLAIN = (Name, Attribute, Subscript, Constant, TupleDisplay, ListDisplay, Call,
 
 
 def convert_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on the name of a function that no map runs yet, at its definition or a use."""
+    """Offers the assist on the name of a function that no map runs yet, at its definition or a use."""
     target = function_at(view, span)
     if target is None or not may_use_jax(view):
         return None
@@ -184,7 +184,7 @@ def _shard(view: FileView, spelling: Spelling, wishes: Wishes, step: Step) -> tu
 def _merged(
     view: FileView, calls: tuple[PlainCall, ...], step: Step, spelling: Spelling
 ) -> tuple[list[FileEdit], tuple[FileEdit, ...]]:
-    """Returns edits that merge the rows of all devices in each call's result, and the one that adds the helper.
+    """Returns the edits that merge the rows of all devices in each call's result, and the edit that adds the helper.
 
     Raises:
         Obstacle: only some of the results are rows.
@@ -194,7 +194,9 @@ def _merged(
         return [], ()
     if isinstance(out, tuple):
         line = line_of(view, calls[0].whole)
-        raise Obstacle("rows-among-results", f"line {line} gets rows that must be merged among other results")
+        raise Obstacle(
+            "rows-among-results", f"line {line} gets rows together with other results, so they cannot be merged"
+        )
     merge, helper = merge_helper(view, spelling)
     edits = [
         edit
@@ -213,7 +215,9 @@ def _batch(view: FileView, call: PlainCall, step: Step) -> str:
     given = [value for value, axis in zip(call.values, step.axes, strict=True) if axis is not None]
     plain = next((value for value in given if _is_plain(view, value)), None)
     if plain is None:
-        message = f"line {line_of(view, call.whole)} passes a batch without a name, so its rows cannot be counted"
+        message = (
+            f"line {line_of(view, call.whole)} passes a batch that is not a variable, so its rows cannot be counted"
+        )
         raise Obstacle("nameless-batch", message)
     return view.text(Site(call.whole.path, call.whole.block, plain.site))
 
@@ -231,14 +235,14 @@ def _is_plain(view: FileView, value: Node) -> bool:
 
 
 def _sharded(view: FileView, call: PlainCall, axes: tuple[int | None, ...], shard: str) -> list[FileEdit]:
-    """Returns edits of one call that give the batch a leading axis for the devices, all its arguments as one tree.
+    """Returns the edits to one call that give its batch arguments, as one tree, a leading axis for the devices.
 
     Raises:
-        Obstacle: its parts stand apart, so that nothing could tell that one of them has other rows.
+        Obstacle: its parts are not next to each other, so a different number of rows in one of them would go unnoticed.
     """
     split = [place for place, axis in enumerate(axes) if axis is not None]
     if split != list(range(split[0], split[-1] + 1)):
-        message = f"the arguments of the batch stand apart in line {line_of(view, call.whole)}"
+        message = f"the batch arguments on line {line_of(view, call.whole)} are not next to each other"
         raise Obstacle("batch-apart", message)
     before, after = (f"{shard}(", ")") if len(split) == 1 else (f"*{shard}((", "))")
     whole = Span(value_start(view, call, split[0]), call.spans[split[-1]].end)

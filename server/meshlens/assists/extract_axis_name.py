@@ -64,7 +64,7 @@ _TITLE = "extract the axis name"
 
 
 def extract_axis_name(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a string that names an axis."""
+    """Offers the assist on a string that names an axis."""
     site = _string_at(view, span)
     if site is None:
         return None
@@ -160,7 +160,7 @@ def _is_plain(view: FileView, site: Site) -> bool:
 
 
 def _constant(view: FileView, site: Site) -> str | None:
-    """Returns the module constant whose value a literal is."""
+    """Returns the module constant that a literal is the value of."""
     facts = view.solution.facts[site.path]
     block = facts.blocks.get(site.block)
     if block is None or not isinstance(block.header, Assign):

@@ -84,7 +84,7 @@ _SHARD_MAPS = ("jax.shard_map", "jax.experimental.shard_map.shard_map")
 
 
 def fill_in_specs(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `shard_map` that lacks specs."""
+    """Offers the assist on an application of `shard_map` that lacks specs."""
     binding = next((one for name in _SHARD_MAPS if (one := pmap_at(view, span, name)) is not None), None)
     if binding is None:
         return None
@@ -118,7 +118,7 @@ def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[File
         texts.append("check_rep=False" if "experimental" in binding.binder.dotted else "check_vma=False")
     edits = [with_argument(view, binding.binder.site, text) for text in texts]
     if None in edits:
-        raise Obstacle("applied-elsewhere", "the arguments of this shard_map are not written here")
+        raise Obstacle("applied-elsewhere", "the arguments of this shard_map are not written out here")
     return in_order((*import_edits(view, spelling.needed), *(edit for edit in edits if edit is not None)))
 
 
@@ -126,7 +126,7 @@ def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxe
     parameters = zip(target.parameters, axes, strict=False)
     found = reductions(view, target, frozenset(parameter.name for parameter, axis in parameters if axis is None))
     if found.lines or found.inside:
-        raise Obstacle("unreduced-number", "it returns a number that differs between devices; reduce it")
+        raise Obstacle("unreduced-number", "it returns a scalar that differs between devices; reduce it first")
     return found.out
 
 
@@ -154,7 +154,7 @@ def _axis(view: FileView, binding: Binding) -> str:
             )
         if use.kind in ("all_gather", "all_to_all", "psum_scatter"):
             raise Obstacle(
-                "gathered", f'it is unknown whether the result of "{use.kind}" is wanted once or from each device'
+                "gathered", f'it is unknown whether the result of "{use.kind}" is needed once or from every device'
             )
     return f'"{names[0]}"'
 
@@ -197,4 +197,4 @@ def _must_have_an_axis(view: FileView, binding: Binding, out: Prefix | tuple[int
         parts = call.returned.items if isinstance(call.returned, Seq) and isinstance(out, tuple) else (call.returned,)
         for axes, part in zip(out if isinstance(out, tuple) else (out,), parts, strict=False):
             if axes == 0 and isinstance(part, Data) and part.shape == () and "reduced" not in labels_of(part):
-                raise Obstacle("unreduced-number", "it returns a number that differs between devices; reduce it")
+                raise Obstacle("unreduced-number", "it returns a scalar that differs between devices; reduce it first")

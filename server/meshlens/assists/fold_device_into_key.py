@@ -78,7 +78,7 @@ _KEYS = ("key", "rng")
 
 
 def fold_device_into_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on the name of a mapped function that draws with a key that all devices share."""
+    """Offers the assist on the name of a mapped function that draws with a key that all devices share."""
     target = function_at(view, span)
     maps = maps_around(view, target) if target is not None else frozenset()
     if target is None or not maps or not _draws(view, target):
@@ -119,7 +119,7 @@ def _written(view: FileView, target: Target, names: list[str], maps: frozenset[B
     fold, index = spelling.of("jax", "random.fold_in"), spelling.of("jax", "lax.axis_index")
     first = next((one for one in target.body if not _is_text(one)), None)
     if first is None:
-        raise Obstacle("no-body", f'"{target.name}" has no statement before which to change the key')
+        raise Obstacle("no-body", f'"{target.name}" has no statement to change the key before')
     start = view.span(target.at(first.site)).start
     line = view.source.rfind(b"\n", 0, start) + 1
     if view.source[line:start].strip():

@@ -1,4 +1,4 @@
-"""Converts a program that maps over the devices of one host to one for several hosts, with a process on each.
+"""Converts a program that maps over the devices of one host to run on several hosts, with one process on each.
 
 The processes connect at the start of the program, before anything requests devices.
 At every call of a map, each process passes its own rows: as its part of an array over all processes for `shard_map`, as
@@ -54,7 +54,7 @@ from jax.sharding import Mesh, PartitionSpec as P
 
 
 def global_rows(tree, mesh, spec):
-    \"\"\"Arrays over all processes; each puts its own rows on its devices, of arrays that all have loaded whole.\"\"\"
+    \"\"\"Returns global arrays from arrays that every process loaded whole; each process places its own rows.\"\"\"
     sharding = jax.sharding.NamedSharding(mesh, spec)
 
     def distribute(x):
@@ -64,9 +64,9 @@ def global_rows(tree, mesh, spec):
 
 
 def join_processes():
-    \"\"\"Joins the processes of a cluster, or those that the environment tells of; a program alone joins none.\"\"\"
-    told = {"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}
-    given = {name: int(os.environ[key]) for name, key in told.items() if key in os.environ}
+    \"\"\"Joins the processes of a cluster, or those set in the environment; a single program joins none.\"\"\"
+    variables = {"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}
+    given = {name: int(os.environ[key]) for name, key in variables.items() if key in os.environ}
     try:
         jax.distributed.initialize(**given)
     except ValueError as error:
@@ -127,7 +127,7 @@ _TITLE = "prepare for multiple hosts"
 _MAPS = ("jax.pmap", "jax.shard_map", "jax.experimental.shard_map.shard_map")
 _GLOBAL_ROWS = '''\
 def {name}(tree, mesh, spec):
-    """Arrays over all processes; each puts its own rows on its devices, of arrays that all have loaded whole."""
+    """Returns global arrays from arrays that every process loaded whole; each process places its own rows."""
     sharding = {sharding}(mesh, spec)
 
     def distribute(x):
@@ -136,12 +136,12 @@ def {name}(tree, mesh, spec):
     return {tree_map}(distribute, tree)'''
 _OWN_ROWS = '''\
 def {name}(tree):
-    """The rows of this process, of arrays that every process has loaded whole."""
+    """Returns the rows of this process, from arrays that every process has loaded whole."""
     count, index = {count}(), {index}()
 
     def own(x):
         if x.shape[0] % count:
-            raise ValueError(f"{{x.shape[0]}} rows do not split over {{count}} processes: take a multiple of {{count}}")
+            raise ValueError(f"cannot split {{x.shape[0]}} rows over {{count}} processes; use a multiple of {{count}}")
         size = x.shape[0] // count
         return x[index * size : (index + 1) * size]
 
@@ -149,7 +149,7 @@ def {name}(tree):
 
 
 def make_multi_host_ready(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `pmap` or `shard_map`, and on the names of its arguments and results."""
+    """Offers the assist on an application of `pmap` or `shard_map`, and on the names of its arguments and results."""
     if not _is_on_map(view, span):
         return None
     return offered(_TITLE, lambda: _written(view))

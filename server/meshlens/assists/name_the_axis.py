@@ -56,7 +56,7 @@ _DEFAULT = "batch"
 
 
 def name_the_axis(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `pmap` or `vmap` without an axis name."""
+    """Offers the assist on an application of `pmap` or `vmap` without an axis name."""
     binding = pmap_at(view, span) or pmap_at(view, span, "jax.vmap")
     if binding is None or _is_named(binding):
         return None
@@ -87,14 +87,14 @@ def _name(view: FileView, binding: Binding, wishes: Wishes) -> str | None:
     if wishes.axis_name is not None and not wanted:
         wanted = [wishes.axis_name]
     if len(wanted) > 1:
-        raise Obstacle("several-axes", f"the collectives under this map name {' and '.join(map(_quoted, wanted))}")
+        raise Obstacle("several-axes", f"the collectives inside this map use {' and '.join(map(_quoted, wanted))}")
     if wishes.axis_name is not None and wanted != [wishes.axis_name]:
-        raise Obstacle("axis-name", f"the collectives under this map name {_quoted(wanted[0])}")
+        raise Obstacle("axis-name", f"the collectives inside this map use {_quoted(wanted[0])}")
     if not wanted and binding.binder.kind != "pmap":
         return None
     name = wanted[0] if wanted else wishes.usual_axis_name or _DEFAULT
     if not name.isprintable() or set(name) & set('"\\'):
-        raise Obstacle("axis-name", "this axis name has quotes or backslashes; add it by hand")
+        raise Obstacle("axis-name", "this axis name contains quotes or backslashes; add it by hand")
     for use in under:
         _must_stay(view, use, binding, name)
     return name
@@ -113,9 +113,7 @@ def _must_stay(view: FileView, use: AxisUse, binding: Binding, name: str) -> Non
         raise Obstacle("open-route", f"{where} may mean an axis {_quoted(name)} bound by unknown callers")
     maps = [one.site for one in use.context.env.maps]
     if binder is not None and binder.site in maps and maps.index(binder.site) < maps.index(binding.binder.site):
-        message = (
-            f"{where} refers to the outer {binder.kind} that names {_quoted(name)}, and would then refer to this one"
-        )
+        message = f"{where} uses the axis {_quoted(name)} of the outer {binder.kind}, which the new name would shadow"
         raise Obstacle("captured", message)
 
 

@@ -95,7 +95,7 @@ _AXES = 2
 
 
 def nested_pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on two nested applications of `jax.pmap`."""
+    """Offers the assist on two nested applications of `jax.pmap`."""
     try:
         nest = nest_at(view, span)
         if nest is None:
@@ -106,7 +106,7 @@ def nested_pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answ
         must_not_be_unwrapped(view, nest.outer.binding)
         must_not_be_unwrapped(view, nest.inner.binding)
         must_run_in_one_process(
-            view, nest.outer, "each process passes pmap its own rows, but shard_map takes the rows of all"
+            view, nest.outer, "each process passes pmap its own rows, but shard_map takes the rows of all processes"
         )
         spelling = Spelling(view, view.span(nest.outer.binder.site).start)
         edits = _written(view, nest, wishes, spelling)
@@ -119,7 +119,7 @@ def _written(view: FileView, nest: Nest, wishes: Wishes, spelling: Spelling) -> 
     place = place_before(view, nest.outer.binder.site)
     names = (axis_text(view, nest.outer, place), axis_text(view, nest.inner, place))
     if names[0] == names[1]:
-        raise Obstacle("same-axis", "both pmaps have the same axis name, or none")
+        raise Obstacle("same-axis", "both pmaps have the same axis name, or neither has one")
     axes = nest.in_axes(view)
     made = OnMesh(_mesh(view, nest, axes, names, wishes, spelling), names[0])
     mesh = mesh_for(view, spelling, made, nest.outer)
@@ -150,7 +150,7 @@ def _mesh(
     if sizes is None and target is not None and len(target.shape) == _AXES:
         sizes = target.shape
     if sizes is None:
-        raise Obstacle("unknown-sizes", 'the numbers of rows along the two axes are unknown; set them, as in "2x4"')
+        raise Obstacle("unknown-sizes", 'the sizes of the two axes are unknown; set devices to both, as in "2x4"')
     devices = f"{spelling.of('jax', 'devices')}()"
     if view.devices.count != prod(sizes):
         devices = f"{devices}[:{prod(sizes)}]"

@@ -104,7 +104,7 @@ _STATIC_SPECS = (0, 6, 1)
 
 
 def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `jax.pmap`, as call or decorator, and on the name of a decorated function."""
+    """Offers the assist on an application of `jax.pmap`, as call or decorator, or on a decorated function's name."""
     binding = pmap_at(view, span)
     if binding is None:
         on_name = any(place.contains(span) for place in mentions(view, span))
@@ -124,7 +124,9 @@ def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 def _readable(view: FileView, pmap: Pmap) -> Pmap:
     must_be_spelled_here(view, pmap.binding)
-    must_run_in_one_process(view, pmap, "each process passes pmap its own rows, but shard_map takes the rows of all")
+    must_run_in_one_process(
+        view, pmap, "each process passes pmap its own rows, but shard_map takes the rows of all processes"
+    )
     must_be_the_real_pmap(view, pmap)
     must_use_all_devices(view, pmap)
     must_not_be_unwrapped(view, pmap.binding)
@@ -140,16 +142,16 @@ def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
     if not isinstance(in_axes, Items):
         count = argument_count(pmap)
         if count is None:
-            raise Obstacle("unknown-arguments", "the number of arguments that are not static is unknown")
+            raise Obstacle("unknown-arguments", "the number of non-static arguments is unknown")
         in_axes = Items("tuple", (in_axes,) * count)
     if pmap.static[-1] >= len(in_axes.items):
-        raise Obstacle("static-arguments", f"the calls pass no argument {pmap.static[-1]}, which is static")
+        raise Obstacle("static-arguments", f"argument {pmap.static[-1]} is static, but the calls do not pass it")
     return Items("tuple", tuple(None if place in pmap.static else item for place, item in enumerate(in_axes.items)))
 
 
 def _written(view: FileView, pmap: Pmap, spelling: Spelling, names: tuple[str, ...]) -> tuple[FileEdit, ...]:
     if pmap.binding.parameters is None and not pmap.calls:
-        raise Obstacle("unseen", "cannot find its function or a call of it, so the number of rows is unknown")
+        raise Obstacle("unseen", "cannot find its function or a call to it, so the number of rows is unknown")
     place = place_before(view, pmap.binder.site)
     if place is not None and not place.same_scope and pmap.given("devices") is not None:
         place = None
@@ -209,7 +211,7 @@ class _Application:
     def call(self, span: Span) -> str:
         operand = self.pmap.binder.operand_site
         if operand is None:
-            raise Obstacle("applied-elsewhere", "the mapped function is not written here")
+            raise Obstacle("applied-elsewhere", "the mapped function is not written out here")
         source: Source | Call = Source(self.view.text(operand), around(self.view, self.view.span(operand))[0])
         if self.keywords:
             source = Call(self.keywords[0], (source, *self.keywords[1:]))

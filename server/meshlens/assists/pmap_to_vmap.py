@@ -68,7 +68,7 @@ _OF_SHARDS = re.compile(
 
 
 def pmap_to_vmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `jax.pmap`, as call or decorator, and on the name of a decorated function."""
+    """Offers the assist on an application of `jax.pmap`, as call or decorator, or on a decorated function's name."""
     binding = pmap_at(view, span)
     if binding is None:
         on_name = any(place.contains(span) for place in mentions(view, span))
@@ -121,8 +121,8 @@ def _without_static(pmap: Pmap) -> Items:
     if not isinstance(axes, Items):
         count = argument_count(pmap)
         if count is None:
-            raise Obstacle("unknown-arguments", "the number of arguments that are not static is unknown")
+            raise Obstacle("unknown-arguments", "the number of non-static arguments is unknown")
         axes = Items("tuple", (axes,) * count)
     if pmap.static[-1] >= len(axes.items):
-        raise Obstacle("static-arguments", f"the calls pass no argument {pmap.static[-1]}, which is static")
+        raise Obstacle("static-arguments", f"argument {pmap.static[-1]} is static, but the calls do not pass it")
     return Items("tuple", tuple(None if place in pmap.static else item for place, item in enumerate(axes.items)))

@@ -1,4 +1,4 @@
-"""Copies fresh state to every device before a pmap takes it.
+"""Copies fresh state to every device before it is passed to a pmap.
 
 State from an `init` has no axis for the devices, so JAX fails, or passes slices of the parameters to the devices.
 The copies are made outside the loop that calls the pmap, because the state that a step returns already has the axis.
@@ -114,7 +114,7 @@ _LOOPS = (For, While)
 
 
 def replicate_the_state(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a call of a pmap with arguments that are fresh state."""
+    """Offers the assist on a call to a pmap with arguments that are fresh state."""
     calls = mapped_call_at(view, span)
     handed = list(handed_over(view, calls, span)) if calls else []
     chosen = [one for one in handed if one.some("fresh")]

@@ -1,4 +1,4 @@
-"""Splits the batch in a call of a pmap into one piece for each device.
+"""Splits the batch in a call to a pmap into one block per device.
 
 The batch may be a tree; every array in it is reshaped to `(devices, rows per device, …)`.
 A batch whose rows do not divide evenly raises an error that suggests a size.
@@ -54,7 +54,7 @@ def shard(tree):
 
     def split(x):
         if x.shape[0] % count:
-            raise ValueError(f"{x.shape[0]} rows do not split over {count} devices: take a multiple of {count}")
+            raise ValueError(f"cannot split {x.shape[0]} rows over {count} devices; use a multiple of {count}")
         return x.reshape(count, -1, *x.shape[1:])
 
     return jax.tree.map(split, tree)
@@ -91,7 +91,7 @@ _SPLITS = ("shard", "split", "reshape", "replicate", "stack", "prefetch", "devic
 
 
 def shard_the_batch(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a call of a pmap with arguments that certainly lack an axis for the devices."""
+    """Offers the assist on a call to a pmap with arguments that certainly lack an axis for the devices."""
     calls = mapped_call_at(view, span)
     if not calls:
         return None
@@ -115,7 +115,7 @@ def _lacks_devices(view: FileView, handed: Handed) -> bool:
 
 
 def _is_split(view: FileView, handed: Handed) -> bool:
-    """Returns whether an argument already has an axis for the devices, judged by its size or source."""
+    """Returns whether an argument already has an axis for the devices, according to its size or source."""
     if handed.rows and view.devices.local_count in handed.rows:
         return True
     callee = last_name(handed.node.callee) if isinstance(handed.node, Call) else ""

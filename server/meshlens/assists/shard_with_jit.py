@@ -46,17 +46,17 @@ from jax.sharding import PartitionSpec as P
 
 @functools.cache
 def device_mesh():
-    \"\"\"Returns the mesh of all devices, made when it is first used.\"\"\"
+    \"\"\"Returns the mesh of all devices, created on first use.\"\"\"
     return Mesh(np.array(jax.devices()), ("data",))
 
 
 def shard_batch(tree):
-    \"\"\"Splits the rows of every array over the devices; an array that does not divide is copied to each.\"\"\"
+    \"\"\"Splits the rows of every array over the devices; an array that does not divide is copied to all.\"\"\"
     mesh = device_mesh()
 
     def place(x):
         if isinstance(x, np.ndarray):
-            x = x.copy()  # device_put may go on reading what it is given
+            x = x.copy()  # device_put may keep reading the array
         elif not isinstance(x, jax.Array):
             return x
         divides = x.ndim > 0 and x.shape[0] % mesh.shape["data"] == 0
@@ -71,7 +71,7 @@ def replicate(tree):
 
     def place(x):
         if isinstance(x, np.ndarray):
-            x = x.copy()  # device_put may go on reading what it is given
+            x = x.copy()  # device_put may keep reading the array
         elif not isinstance(x, jax.Array):
             return x
         return jax.device_put(x, sharding)
@@ -192,7 +192,7 @@ class _Split:
 
 
 def shard_with_jit(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a function that no map over devices runs, and on a variable that holds the result of `jit`."""
+    """Offers the assist on a function that no map over devices runs, or a variable that holds the result of `jit`."""
     callee = callee_at(view, span)
     target = None if callee is not None else function_at(view, span)
     if target is not None:
@@ -244,9 +244,9 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
     mesh = OnMesh(device_mesh(wishes, axis, spelling), axis)
     if not every:
         if wishes.strategy == "fsdp":
-            raise Obstacle("no-state", f'no loop carries a state through "{callee.name}" that could be split')
+            raise Obstacle("no-state", f'no loop passes "{callee.name}" a state that could be split')
         if function is None or not function.body:
-            raise Obstacle("no-calls", f'no call of "{callee.name}" that passes a batch was found in this project')
+            raise Obstacle("no-calls", f'no call to "{callee.name}" that passes a batch was found in this project')
         return _in_body(view, function, spelling, mesh, wishes)
     above: tuple[FileEdit, ...] = ()
     static: tuple[str, ...] = ()
@@ -258,7 +258,7 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
     copied = {place: tuple(_copied(place, static)) for place in places}
     replicate, more = _state_helper(view, spelling, mesh, called, wishes) if any(copied.values()) else ("", _NONE)
     if wishes.strategy == "fsdp" and not replicate:
-        raise Obstacle("no-state", f'no loop carries a state through "{callee.name}" that could be split')
+        raise Obstacle("no-state", f'no loop passes "{callee.name}" a state that could be split')
     axes = _axes(view, function, every, wishes)
     along, another = axis_helper(view, spelling, mesh, called) if any(axes.values()) else ("", _NONE)
     if not all(axes.get(one.name, 0) for _, given in every for one in given if one.role == "batch"):
@@ -287,7 +287,7 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
             written += import_edits(place.view, here.needed)
         written += [*imports, *lines, *wrapped]
     if not is_split:
-        raise Obstacle("already-split", f'the calls of "{callee.name}" already place their data')
+        raise Obstacle("already-split", f'the calls to "{callee.name}" already place their data')
     return in_order((*import_edits(view, spelling.needed), *made, *helper, *another, *more, *above, *written))
 
 
@@ -324,7 +324,7 @@ def _start(view: FileView, function: Target | None) -> int:
 
 def _must_be_possible(view: FileView, function: Target | None) -> None:
     if b"distributed.initialize" in view.source:
-        message = "this program joins several processes; each would have to place its own part of the data"
+        message = "this program runs as several processes; each would have to place its own part of the data"
         raise Obstacle("several-processes", message)
     if function is None:
         return
@@ -346,26 +346,28 @@ def _must_compile(view: FileView, callee: Callee, function: Target | None, calls
     above = parent_of(view, callee.site)
     roots += [above.value] if callee.target is None and isinstance(above, Assign) else []
     if roots and may_convolve(view) and any(takes_gradients_by_row(view, one, is_mapped=is_mapped) for one in roots):
-        message = f'"{callee.name}" takes gradients example by example, which XLA miscompiles for convolutions'
+        message = f'"{callee.name}" computes per-example gradients, which XLA miscompiles for convolutions'
         raise Obstacle("gradients-by-row", f"{message} over split rows; use shard_map")
 
 
 def _in_body(
     view: FileView, function: Target, spelling: Spelling, mesh: OnMesh, wishes: Wishes
 ) -> tuple[FileEdit, ...]:
-    """Returns edits that split a function's batch inside its body, or the batches that it makes.
+    """Returns the edits that split a function's batch inside its body, or the batches that it creates.
 
     Raises:
         Obstacle: nothing in it is certainly a batch.
     """
     if any(axis for _, axis in wishes.batch):
-        raise Obstacle("batch-axis", f'only compiled code calls "{function.name}", whose batch is split by rows')
+        raise Obstacle(
+            "batch-axis", f'only compiled code calls "{function.name}", so its batch can only be split along axis 0'
+        )
     names = tuple(name for name, _ in wishes.batch) or batch_parameters(view, function)
     made_inside = () if names else batches_made(view, function)
     if not names and not made_inside:
         if function.parameters:
             raise Obstacle("which-batch", f'which argument of "{function.name}" holds the batch?')
-        raise Obstacle("nothing-to-split", f'nothing in "{function.name}" is known to be a batch')
+        raise Obstacle("nothing-to-split", f'cannot tell what in "{function.name}" is a batch')
     called, made = mesh_helper(view, spelling, mesh)
     split, helper = traced_batch_helper(view, spelling, mesh, called)
     inside = [edit for site in made_inside for edit in enclosing(view, view.span(site), split)]
@@ -382,7 +384,7 @@ def _first_line(view: FileView, function: Target, names: str, split: str) -> Fil
     ]
     start = view.span(function.at(body[0].site)).start if body else 0
     if not body or view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
-        raise Obstacle("no-place", f'the body of "{function.name}" is not on its own line')
+        raise Obstacle("no-place", f'the body of "{function.name}" is not on its own lines')
     given = f"({names})" if "," in names else names
     return lines_before(view, body[0], start, [f"{names} = {split}({given})"])
 

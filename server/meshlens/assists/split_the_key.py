@@ -1,4 +1,4 @@
-"""Splits a PRNG key into one for each device in a call of a pmap.
+"""Splits a PRNG key into one key per device in a call to a pmap.
 
 A single key has no axis to map, so JAX fails, or gives every device half a key.
 With separate keys, the devices draw different numbers, as they should for dropout, noise and samples.
@@ -66,7 +66,7 @@ _TITLE = "split the key over the devices"
 
 
 def split_the_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a call of a pmap with arguments that are a single key."""
+    """Offers the assist on a call to a pmap with arguments that are a single key."""
     calls = mapped_call_at(view, span)
     handed = list(handed_over(view, calls, span)) if calls else []
     chosen = [one for one in handed if one.every("key") and not one.some("keys")]

@@ -1,4 +1,4 @@
-"""Averages the gradients of a mapped step over the devices, and the loss with them.
+"""Averages the gradients and the loss of a mapped step over the devices.
 
 Without this, each device trains its own copy on its part of the data, and nothing raises an error.
 The mean over devices of the gradients of a mean is the gradient of the mean over the whole batch, because all shards
@@ -72,7 +72,7 @@ _TITLE = "average the gradients over the devices"
 
 
 def synchronize_gradients(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on the name of a mapped function that takes gradients and does not reduce them."""
+    """Offers the assist on the name of a mapped function that takes gradients and does not reduce them."""
     target = function_at(view, span)
     if target is None or not _takes_gradients(view, target) or is_synchronized(view, target):
         return None

@@ -59,7 +59,7 @@ _TITLE = "take the first device's copy"
 
 
 def take_first_replica(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a variable that a pmap filled with copies, at a read."""
+    """Offers the assist on a variable that a pmap filled with copies, at a place that reads it."""
     found = replica_at(view, span)
     if found is None:
         return None

@@ -73,7 +73,7 @@ _OF_COUNTS = frozenset({"unknown-devices", "more-rows", "unknown-rows", "several
 
 
 def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `jax.vmap`, as call or decorator, and on the name of a decorated function."""
+    """Offers the assist on an application of `jax.vmap`, as call or decorator, or on a decorated function's name."""
     binding = pmap_at(view, span, "jax.vmap")
     if binding is None:
         return None
@@ -96,7 +96,7 @@ def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
 def _around(
     view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes, obstacle: Obstacle
 ) -> tuple[FileEdit, ...]:
-    """Splits a vmap's arguments over devices, each of which runs the vmap on its rows.
+    """Returns the edits that split a vmap's arguments over devices, each of which runs the vmap on its rows.
 
     Raises:
         Obstacle: the vmap's form or its uses do not allow that.

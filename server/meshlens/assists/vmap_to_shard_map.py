@@ -37,12 +37,12 @@ from jax.sharding import PartitionSpec as P
 
 @functools.cache
 def device_mesh():
-    \"\"\"Returns the mesh of all devices, made when it is first used.\"\"\"
+    \"\"\"Returns the mesh of all devices, created on first use.\"\"\"
     return Mesh(np.array(jax.devices()), ("batch",))
 
 
 def on_all_devices(in_specs, out_specs, **options):
-    \"\"\"Runs a function on all devices; rows that do not divide go to each as a whole.\"\"\"
+    \"\"\"Runs a function on all devices; rows that do not divide are copied to all.\"\"\"
 
     def decorate(function):
         @functools.wraps(function)
@@ -99,12 +99,12 @@ from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.refactoring.writing.writing import Call, in_order, listed, quoted
 from meshlens.text import Edit, FileEdit, Span
 
-_TITLE = "split what vmap maps over the devices with shard_map"
+_TITLE = "split the vmap over the devices with shard_map"
 _DEFAULT = "batch"
 
 
 def vmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on an application of `jax.vmap`, a call or a decorator, and on the name of what it decorates."""
+    """Offers the assist on an application of `jax.vmap`, as call or decorator, or on a decorated function's name."""
     binding = pmap_at(view, span, "jax.vmap")
     if binding is None:
         return None
@@ -123,10 +123,10 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) ->
     if along is None:
         raise Obstacle("unknown-rows", _why_not_along(vmap))
     if outer is not None and outer.arguments:
-        raise Obstacle("jit-arguments", "the jit around this vmap has arguments; drop them first")
+        raise Obstacle("jit-arguments", "the jit around this vmap has arguments; remove them first")
     static = needed_values(view, vmap) if outer is None else ()
     if any(along[place] is not None for place in static if place < len(along)):
-        raise Obstacle("python-value", "its function needs an argument that is mapped as a value of Python")
+        raise Obstacle("python-value", "its function needs one of the mapped arguments as a Python value")
     span = outer.span if outer is not None else view.span(vmap.binder.site)
     spelling = Spelling(view, span.start)
     axis = quoted(view, wishes.axis_name or wishes.usual_axis_name or _DEFAULT)
@@ -142,11 +142,11 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) ->
 
 
 def _why_not_along(vmap: Pmap) -> str:
-    """Returns why the rows of a vmap cannot be split as they are."""
+    """Returns why the rows of a vmap cannot be split."""
     if vmap.given("axis_name") is not None:
-        return "this vmap binds an axis name, and its rows would meet on several devices"
+        return "this vmap binds an axis name, so its collectives would have to cross devices"
     if any(arg.label is not None for call in vmap.calls for arg in call.args):
         return "a call passes rows by keyword; pass them by position"
     if vmap.out_axes != 0:
-        return "the rows that come out are not on axis 0; leave out_axes out"
-    return "in_axes is not written as one 0 or None for each argument; move the rows to axis 0"
+        return "the rows of the result are not on axis 0; remove out_axes"
+    return "in_axes is not 0 or None for each argument; move the rows to axis 0"

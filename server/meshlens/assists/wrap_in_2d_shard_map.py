@@ -1,4 +1,4 @@
-"""Wraps a function in `jax.jit(jax.shard_map(…))` on a mesh of two axes, the second of which splits nothing yet.
+"""Wraps a function in `jax.jit(jax.shard_map(…))` on a two-axis mesh whose second axis splits nothing yet.
 
 The result is that of `wrap in shard_map`, on a mesh that you can split a model over next: the batch is split along the
 first axis, and the devices along the second axis, "model", hold and compute the same.
@@ -41,12 +41,12 @@ from jax.sharding import PartitionSpec as P
 
 @functools.cache
 def device_mesh():
-    \"\"\"Returns the mesh of all devices, made when it is first used.\"\"\"
+    \"\"\"Returns the mesh of all devices, created on first use.\"\"\"
     return Mesh(np.array(jax.devices()[:8]).reshape(2, 4), ("batch", "model"))
 
 
 def on_all_devices(in_specs, out_specs, **options):
-    \"\"\"Runs a function on all devices; rows that do not divide go to each as a whole.\"\"\"
+    \"\"\"Runs a function on all devices; rows that do not divide are copied to all.\"\"\"
 
     def decorate(function):
         @functools.wraps(function)
@@ -104,7 +104,7 @@ _SECOND = 2
 
 
 def wrap_in_2d_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on a function that can be wrapped in a shard_map."""
+    """Offers the assist on a function that can be wrapped in a shard_map."""
     sizes = _sizes(view, wishes)
     answer = wrap_in_shard_map(view, span, replace(wishes, devices=sizes or ()))
     if not isinstance(answer, Proposal):

@@ -44,12 +44,12 @@ from jax.sharding import PartitionSpec as P
 
 @functools.cache
 def device_mesh():
-    \"\"\"Returns the mesh of all devices, made when it is first used.\"\"\"
+    \"\"\"Returns the mesh of all devices, created on first use.\"\"\"
     return Mesh(np.array(jax.devices()), ("batch",))
 
 
 def on_all_devices(in_specs, out_specs, **options):
-    \"\"\"Runs a function on all devices; rows that do not divide go to each as a whole.\"\"\"
+    \"\"\"Runs a function on all devices; rows that do not divide are copied to all.\"\"\"
 
     def decorate(function):
         @functools.wraps(function)
@@ -123,7 +123,7 @@ _TITLE = "wrap in shard_map"
 
 
 def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers it on the name of a function that no map runs yet."""
+    """Offers the assist on the name of a function that no map runs yet."""
     target = function_at(view, span)
     if target is None or not may_use_jax(view):
         return None
@@ -135,7 +135,7 @@ def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _form(view: FileView, target: Target, span: Span, wishes: Wishes) -> Form:
-    """Returns the form: a decorator, or a map instead of the call of `jit` if nothing else uses the function."""
+    """Returns the form: a decorator, or a map instead of the call to `jit` if nothing else uses the function."""
     found = form_of(view, target, span, wishes)
     return found if found.how == "call" and not found.others else as_decorator(view, target, wishes)
 

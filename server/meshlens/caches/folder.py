@@ -2,7 +2,7 @@
 
 A cache replaces work, so write access to it means control over the findings. It is in the user's own cache folder and
 never in a project; each file in it is sealed with the user's random key (`sealed.py`). A folder is not used if a
-repository could contain it, or if it is a link, or if somebody else owns it or may write to it.
+repository could contain it, or if it is a link, or if another user owns it or may write to it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def cache_of(project: Path, given: Path | None = None) -> Cache | None:
         if not root.is_absolute():
             raise NotOurs("it is not an absolute path")
         if (around := _repository_around(root, project)) is not None:
-            raise NotOurs(f"it is in {around}, which could contain its own")
+            raise NotOurs(f"it is inside {around}, a repository that could contain its own files")
         if make_folder(root):
             _tag(root)
         key = user_key(root)

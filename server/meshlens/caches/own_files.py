@@ -26,7 +26,7 @@ _log = logging.getLogger("meshlens")
 
 
 class NotOurs(Exception):
-    """A file or folder that is a link, or that somebody else owns or may write to."""
+    """A file or folder that is a link, or that another user owns or may write to."""
 
 
 def make_folder(folder: Path) -> bool:
@@ -171,6 +171,6 @@ def _check_owner(status: os.stat_result, name: str) -> None:
     if sys.platform == "win32":
         return
     if status.st_uid != os.geteuid():
-        raise NotOurs(f"{name} belongs to somebody else")
+        raise NotOurs(f"{name} belongs to another user")
     if status.st_mode & 0o022:
-        raise NotOurs(f"others may write to {name}")
+        raise NotOurs(f"other users can write to {name}")

@@ -61,7 +61,7 @@ def read_sealed(cache: Cache, name: str, most: int) -> bytes | None:
     try:
         content = read_file(cache.folder / name, most + SEAL)
     except (OSError, NotOurs) as error:
-        _log.info("the cache in %s is not read: %s", cache.folder, error)
+        _log.info("ignored the cache in %s: %s", cache.folder, error)
         return None
     if content is None or not is_sealed(sealing_key(cache, name), content[SEAL:], content[:SEAL]):
         return None
@@ -83,7 +83,7 @@ def write_cache_file(cache: Cache, name: str, content: bytes) -> None:
         make_folder(folder)
         replace_file(folder / name, content)
     except (OSError, NotOurs) as error:
-        _log.info("the cache in %s is not written: %s", folder, error)
+        _log.info("could not write the cache in %s: %s", folder, error)
         return
     kind = name.split("-")[0]
     for path, _ in own_files(folder):

@@ -37,7 +37,7 @@ def user_key(root: Path) -> bytes:
             clear_parts(root)
         key = _read(path)
     if key is None:
-        raise NotOurs("the key is gone")
+        raise NotOurs("the key has disappeared")
     return key
 
 
@@ -51,7 +51,7 @@ def _read(path: Path) -> bytes | None:
         return None
     status = path.stat()
     if os.name == "posix" and status.st_mode & 0o077:
-        raise NotOurs("others may read the key")
+        raise NotOurs("other users can read the key")
     if len(key) == _SIZE:
         return key
     if time.time() - status.st_mtime > _SETTLED_SECONDS:

@@ -127,14 +127,14 @@ def _stale(before: Checked, view: FileView, stretch: Span) -> set[BlockKey] | No
 
 
 def _changes_only_blanks(before: bytes, now: bytes, stretch: Span) -> bool:
-    """Returns whether an edit inserts or removes nothing but spaces."""
+    """Returns whether an edit inserts or removes only spaces."""
     removed = before[stretch.start : stretch.end]
     inserted = now[stretch.start : stretch.end + len(now) - len(before)]
     return not (removed + inserted).strip(b" ")
 
 
 def _changed_roots(old: Mapping[BlockKey, RootResult], new: Mapping[BlockKey, RootResult]) -> Iterable[BlockKey]:
-    """Returns the roots that ran again, came or went."""
+    """Returns the roots that ran again, appeared or disappeared."""
     changed = [root for root, result in new.items() if old.get(root) is not result]
     return [*changed, *(old.keys() - new.keys())]
 

@@ -52,9 +52,9 @@ class Checked:
         return all(file is solution.facts[name] for name, file in self.facts.items() if name != path)
 
     def may_help(self, path: Path, solution: Solution) -> bool:
-        """Returns whether the file's findings can be updated, and little is kept for that alone.
+        """Returns whether the file's findings can be updated without keeping much data just for that.
 
-        Neither the file's top level nor the set of files may have changed, and only few roots.
+        The file's top level and the set of files must be unchanged, and only few roots may have changed.
         """
         if self.results is solution.results:
             return True

@@ -28,7 +28,7 @@ class Fix:
     Attributes:
         title: what the fix does, in the imperative and lower case.
         edits: all edits, of any file; they do not overlap.
-        safety: "safe" if the program can only become what was meant; "unsafe" if its meaning may change; "suggestion"
+        safety: "safe" if the result is certainly what was intended; "unsafe" if its meaning may change; "suggestion"
             if a person has to finish it.
         why: for an unsafe fix, the reason in one line.
     """

@@ -36,7 +36,7 @@ def axis_site(view: FileView, use: AxisUse) -> Site:
 
 
 def _is_constant(view: FileView, site: Site) -> bool:
-    """Returns whether a literal is all that a top-level assignment gives to a name."""
+    """Returns whether a literal is the whole value that a top-level assignment binds to a name."""
     facts = view.solution.facts.get(site.path)
     block = facts.blocks.get(site.block) if facts is not None else None
     shape = block.header if block is not None else None
@@ -75,7 +75,7 @@ def _step(view: FileView, step: Step) -> Related | None:
     binds = ""
     if step.how == "map" and step.env.maps:
         names = tuple(name.value for name in step.env.maps[-1].names)
-        binds = f", binding {quoted(names)}" if names else ", binding no axis name"
+        binds = f", binding {quoted(names)}" if names else ", without an axis name"
         site = step.env.maps[-1].site
     else:
         site = step.site

@@ -1,4 +1,4 @@
-"""Finds reads of variables and attributes after a call that took over their arrays."""
+"""Finds reads of variables and attributes after a call that their arrays were donated to."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LEAVES = (Return, Raise, Break, Continue)
 
 
 class _Left(Exception):
-    """Raised where a suite is left before its end."""
+    """Raised when a suite is left before its end."""
 
 
 def key_of(node: Node) -> str | None:
@@ -59,7 +59,7 @@ def key_of(node: Node) -> str | None:
 
 
 def read_after(path: tuple[Node, ...], key: str) -> Node | None:
-    """Returns the first place that certainly reads a variable again after a call that took it over.
+    """Returns the first place that certainly reads a variable again after a call that it was donated to.
 
     Args:
         path: the nodes from the block down to the call.
@@ -120,7 +120,7 @@ def _statement_around(path: tuple[Node, ...]) -> int | None:
 
 
 def _aliases(outer: tuple[Node, ...], statement: Node, key: str) -> set[str]:
-    """Returns the other names that stand for arrays of a variable where a statement begins."""
+    """Returns the other names for a variable's arrays at the start of a statement."""
     groups: dict[str, int] = {}
     numbers = count()
     for place, parent in enumerate(outer):
@@ -162,7 +162,7 @@ def _names_given(target: Node, value: Node) -> Iterator[tuple[str, str]]:
 
 
 def is_bound_before(path: tuple[Node, ...], key: str) -> bool:
-    """Returns whether a statement before a place may give a variable another value than at its function's start.
+    """Returns whether a statement before a place may have changed a variable since the start of its function.
 
     Args:
         path: the nodes from the block down to the place.
@@ -248,7 +248,7 @@ def _in_compound(statement: If | While | For | With | Try, keys: set[str]) -> No
 
 
 def _consumed(expression: Node, keys: set[str]) -> Iterator[Node]:
-    """Yields the reads of an expression that look at the arrays; a name by itself only hands them on."""
+    """Yields the reads in an expression that look at the arrays; a name by itself only passes them on."""
     if key_of(expression) is not None:
         return
     if isinstance(expression, (TupleDisplay, ListDisplay, DictDisplay, Starred)):

@@ -1,4 +1,4 @@
-"""Names of JAX in annotations and in code that no run has reached, if the imports make them certain."""
+"""JAX names in annotations and in code that no run has reached, if the imports make them certain."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _annotations(every: Iterable[TreePart]) -> frozenset[int]:
 
 
 def _dotted(node: Expression, modules: dict[str, str]) -> tuple[str, ...] | None:
-    """Returns the name that a chain of attributes begins with, the module that it stands for, and the attributes."""
+    """Returns the name that a chain of attributes begins with, the module that it refers to, and the attributes."""
     attributes: list[str] = []
     while isinstance(node, Attribute):
         attributes.append(node.name)

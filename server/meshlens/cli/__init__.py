@@ -1,1 +1,1 @@
-"""The command line: translates options into calls of the core, and findings into text."""
+"""The command line: translates options into calls to the core, and findings into text."""

@@ -62,7 +62,7 @@ def _keys(report: Report, folder: Path) -> Iterable[_Key]:
 
 def _read(path: Path) -> Counter[_Key]:
     if not path.exists():
-        raise BadBaseline("no such file; --write-baseline writes it")
+        raise BadBaseline("no such file; create it with --write-baseline")
     raw = read_bytes(path, BASELINE)
     if isinstance(raw, Unread):
         raise BadBaseline(raw.message)

@@ -47,12 +47,12 @@ class _Check(click.Command):
 @click.option(
     "--unsafe-fixes", is_flag=True, help="With --fix or --diff, include fixes that may change what the code means."
 )
-@click.option("--diff", is_flag=True, help="Show the changes of --fix as a patch, without applying them.")
+@click.option("--diff", is_flag=True, help="Show the changes that --fix would make, without applying them.")
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule.")
 @click.option("--baseline", type=click.Path(), metavar="FILE", help="Hide the findings listed in this file.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the --baseline file.")
 @click.option(
-    "--add-noqa", is_flag=True, help="Add a comment to each line with findings, which ignores them from now on."
+    "--add-noqa", is_flag=True, help="Add a comment to each line with findings that ignores them from now on."
 )
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
@@ -61,16 +61,19 @@ class _Check(click.Command):
     "--cache-dir",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help=f"The folder for caches, instead of the user's; {VARIABLE} does the same.",
+    help=f"Folder for caches, instead of the user's; {VARIABLE} does the same.",
 )
 @click.option(
-    "--stdin-filename", type=click.Path(), metavar="PATH", help="The name of the text on stdin, which the path - reads."
+    "--stdin-filename",
+    type=click.Path(),
+    metavar="PATH",
+    help="The file name of the text on stdin, which the path - reads.",
 )
 def command(paths: tuple[str, ...], **options: Any) -> int:
-    """Check files and folders, the working folder by default.
+    """Check files and folders (default: the current folder).
 
     Exit codes: 0 nothing found, 1 findings, 2 bad usage, configuration or IO; without findings also a syntax error or
-    a fault of MeshLens.
+    an internal error of MeshLens.
     """
     _refuse_nonsense(paths, options)
     speak_utf8()

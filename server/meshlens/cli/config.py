@@ -28,7 +28,7 @@ _TABLES = ("per-file-ignores", "entries", "machines")
 @settings_options
 @click.option("--schema", "as_schema", is_flag=True, help="Print the JSON Schema of the configuration instead.")
 def command(path: str, as_schema: bool, **options: Any) -> int:
-    """Show the settings that hold for a file or folder and where each comes from, as TOML."""
+    """Show the settings in effect for a file or folder, and where each comes from, as TOML."""
     speak_utf8()
     if as_schema:
         click.echo(schema(), nl=False)

@@ -74,7 +74,9 @@ def parse_limit(value: object) -> Limit:
     """
     found = _LIMIT.fullmatch(str(value))
     if found is None or found[1].lower() not in _KINDS:
-        raise BadSetting(f'expected a kind ({", ".join(_KINDS)}), and a size if it may be smaller: "all-gather>64MiB"')
+        raise BadSetting(
+            f'expected a kind ({", ".join(_KINDS)}), with a size if smaller ones are allowed: "all-gather>64MiB"'
+        )
     base = 1024 if found[4] else 1000
     size = float(found[2]) * base ** " KMGT".index(found[3].upper() or " ") if found[2] else 0.0
     return Limit(str(value).strip(), found[1].lower(), size)
@@ -126,7 +128,7 @@ def against(traces: Sequence[Trace], baseline: Path) -> list[Excess]:
     for trace in traces:
         name = _name(trace)
         if name not in known:
-            found.append(Excess(name, None, 'the baseline does not have it; write it with "--write-baseline"'))
+            found.append(Excess(name, None, 'not in the baseline; add it with "--write-baseline"'))
             continue
         places = {_key(one, baseline.parent): one.place for one in trace.collectives}
         for key, size in _costs(trace, baseline.parent).items():
@@ -160,7 +162,7 @@ def _key(one: Collective, folder: Path) -> _Key:
 
 def _read(path: Path) -> dict[str, dict[_Key, int]]:
     if not path.exists():
-        raise BadBaseline("no such file; --write-baseline writes it")
+        raise BadBaseline("no such file; create it with --write-baseline")
     raw = read_bytes(path, BASELINE)
     if isinstance(raw, Unread):
         raise BadBaseline(raw.message)

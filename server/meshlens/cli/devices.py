@@ -67,7 +67,7 @@ def command(
     untrusted: bool,
     virtual: Topology | None,
 ) -> int:
-    """Show the devices of a project: what its JAX sees, what this machine has, what the code is meant for."""
+    """Show the devices of a project: those that its JAX sees, those of this machine, and the target."""
     speak_utf8()
     if virtual is not None:
         _print_environment(virtual, as_json=as_json)

@@ -124,7 +124,7 @@ def _lines(devices: DevicesWanted | None, seen: _Seen) -> Iterator[str]:
     yield from _devices_lines(devices, seen.report)
     installed = seen.report.version("jax") if seen.report is not None else None
     if seen.jax is None and installed is not None and parse_version(installed) is not None:
-        yield f"jax-version = {written(installed)}  # as here; set another one if the project runs elsewhere"
+        yield f"jax-version = {written(installed)}  # as installed here; change it if the project runs elsewhere"
     elif seen.jax is None:
         usual = default_jax_version()
         why = "no version found here: set yours" if usual.is_assumed else f"{usual.origin}; used by default"
@@ -144,10 +144,10 @@ def _devices_lines(devices: DevicesWanted | None, report: Report | None) -> Iter
     here = summary(report) if report is not None and (report.devices or report.accelerators) else ""
     accelerators = [one for one in (report.devices or report.accelerators) if one.platform != "cpu"] if report else []
     if accelerators:
-        yield f"devices = {len(accelerators)}  # {here}, as here; the target decides which counts are checked"
+        yield f"devices = {len(accelerators)}  # {here}, as here; device counts are checked against this target"
     else:
         why = f"; here: {here}" if here else ""
-        yield f"# devices = 8  # the target, which rules that count devices need{why}"
+        yield f"# devices = 8  # the target; rules that count devices need it{why}"
 
 
 def _with(target: Path, text: str) -> bytes:

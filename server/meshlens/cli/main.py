@@ -21,7 +21,7 @@ CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
 
 _COMMANDS = {
     "init": "Write a first configuration based on the project.",
-    "check": "Check files and folders, the working folder by default.",
+    "check": "Check files and folders (default: the current folder).",
     "parallelize": "Rewrite functions to run on several devices.",
     "convert": "The older name of parallelize.",
     "explain": "Show the page of a rule.",

@@ -70,7 +70,7 @@ def _argument(value: object) -> tuple[str, int]:
     "--all",
     "everything",
     is_flag=True,
-    help="Convert everything possible in FILE or in a folder; --to shard_map means its pmaps, if it has any.",
+    help="Convert everything possible in FILE or in a folder; --to shard_map converts only its pmaps, if any.",
 )
 @click.option("--axis-name", metavar="NAME", help="The axis name of a new map.")
 @click.option(
@@ -108,7 +108,7 @@ def command(
     if not everything and not all(separator for _, separator, _ in named):
         raise click.UsageError("pass FILE::FUNCTION for one function, or FILE --all for everything")
     if target not in (None, "jit") and strategy != "data":
-        raise click.UsageError(f'--strategy goes with "--to jit", not with "--to {target}"')
+        raise click.UsageError(f'--strategy works only with "--to jit", not with "--to {target}"')
     for folder in [path for path, separator, _ in named if separator and Path(path).is_dir()]:
         raise click.UsageError(f"{folder} is a folder; name the file of the function: FILE::FUNCTION")
     request = ask([path if separator else function for path, separator, function in named], {})
@@ -138,7 +138,7 @@ def _convert(group: Group, jobs: list[_Asked], target: str | None, wishes: Wishe
     for job, found in zip(usable, done.outcomes, strict=True):
         if not found and job.function is not None:
             hint = _instead(workspace.view(job.path), job.function)
-            complain(f'{shown(job.path)}: nothing to convert has the name "{job.function}"{hint}')
+            complain(f'{shown(job.path)}: nothing to convert is named "{job.function}"{hint}')
             return BROKEN
     outcomes = [(job.path, one) for job, found in zip(usable, done.outcomes, strict=True) for one in found]
     code = _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))
@@ -154,7 +154,7 @@ def _failed(outcomes: tuple[Outcome, ...]) -> bool:
 
 
 def _suggest_jit(workspace: Workspace, refused: list[_Asked], wishes: Wishes) -> None:
-    """Names the functions that no map takes, but that can be run on several devices by jit with sharding."""
+    """Names the functions that no map can run, but that jit with sharding can run on several devices."""
     for job in (one for one in refused if one.function is not None):
         todo = [Job(job.path, places_named("jit", job.function))]
         (found,) = convert_everywhere(workspace, todo, assist_for("jit"), wishes).outcomes
@@ -163,7 +163,7 @@ def _suggest_jit(workspace: Workspace, refused: list[_Asked], wishes: Wishes) ->
 
 
 def _instead(view: FileView, wanted: str) -> str:
-    """Returns what helps somebody who named a function that a file does not have, in words."""
+    """Returns a hint for a function name that a file does not have, in words."""
     known = list(dict.fromkeys(one.name for one in functions(view) if one.node.site == 0))
     if wanted.rsplit(".", 1)[-1] in known:
         return ""

@@ -123,12 +123,12 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
 
 
 def _assumed(groups: Sequence[Group], findings: Sequence[Reported]) -> Iterator[str]:
-    """Yields a note if findings about removed APIs go by a version of JAX that nothing sets."""
+    """Yields a note if findings about removed APIs depend on a version of JAX that nothing sets."""
     assumed = {str(group.root): group.jax for group in groups if group.jax.is_assumed}
     told = [one.place.path for one in findings if one.code.startswith(_HISTORY)]
     for root, jax in assumed.items():
         if any(path.startswith(root + os.sep) for path in told):
-            yield f'No JAX version was found, so {spell_version(jax.version)} is assumed; "jax-version" sets it.'
+            yield f'No JAX version was found; {spell_version(jax.version)} is assumed. Set "jax-version" to change it.'
             return
 
 

@@ -49,8 +49,8 @@ _OPTIONS = (
         multiple=True,
         metavar="N",
         callback=read_by(_topologies),
-        help='The target devices: 8, "4x4", "v5e-16", "8xH100"; several give a table.  '
-        "By default those of the configuration, or 8.",
+        help='The target devices: 8, "4x4", "v5e-16", "8xH100"; several print a table. '
+        "Default: those of the configuration, or else 8.",
     ),
     click.option("--machine", metavar="NAME", help='The machine to estimate times for: "H100", or one of "machines".'),
     click.option(
@@ -157,7 +157,7 @@ def _entry(written: str, here: Path) -> tuple[Path, str, Settings, Path]:
     if not start.is_file():
         raise click.ClickException(f"{shown(start)}: no such file")
     if start.suffix == ".ipynb":
-        raise click.ClickException(f"{shown(start)}: a notebook cannot be traced; name a function of a .py file")
+        raise click.ClickException(f"{shown(start)}: a notebook cannot be traced; name a function in a .py file")
     return start, found[2], settings, project_root(start)
 
 

@@ -52,7 +52,7 @@ def _check(arguments: Sequence[str], count: int) -> None:
     sys.stdout.flush()
     subprocess.run([sys.executable, *program(), "check", *arguments], check=False)
     files = f"{count} file{'' if count == 1 else 's'}"
-    print(f"[{datetime.now():%H:%M:%S}] Watching {files}; Ctrl-C stops.", file=sys.stderr, flush=True)
+    print(f"[{datetime.now():%H:%M:%S}] Watching {files}; press Ctrl-C to stop.", file=sys.stderr, flush=True)
 
 
 def _stamps(paths: Sequence[str]) -> _Stamps:

@@ -138,7 +138,7 @@ def _prepare(path: Path, content: bytes) -> tuple[str, str]:
 
 
 def _put(temporary: str, target: str) -> None:
-    """Replaces a file by another; one with hard links gets only the new contents.
+    """Replaces a file with another; one with hard links gets only the new contents.
 
     Raises:
         CannotWrite: the file with hard links cannot be written; it is unchanged.

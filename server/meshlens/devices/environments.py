@@ -1,6 +1,6 @@
 """The Python environments of a folder: inside it, or where its tools keep them.
 
-Found by files alone, in the layouts of virtualenv 21, uv 0.9, conda 25, pixi 0.40, poetry 2, hatch 1.15 and pipenv
+Found from files alone, in the layouts of virtualenv 21, uv 0.9, conda 25, pixi 0.40, poetry 2, hatch 1.15 and pipenv
 2026.
 """
 
@@ -78,7 +78,7 @@ def packages_of(environment: Path) -> Iterator[Path]:
 
 
 def has_package(environment: Path, package: str) -> bool:
-    """Returns whether a package is installed in an environment, judged by its metadata."""
+    """Returns whether a package is installed in an environment, judging by its metadata."""
     return any(next(folder.glob(f"{package}-*-info"), None) is not None for folder in packages_of(environment))
 
 

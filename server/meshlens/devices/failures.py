@@ -89,7 +89,7 @@ def no_answer(interpreter: str, level: Level, ended: Ended, seconds: float) -> s
         return too_old(interpreter, "")
     if ended.how == "ended" and ended.code < 0:
         killed = ", as when memory runs out" if ended.code == -9 else ""
-        return f'"{interpreter}" was ended by {_signal_name(-ended.code)} while {while_}{killed}; {see} to see why'
+        return f'"{interpreter}" was killed by {_signal_name(-ended.code)} while {while_}{killed}; {see} to see why'
     if last := _last_line(ended.errors):
         return f'"{interpreter}" gave no readable answer and printed "{last}"; {see} to see why'
     return f'"{interpreter}" gave no readable answer; check that it is a Python, or {_ANOTHER}'
@@ -180,9 +180,9 @@ def _known_trouble(text: str) -> str | None:
         return "NVIDIA's driver does not match JAX's CUDA version; update the driver, or restart if it was just updated"
     if found := _TOO_OLD_LIBRARY.search(text):
         library = found[1] or found[2]
-        return f"the {library} here is older than JAX needs; update it, or take its folder off LD_LIBRARY_PATH"
+        return f"the {library} here is older than JAX needs; update it, or remove its folder from LD_LIBRARY_PATH"
     if _NO_MEMORY.search(text):
-        return 'the device is out of memory; find what uses it with "nvidia-smi", end it and try again'
+        return 'the device is out of memory; use "nvidia-smi" to see which process uses it, end it and try again'
     return None
 
 

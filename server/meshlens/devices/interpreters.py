@@ -1,4 +1,4 @@
-"""Finds the Python that runs the code of a folder by files alone, without starting a process."""
+"""Finds the Python that runs the code of a folder from files alone, without starting a process."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def places_of(folder: Path, wishes: Wishes = Wishes(), *, environ: Mapping[str, 
 
 
 def _has_jax(python: str) -> bool:
-    """Returns whether a Python has JAX, judged by metadata; resolves a link outside every environment."""
+    """Returns whether a Python has JAX, judging by metadata; resolves a link outside every environment."""
     environment = environment_of(python)
     if has_package(environment, "jax"):
         return True

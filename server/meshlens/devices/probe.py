@@ -62,7 +62,7 @@ def main(level: str, seconds: str) -> None:
 
 
 def versions(folders: list[str]) -> dict[str, str]:
-    """Returns the relevant packages in these folders with their versions, judged by the names of their metadata."""
+    """Returns the relevant packages in these folders with their versions, judging by the names of their metadata."""
     found: dict[str, str] = {}
     for folder in folders:
         try:

@@ -191,7 +191,9 @@ def _layout(version: TpuVersion, size: str) -> tuple[int, ...]:
     sizes = tuple(map(int, size.split("x")))
     if len(sizes) > 1:
         if len(sizes) != version.dimensions or not 0 < prod(sizes) <= MOST:
-            raise BadTopology(f"expected {version.dimensions} sizes, as chips of {version.name} are laid out")
+            raise BadTopology(
+                f"expected {version.dimensions} sizes, because {version.name} chips are laid out that way"
+            )
         return sizes
     chips, rest = divmod(sizes[0], version.per_number)
     if rest or chips not in version.shapes:

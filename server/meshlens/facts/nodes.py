@@ -1,12 +1,12 @@
 """The nodes of a file's tree, as records whose fields have names and types.
 
 A node is a `NamedTuple` whose first field is its tag, so that it is compared, hashed and walked as a tuple.  It is
-identified¶by its class (`isinstance(node, Call)`) and read by its fields, never by numbers.
+identified by its class (`isinstance(node, Call)`) and read by its fields, never by numbers.
 
-Every node carries a *site*, a number that the block's table maps to a place.  Names follow Python's `ast`¶if it has an
-equivalent.  `await e` is `e`; parentheses leave no node.  Adjacent string literals are one constant;
-byte strings and complex numbers are opaque without children.  An unsupported statement is an opaque¶expression as a
-statement.  No tree is nested deeper than some 150 nodes.
+Every node carries a *site*, a number that the block's table maps to a place.  Names follow Python's `ast` if it has an
+equivalent.  `await e` is `e`; parentheses leave no node.  Adjacent string literals are one constant; byte strings and
+complex numbers are opaque without children.  An unsupported statement is an opaque expression as a statement.  No tree
+is nested deeper than some 150 nodes.
 """
 
 from __future__ import annotations

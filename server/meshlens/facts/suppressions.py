@@ -76,7 +76,7 @@ def suppressions_between(
 
 
 def _codes(match: re.Match[str]) -> tuple[str, ...] | None:
-    """Returns the silenced names or codes, empty for all; None if the comment silences nothing of ours."""
+    """Returns the silenced names or codes, empty for all; None if the comment silences none of our rules."""
     if match["devices"]:
         return None
     if match["noqa"] is None:

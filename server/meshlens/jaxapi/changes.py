@@ -20,7 +20,7 @@ class Change:
     """The history of one name.
 
     Attributes:
-        dotted: the name as programs write it, with their own aliases undone; a module stands for all its names.
+        dotted: the name as programs write it, with its own aliases undone; a module covers all of its names.
         removed: first version without it.
         deprecated: first version that warns.
         since: first version with it.

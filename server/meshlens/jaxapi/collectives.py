@@ -24,7 +24,7 @@ class Collective:
         lists: whether it accepts a list of names.
         ints: whether an int is a positional axis, not a name.
         none: the effect of None as the axis: "error" or "noop".
-        outside: the effect of a call outside every map: "error" or "noop".
+        outside: the effect of a call outside any map: "error" or "noop".
         since, until: first version with it, first version without it.
         communicates: whether devices communicate; false for axis queries and casts.
         differentiable: whether `grad` has a rule.

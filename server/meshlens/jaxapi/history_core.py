@@ -191,7 +191,7 @@ _PALLAS_ROWS = (
 
 _SPELLINGS = (
     Change("jax.numpy.NINF", (0, 4, 24), (0, 4, 18), None, None, "use -jax.numpy.inf"),
-    Change("jax.dlpack.to_dlpack", (0, 7, 0), (0, 6, 0), None, None, "hand the array to the consumer's from_dlpack"),
+    Change("jax.dlpack.to_dlpack", (0, 7, 0), (0, 6, 0), None, None, "pass the array to the consumer's from_dlpack"),
 )
 
 ROWS = (*_TREE_ROWS, *_CORE_ROWS, *_HOMES, *_ARRAYS, *_PALLAS_ROWS, *_SPELLINGS)

@@ -10,7 +10,7 @@ CONVOLVE = "convolve"
 
 
 class Features(NamedTuple):
-    """The parameter of a layer that says how many features its result has.
+    """The parameter of a layer that sets the number of features of its result.
 
     Attributes:
         parameter: its name.

@@ -27,8 +27,8 @@ def assist_actions(
 ) -> Iterator[dict[str, Any] | None]:
     """Yields the refactorings offered at a cursor or selection, with refusals only for explicit requests.
 
-    Running a function on several devices is one action for clients that ask their user how, and one action per way,
-    possible or not, for other clients.
+    For clients that ask their user how to run a function on several devices, that is one action; for other clients, it
+    is one action per way, possible or not.
 
     Args:
         session: the session.

@@ -86,7 +86,7 @@ def _all_if_few(folder: Folder) -> list[Path] | None:
 
 
 def unload(session: Session, path: Path) -> None:
-    """Replaces a closed file by the one on disk, or removes it from the workspace if there is none."""
+    """Replaces a closed file with the one on disk, or removes it from the workspace if there is none."""
     folder = session.folder_of(path)
     session.forget_positions(path)
     if str(path) not in folder.workspace.files:

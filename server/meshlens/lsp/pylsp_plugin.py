@@ -40,7 +40,7 @@ def _hook(function: _F) -> _F:
 
 
 def _first(function: _F) -> _F:
-    """Marks a hook of which the server takes the first answer: ours before jedi's, which is never None."""
+    """Marks a hook whose first answer the server uses: ours comes before jedi's, which is never None."""
     marked: _F = hookimpl(function, tryfirst=True)
     return marked
 
@@ -181,7 +181,7 @@ def _settings(config: Any) -> Mapping[str, Any]:
 
 
 def _never_asks(method: str, params: Any) -> Any:
-    raise RuntimeError(f"{method} is asked of no one: python-lsp-server asks for what it wants")
+    raise RuntimeError(f"{method} has no recipient: python-lsp-server sends all requests itself")
 
 
 def _done(answer: Any) -> Any:
@@ -192,7 +192,7 @@ def _done(answer: Any) -> Any:
         answer.send(None)
     except StopIteration as done:
         return done.value
-    raise RuntimeError("an answer had to wait")
+    raise RuntimeError("the answer was not available immediately")
 
 
 plugin = Plugin()

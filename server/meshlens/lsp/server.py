@@ -132,7 +132,7 @@ def make_server() -> LanguageServer:
 
 
 def _never_called(params: object) -> None:
-    """Takes the place of a handler in pygls' table, from which it derives the capabilities."""
+    """Stands in for a handler in pygls' table, from which pygls derives the capabilities."""
 
 
 def _initialize(server: LanguageServer) -> None:
@@ -197,7 +197,7 @@ async def _on_stdin(server: LanguageServer, writer: PipeWriter) -> None:
     try:
         await reading
     except asyncio.CancelledError:
-        _log.warning("the client does not read any more")
+        _log.warning("the client has stopped reading")
     finally:
         watch.cancel()
 
@@ -208,7 +208,7 @@ async def _end_with_parent(server: LanguageServer) -> None:
         await asyncio.sleep(PARENT_SECONDS)
         parent = server.process_id
         if parent and os.name == "posix" and not _lives(parent):
-            _log.warning("the client's process %s is gone", parent)
+            _log.warning("the client's process %s has ended", parent)
             _leave(server, 0)
 
 

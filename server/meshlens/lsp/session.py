@@ -1,6 +1,6 @@
 """The mutable state of the server: open texts, loaded files, the client's wishes.
 
-Workspaces are immutable; a session replaces its folders' workspaces by newer ones. So every view stays consistent
+Workspaces are immutable; a session replaces its folders' workspaces with newer ones. So every view stays consistent
 without locks.
 """
 
@@ -50,7 +50,7 @@ class Session:
         dirty: the files whose findings must be sent again.
         typed: the file that changed last, until it is processed.
         schedule: schedules sending findings for when the loop is free.
-        pull_again: asks a client that pulls to do so, because something other than its own edit changed findings.
+        pull_again: asks a client that pulls findings to pull, because something other than its own edit changed them.
         clear: clears the findings sent for a text.
         indexing: the large projects.
         probing: the known devices.
@@ -58,8 +58,8 @@ class Session:
         cancellable: running work by its progress token.
         whole_findings: the findings of whole projects, and the state they belong to.
         foreign: the open texts that are not Python, by URI.
-        last_whole: for the file that was broken last, the workspace before that, until it is whole again or other files
-            are loaded.
+        last_whole: for the file that last got a syntax error, the workspace before that, until the file has none or
+            other files are loaded.
     """
 
     notify: Send
@@ -200,7 +200,7 @@ class Session:
         self.schedule()
 
     def put(self, folder: Folder) -> None:
-        """Replaces a project by its newer state."""
+        """Replaces a project with its newer state."""
         known = self.folders.get(folder.root)
         if known is not None and len(known.workspace.files) != len(folder.workspace.files):
             # Results of another set of files share nothing with the new ones.
@@ -209,7 +209,7 @@ class Session:
         self.folders[folder.root] = replace(folder, revision=self._revision)
 
     def note_whole(self, path: Path, before: Workspace) -> None:
-        """Keeps the workspace before an edit that broke a file, until the file has no syntax error any more."""
+        """Keeps the workspace before an edit that broke a file, until the file has no syntax errors again."""
         file, was = self.folder_of(path).workspace.files.get(str(path)), before.files.get(str(path))
         if file is None or not file.facts.broken:
             self.last_whole.pop(path, None)

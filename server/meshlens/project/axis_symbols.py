@@ -1,6 +1,6 @@
 """Axis symbols: the literals, uses, binders, meshes and specs that refer to one axis.
 
-Two places belong together if the analysis saw one bind, shard or stand for the other; maps that merely use the same
+Two places belong together if the analysis saw one bind, shard or represent the other; maps that merely use the same
 name are two symbols.
 """
 
@@ -33,7 +33,7 @@ class AxisSymbol:
     Attributes:
         name: the axis name.
         literals: the places where the name is written or computed.
-        sayings: the expressions that give the name, and what receives it; some contain a literal.
+        sayings: the expressions that provide the name, and those that receive it; some contain a literal.
         uses: the collectives and queries of the axis, one per route.
         binders: the maps that bind it.
         meshes: the meshes that have it.
@@ -69,7 +69,7 @@ class AxisSymbols:
     _members: dict[Node, list[Node]] = field(default_factory=lambda: defaultdict(list))
 
     def node(self, name: Const, said: Site) -> Node:
-        """Returns the literal of a name, or the expression that gives it if no literal is known."""
+        """Returns the literal of a name, or the expression that provides it if no literal is known."""
         node = (name.origin or said, name.value)
         if name.origin is None:
             self.unwritten.add(node)

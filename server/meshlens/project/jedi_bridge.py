@@ -64,7 +64,8 @@ def import_nothing_else() -> None:
     """Prevents this process from importing anything but Python's own modules, jedi's and ours.
 
     jedi puts the paths of a project into `sys.path` while it searches them; meanwhile nothing at all is imported,
-    because a module of Python's needed just then would be looked for in the project. Starting programs is disabled too.
+    because a standard library module needed just then would be searched for in the project. Starting programs is
+    disabled too.
     This cannot be undone, so it is for a process that does nothing else.
     """
     import jedi  # noqa: F401  # together with what it imports, which is known then

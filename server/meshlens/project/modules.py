@@ -82,7 +82,7 @@ class ModuleIndex:
             current = _parent(current)
 
     def _under_root(self, folder: str) -> str:
-        """Returns the part of a folder's path below the root that holds it; the folder that was cloned has any name."""
+        """Returns the part of a folder's path below the root that contains it; a cloned folder may have any name."""
         below = [folder.removeprefix(root) for root in self._roots if f"{folder}/".startswith(f"{root}/")]
         return min(below, key=len, default=folder)
 

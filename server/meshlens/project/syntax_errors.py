@@ -1,4 +1,4 @@
-"""Says where a file has a syntax error, in Python's words."""
+"""Describes where a file has a syntax error, in Python's words."""
 
 from __future__ import annotations
 

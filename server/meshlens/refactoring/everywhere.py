@@ -44,8 +44,8 @@ class Outcome:
         line: its line in the original file, from 1.
         text: the first line of its code.
         refused: the reason; None if it was converted.
-        note: why its numbers are not those of before; empty if they are.
-        caveat: what the code does not show but the result relies on; empty if nothing.
+        note: why its numbers change; empty if they do not.
+        caveat: an assumption of the result that the code does not show; empty if there is none.
     """
 
     line: int
@@ -78,7 +78,7 @@ class _Progress:
         job: the job.
         first: its original places with their lines; they move with the edits.
         judged: the completed places, and whether they were refused.
-        gone: the texts of refused places that were rewritten as part of another.
+        gone: the texts of refused places that were rewritten together with another place.
         outcomes: the outcomes at the places.
     """
 
@@ -97,7 +97,7 @@ class _Taken:
         job: its job.
         span: where it is.
         title: what the offer does.
-        outcome: what becomes of it if the offer stays.
+        outcome: its outcome if the offer is kept.
     """
 
     job: _Progress
@@ -106,7 +106,7 @@ class _Taken:
     outcome: Outcome
 
     def stays(self, refused: Refused | None = None) -> None:
-        """Notes what became of the place."""
+        """Records the outcome of the place."""
         self.job.judged[self.span] = refused is not None
         self.job.outcomes.append(replace(self.outcome, refused=refused))
 
@@ -155,7 +155,7 @@ def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist
 
 
 def _offer(offers: Round, places: list[_Taken], one: _Progress, assist: Assist, wishes: Wishes) -> bool:
-    """Takes the assist's offers at the places of a job; returns whether the job is complete."""
+    """Takes up the assist's offers at the places of a job; returns whether the job is complete."""
     is_done = True
     for span in one.job.places(offers.view(one.job.path)):
         if offers.is_full:

@@ -56,8 +56,8 @@ class Proposal:
         title: what it does, in the imperative and lower case.
         edits: computes all edits, in any file; they do not overlap, and insertions at one place are in order.
         parts: computes the edits as parts; None if the offer invalidates what it assumes about other places.
-        note: why the numbers are not those of before, as the title says in parentheses; empty if they are.
-        caveat: what the code does not show but the result relies on; empty if nothing.
+        note: why the numbers change, which the title adds in parentheses; empty if they do not.
+        caveat: an assumption of the result that the code does not show; empty if there is none.
     """
 
     title: str

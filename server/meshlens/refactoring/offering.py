@@ -20,7 +20,7 @@ def offered(title: str, written: Callable[[], tuple[FileEdit, ...]]) -> Answer:
 
 
 def offered_with_note(title: str, written: Callable[[], tuple[str, tuple[FileEdit, ...]]]) -> Answer:
-    """Returns a proposal whose title says why the numbers change.
+    """Returns a proposal whose title explains why the numbers change.
 
     Args:
         title: what the refactoring does.

@@ -15,7 +15,7 @@ from meshlens.text import Span
 def subject_at(view: FileView, span: Span) -> Span | None:
     """Returns the name of the function that a cursor refers to, as the place for an assist.
 
-    The cursor may be on the function's `def` line, decorators or name, or on a call of `jit`, `partial` or similar with
+    The cursor may be on the function's `def` line, decorators or name, or on a call to `jit`, `partial` or similar with
     the function as argument; for a lambda, the result is the variable that holds it.
     """
     if callee_at(view, span) is not None or function_at(view, span) is not None:

@@ -124,7 +124,7 @@ def _qualified(target: Target) -> str:
 
 
 def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """Returns the variables of a name that hold a function; without a name, those of what `jit` or `vmap` returns."""
+    """Returns the variables with a name that hold a function; without a name, those with a `jit` or `vmap` result."""
     found = compiled_variables(view)
     if function is None:
         return tuple(view.span(one.site) for one in found if not _holds_lambda(view, one))
@@ -132,7 +132,7 @@ def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
 
 
 def _compiled_as(view: FileView, name: str) -> tuple[Span, ...]:
-    """Returns the functions that variables of a name hold compiled, as in `self.step = jit(self._step)`."""
+    """Returns the functions that variables with a name hold compiled, as in `self.step = jit(self._step)`."""
     found: set[Span] = set()
     for one in compiled_variables(view):
         assigned = parent_of(view, one.site)

@@ -1,4 +1,4 @@
-"""Refuses a refactoring whose result would have a finding that the code does not have now."""
+"""Refuses a refactoring that would introduce a new finding."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def veto_of(workspace: Workspace, proposal: Proposal) -> Refused | None:
 
 
 def veto(title: str, before: Workspace, after: Workspace, paths: Iterable[Path]) -> Refused | None:
-    """Returns the refusal of a refactoring that brings in an error or its like; None if it brings in none.
+    """Returns the refusal of a refactoring that introduces a finding; None if it introduces none.
 
     Args:
         title: what the refactoring does.

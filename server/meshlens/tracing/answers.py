@@ -43,7 +43,7 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, Typ
 
 
 def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
-    """Returns a worker's output as a trace, as far as it got; any bytes give a trace or an error message.
+    """Returns a worker's output as a trace, as far as it got; any bytes result in a trace or an error message.
 
     Args:
         room: the folder with the output.
@@ -148,7 +148,7 @@ def _loops(places: Iterable[Any]) -> Iterable[str]:
         if place is not None:
             yield (
                 f"{Path(place.filename).name}:{place.row}: the number of iterations depends on data; "
-                "the loop body counts once"
+                "the loop body is counted once"
             )
 
 
@@ -157,7 +157,7 @@ def _branches(places: Iterable[Any]) -> Iterable[str]:
         if place is not None:
             yield (
                 f"{Path(place.filename).name}:{place.row}: the branch depends on data; "
-                "the one that moves the most counts"
+                "the one that moves the most data is counted"
             )
 
 
@@ -213,7 +213,7 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
     ]
     if kind == "compiled":
         notes.append(
-            "XLA's partitioner left no module in this release, so its module for CPUs was used, "
+            "XLA's partitioner wrote no module in this release, so the module compiled for CPUs was used, "
             "in which bfloat16 collectives count double"
         )
     if kind == "lowered" and not found.mesh and not found.collectives and request.target.count > 1:

@@ -1,4 +1,4 @@
-"""The variables that a program sees while it is traced: those of the user, as far as they concern a trace."""
+"""The variables that a program sees while it is traced: the user's, as far as they matter for a trace."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _FLAGS_OF_OURS = re.compile(r"--(?:no)?xla_(?:force_host_platform_device_count|d
 def environment_of_worker(environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the variables that the user's Python sees while it traces.
 
-    They are the user's own, as for `python train.py`, with the CPU as the only device: without secrets, which a trace
-    needs for nothing, and without what loads code before the program.
+    They are the user's own, as for `python train.py`, with the CPU as the only device, but without secrets, which a
+    trace does not need, and without variables that load code before the program.
 
     Args:
         environ: the environment of this process or of a client.

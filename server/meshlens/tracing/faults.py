@@ -28,7 +28,7 @@ _MOST_OUTPUT = 1 << 20
 _STAGES = {
     "importing": "while it was imported",
     "building the arguments": "while its entry built the arguments",
-    "working out the arguments": "while the arguments of a visible call were made",
+    "finding the arguments": "while the arguments of a visible call were computed",
     "running the program": "before it called the function",
     "tracing": "while it was traced",
     "lowering": "while it was lowered",
@@ -70,7 +70,7 @@ def stopped(why: str, stage: str, limits: Limits) -> Fault:
         remedy = 'put slow code under if __name__ == "__main__", or pass --timeout'
         if stage in ("lowering", "partitioning", "tracing"):
             remedy = "pass --timeout to wait longer"
-        if stage == "working out the arguments":
+        if stage == "finding the arguments":
             remedy = "write an entry, or pass --timeout to wait longer"
         return Fault(f"{text}; {remedy}", "Timeout")
     if why == "memory":
@@ -142,7 +142,7 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
 
 
 def _with_remedy(message: str, stage: str, name: str) -> str:
-    """Adds a remedy to a message of JAX that has none."""
+    """Adds a remedy to a JAX message that has none."""
     if found := _INDIVISIBLE.search(message):
         axis, number, size = found.groups()
         return (

@@ -166,7 +166,7 @@ def _rings(machine: Machine, shape: tuple[int, ...], number: int) -> list[tuple[
 
 
 def _product(sizes: tuple[int, ...], number: int) -> tuple[int, ...]:
-    """Returns some of these sizes whose product is a number."""
+    """Returns some of these sizes whose product is the given number."""
     for index, size in enumerate(sizes):
         if size == number:
             return (size,)

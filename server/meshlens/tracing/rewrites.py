@@ -128,7 +128,7 @@ def _groups(instruction: Instruction, devices: int) -> Groups:
 
 
 def _both(inner: Groups, outer: Groups) -> Groups:
-    """Returns the groups that two consecutive all-reduces combine to; none if a value would count twice."""
+    """Returns the groups that two consecutive all-reduces combine into; none if a value would be counted twice."""
     of_device = {device: group for group in inner for device in group}
     folded: dict[int, tuple[int, ...]] = {}
     for group in outer:
@@ -172,7 +172,7 @@ def _reduced(module: Module, computation: Computation, moved: dict[str, Moved]) 
 
 
 def _summed(module: Module, computation: Computation, moved: dict[str, Moved]) -> list[Moved]:
-    """Replaces a sum of all-reduces over the same groups, or of their slices, by one all-reduce of the sum."""
+    """Replaces a sum of all-reduces over the same groups, or of their slices, with one all-reduce of the sum."""
     users = computation.users
     instructions = computation.instructions
     # The all-reduce that replaces an addition, by the name of the addition.
@@ -289,7 +289,7 @@ def _accumulates(
 
 
 def _needed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """Returns the collectives without each all-gather of which a device uses only the part that it had before."""
+    """Returns the collectives without the all-gathers of which each device uses only the part that it already had."""
     users = computation.users
     return [one for one in moved if one.kind != "all-gather" or not _is_undone(computation, users, one.instruction)]
 
@@ -397,7 +397,7 @@ def _both_real(one: Instruction, other: Instruction) -> bool:
 
 
 def _scattered(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """Replaces an all-reduce of which each device uses only its own slice by a reduce-scatter."""
+    """Replaces an all-reduce with a reduce-scatter if each device uses only its own slice of it."""
     users = computation.users
     out = []
     for one in moved:
@@ -426,7 +426,7 @@ def _is_sliced(computation: Computation, users: dict[str, list[str]], name: str,
 
 
 def _cut(shape: tuple[int, ...], number: int) -> tuple[int, ...]:
-    """Returns a shape with this factor fewer elements; only its bytes matter, and the slice determines the axis."""
+    """Returns a shape with fewer elements by this factor; only its bytes matter, and the slice determines the axis."""
     for axis, size in enumerate(shape):
         if size and size % number == 0:
             return (*shape[:axis], size // number, *shape[axis + 1 :])

@@ -25,7 +25,7 @@ def shape_of(value: Value) -> Sizes | None:
 
 
 def held_in(box: Made) -> Data:
-    """Returns the array in a parameter, which may have changed since its beginning, but for its shape."""
+    """Returns the array in a parameter; its values may have changed since the call, but not its shape."""
     return Data(travelling(box.labels), shape_of(box), None, True, box.over)
 
 
@@ -37,7 +37,7 @@ def is_array(value: Value) -> bool:
 
 
 def gives_array(operator: str, left: Value, right: Value) -> bool:
-    """Returns whether an operator certainly gives an array or number; `+` and `*` also work on containers."""
+    """Returns whether an operator certainly returns an array or number; `+` and `*` also work on containers."""
     if operator in ("@", "-", "/", "//", "**"):
         return True
     if operator == "+":
@@ -94,7 +94,7 @@ def _size(left: int | None, right: int | None) -> int | None:
 
 
 def sizes(value: Value) -> Sizes | None:
-    """Returns the sizes that a shape argument such as `(8, n)` or `8` gives."""
+    """Returns the sizes in a shape argument such as `(8, n)` or `8`."""
     if isinstance(value, Const) and isinstance(value.value, int):
         return (value.value,)
     if isinstance(value, Seq) and not value.open:
@@ -115,9 +115,9 @@ def literal_shape(value: Value) -> Sizes | None:
 
 
 def splits_rows(wanted: Value) -> bool:
-    """Returns whether a shape such as `(n, -1, *rest)` puts the rows of an array into groups, of which it has several.
+    """Returns whether a shape such as `(n, -1, *rest)` puts the rows of an array into several groups.
 
-    If the whole shape is known, it tells more.
+    Only for a shape that is not fully known; otherwise the sizes tell more.
     """
     if not isinstance(wanted, Seq) or not wanted.open or len(wanted.items) < 2:
         return False
@@ -152,7 +152,7 @@ def product(shape: Sizes | None) -> int | None:
 
 
 def is_unplaced(value: Value) -> bool:
-    """Returns whether a value is a number, a key, a type, or an array made of these and placed on no mesh."""
+    """Returns whether a value is a number, a key, a type, or an array computed from these and placed on no mesh."""
     if isinstance(value, Data):
         return not value.labels.isdisjoint(_NOT_PLACED)
     if isinstance(value, Seq):

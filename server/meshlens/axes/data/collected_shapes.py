@@ -1,4 +1,4 @@
-"""The shapes of what collectives return."""
+"""The shapes of the results of collectives."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def dot_of(args: tuple[Arg, ...]) -> Sizes | None:
 
 
 def einsum_terms(args: tuple[Arg, ...]) -> tuple[list[tuple[str, Value]], str] | None:
-    """Returns the subscripts of each operand of an `einsum`, and of the output; None if they are not all written."""
+    """Returns the subscripts of each operand of an `einsum`, and of the output; None if one is missing."""
     values = [arg.value for arg in args if arg.label is None]
     said = values[0] if values else None
     if not isinstance(said, Const) or not isinstance(said.value, str):

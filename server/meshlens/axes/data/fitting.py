@@ -115,7 +115,7 @@ def _einsum(args: tuple[Arg, ...]) -> str | None:
                 continue
             own = seen.setdefault(letter, size)
             if own != size:
-                return f'on each device "{letter}" is {own} in one operand and {size} in another'
+                return f'on each device "{letter}" has size {own} in one operand and {size} in another'
     return FITS if len(known) == len(terms) else None
 
 

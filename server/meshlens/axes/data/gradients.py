@@ -52,7 +52,7 @@ def without_gradient(labels: frozenset[Any]) -> frozenset[Any]:
 def gradient_step(
     run: Run, labels: frozenset[Any], parts: tuple[tuple[Any, Any], ...], frame: Frame, ctx: Context
 ) -> frozenset[Any]:
-    """Returns the labels to add when an unreduced gradient is combined with the argument it was taken for."""
+    """Returns the labels to add when an unreduced gradient is combined with the argument that it was taken for."""
     if "gradient" not in labels:
         return frozenset()
     for label in of_kinds(labels, "wrt"):
@@ -74,11 +74,11 @@ def note_updated(run: Run, args: Iterable[Arg], ctx: Context) -> None:
 
 
 def note_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> None:
-    """Notes over which axes the gradients were reduced with which parameters are updated, and over which not.
+    """Notes over which axes the gradients of a parameter update were reduced, and over which not.
 
     Args:
         run: the run.
-        args: the arguments among which the gradients are, or an optimizer's updates made of them.
+        args: the arguments, among them the gradients or an optimizer's updates computed from them.
         call: the update.
     """
     ctx = call.ctx
@@ -105,14 +105,14 @@ def note_unreduced_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> No
 
 
 def _is_step(ctx: Context) -> bool:
-    """Returns whether an update is a step of a mapped training, and not one through which another differentiates."""
+    """Returns whether an update is a training step, and not one that an outer gradient differentiates through."""
     return bool(ctx.env.maps) and not any(step.how == "grad" for step in ctx.route)
 
 
 def drift(parts: Iterable[Value]) -> frozenset[Any]:
-    """Returns the labels to add when a value that is the same over an axis meets a gradient that differs over it.
+    """Returns the labels to add if a value that is the same over an axis is combined with a gradient that is not.
 
-    Only gradients reduced over some other axis count; one that was never reduced may be meant to differ.
+    Only gradients reduced over another axis count; one that was never reduced may be intended to differ.
     """
     values = [value for value in parts if isinstance(value, (Data, Dict, Seq, Made))]
     gradients = [value for value in values if "of-gradient" in labels_of(value)]
@@ -134,7 +134,7 @@ def drift(parts: Iterable[Value]) -> frozenset[Any]:
 
 
 def _parted(gradient: Variation, parameters: Variation) -> list[str]:
-    """The axes over which a gradient and its parameters are each device's own, which may be copies of one array."""
+    """Returns the axes over which each device has its own gradient and parameters, which may be copies of one array."""
     return [
         axis
         for axis, along in gradient.axes
@@ -165,7 +165,7 @@ class Operation(NamedTuple):
 
 
 def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
-    """Returns the labels that end at a `/`, `//` or `*`: those of a sum that is divided by the number of devices."""
+    """Returns the labels that a `/`, `//` or `*` removes: those of a sum that is divided by the number of devices."""
     operator, left, right, sides, site = operation
     sums = {
         label
@@ -210,7 +210,7 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
 
 
 def _summed_over_fewer(left: Value, right: Value, axis: str) -> Site | None:
-    """Returns where the divisor of a total was summed over only some of its axes, although it varies over this one."""
+    """Returns where a total's divisor was summed over only some of its axes, although it varies over this one."""
     above, below = _sums(left), _sums(right)
     over = variation_of(right).over(axis)
     if axis not in above or axis in below or over.typed != VARYING or not is_apart(over.truth):
@@ -231,7 +231,7 @@ def rows_here(array: Value, site: Site) -> Data | None:
 
 
 def _sized_at(value: Value, axis: str) -> Site | None:
-    """Returns where the number of rows of a device was read, which are split over an axis."""
+    """Returns where the number of a device's rows was read, if they are split over an axis."""
     sites = (label[2] for label in labels_of(value) if isinstance(label, tuple) and label[:2] == (_ROWS_HERE, axis))
     return next(sites, None)
 

@@ -41,7 +41,7 @@ def _edge(key: Expression) -> Edge | None:
 
 
 def _edge_of_slice(args: tuple[Arg, ...]) -> frozenset[Any]:
-    """Returns the label of `slice_in_dim(x, start, stop)`; what begins and ends at numbers of its own is the last."""
+    """Returns the label of `slice_in_dim(x, start, stop)`; a slice with computed bounds is the last rows."""
     array, start, stop = args[0].value, args[1].value, args[2].value
     if start == Const(0):
         return frozenset([(_EDGE, "first")])

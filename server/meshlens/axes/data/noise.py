@@ -1,4 +1,4 @@
-"""Notes where random numbers that are the same on every device meet data that differs between devices."""
+"""Notes where random numbers that are the same on every device are combined with data that differs between devices."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -
 
 
 def given_to_model(key: Arg | None) -> Data | None:
-    """Returns the keys that a haiku function derives from the one it is given; None if it is given none."""
+    """Returns the keys that a haiku function derives from its key; None if it gets none."""
     if key is None or key.site is None:
         return None
     return Data(labels_of(key.value) | {("handed", key.site)}, over=variation_of(key.value))
 
 
 def place_of_key(key: Arg) -> Site | None:
-    """Returns where a key became the same on all devices or was handed to a model; otherwise where it is used."""
+    """Returns where a key became the same on all devices or was passed to a model; otherwise where it is used."""
     labels = labels_of(key.value)
     for kind in ("copied", "handed"):
         places = list(of_kinds(labels, kind))
@@ -62,7 +62,7 @@ def place_of_key(key: Arg) -> Site | None:
 
 
 def handed_to_dropout(run: Run, key: Arg | None, data: Arg | None, call: Invocation) -> None:
-    """Notes a shared key with which parts of each device's data are dropped."""
+    """Notes a shared key that is used for dropout on each device's data."""
     site, ctx = call.site, call.ctx
     if key is None or data is None or not on_devices(ctx) or not is_shared(key.value, ctx):
         return
@@ -72,7 +72,7 @@ def handed_to_dropout(run: Run, key: Arg | None, data: Arg | None, call: Invocat
 
 
 def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -> frozenset[Any]:
-    """Notes a sum, outside every map, of a value that all devices hold; returns the labels of the sum."""
+    """Notes a sum, outside any map, of a value that all devices hold; returns the labels of the sum."""
     if "replicated-result" not in labels or ctx.env.maps:
         return frozenset()
     run.records.gradient_uses.append(GradientUse("host-reduced", site, None, ctx))
@@ -98,7 +98,7 @@ def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:
 
 
 def note_saved(run: Run, saved: Arg, ctx: Context) -> None:
-    """Notes that a state is saved of which each device has a copy."""
+    """Notes that code saves a state of which each device has a copy."""
     waiting, seen = [saved.value], 0
     while waiting and saved.site is not None and seen < _MOST_LEAVES:
         value, seen = waiting.pop(), seen + 1

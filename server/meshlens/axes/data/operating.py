@@ -57,7 +57,7 @@ def of_operator(operator: str, left: Value, right: Value, denominator_is_written
 
 
 def _along_last(value: Value, own: Variation, other: Variation) -> Variation:
-    """Returns the variation of an operand, in which the rows of a vector that meets columns count as columns."""
+    """Returns an operand's variation, in which the rows of a vector that is combined with columns count as columns."""
     if not isinstance(value, Data) or value.shape is None or len(value.shape) != 1:
         return own
     if not any(along.truth == COLUMNS for _, along in other.axes):
@@ -82,7 +82,7 @@ _EINSUM = frozenset({"jax.numpy.einsum", "numpy.einsum"})
 
 
 def _of_einsum(args: tuple[Arg, ...]) -> Variation:
-    """Returns the variation of an `einsum`: as of a product of matrices, or rows if each row is computed from one."""
+    """Returns the variation of an `einsum`: that of a matrix product, or rows if each row is computed from one row."""
     found = einsum_terms(args)
     if found is None:
         return of_all(arg.value for arg in args)
@@ -133,7 +133,7 @@ def counts_rows(over: Variation) -> bool:
 
 
 def of_all(values: Iterable[Value]) -> Variation:
-    """Returns the variation of a function of all these values that reduces over no axis."""
+    """Returns the variation of the result of a function of these values that reduces over no axis."""
     parts: dict[Variation, None] = {}
     for value in values:
         for one in variations_in(value):
@@ -231,7 +231,7 @@ def _values(args: tuple[Arg, ...]) -> tuple[Value, ...]:
 
 
 def _begins_with_one(args: tuple[Arg, ...]) -> bool:
-    """Returns whether an array gets a new first dimension of one element, as `x.reshape(1, -1)` gives it."""
+    """Returns whether an array gets a new first dimension of size 1, as in `x.reshape(1, -1)`."""
     sizes = args[1].value if len(args) > 1 else None
     first = sizes.items[0] if isinstance(sizes, Seq) and sizes.items else sizes
     return isinstance(first, Const) and first.value == 1
@@ -244,7 +244,7 @@ def _begins_with_first(args: tuple[Arg, ...]) -> bool:
 
 
 def _swaps_others(args: tuple[Arg, ...]) -> bool:
-    """Returns whether two dimensions that change places are certainly not the first one."""
+    """Returns whether neither of two swapped dimensions is the first one."""
     rank = args[0].value.shape if isinstance(args[0].value, Data) else None
     return len(args) == 3 and all(_is_inner(one.value, len(rank) if rank is not None else None) for one in args[1:])
 

@@ -1,6 +1,6 @@
-"""Values that each device computes from its part of an array, and that mean nothing in a sum over the devices.
+"""Values that each device computes from its part of an array, and whose sum over the devices is meaningless.
 
-Their labels pass only through operations that leave them what they are; any other operation may be the remedy.
+Their labels survive only operations that preserve their meaning; any other operation may be the remedy.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _WHOLE_ROWS = frozenset({ROWS, ROW, COLUMNS})
 
 
 def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site, ctx: Context) -> Data:
-    """Returns the result of a function or method inside a map, with labels if it is of a device's part only.
+    """Returns the result of a function or method inside a map, with labels if it depends only on a device's part.
 
     Args:
         run: the run.
-        name: the name of the function of JAX, or of the method.
+        name: the name of the JAX function or of the method.
         args: its arguments, the object of a method first.
         found: the result without the labels.
         site: the call.
@@ -75,7 +75,7 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
 
 
 def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozenset[Any]:
-    """Returns the labels of `left operator right` inside a map if it is of a device's part only."""
+    """Returns the labels of `left operator right` inside a map if it depends only on a device's part."""
     if operator == "+":
         return _added_to_copy(left, right) | _added_to_copy(right, left)
     if operator != "-":
@@ -87,18 +87,18 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
 
 
 def of_item(array: Data, index: Value, site: Site) -> frozenset[Any]:
-    """Returns the labels of `array[index]` inside a map if it is of a device's part only."""
+    """Returns the labels of `array[index]` inside a map if it depends only on a device's part."""
     moved = of_kinds(array.labels, *_ARRANGED) if array.labels and not isinstance(index, Data) else ()
     return frozenset([*moved, *_lookups(array, index, site)])
 
 
 def note_parts(run: Run, value: Value, names: Collection[str], site: Site, ctx: Context) -> None:
-    """Notes a sum over the devices of values that are of each device's part only.
+    """Notes a sum over the devices of values that depend only on each device's part.
 
     Args:
         run: the run.
         value: what is summed.
-        names: the axes over which it is.
+        names: the axes that it is summed over.
         site: the collective.
         ctx: the circumstances.
     """
@@ -125,7 +125,7 @@ def kept(name: str, labels: Collection[frozenset[Any]]) -> frozenset[Any]:
 
 
 def _added_to_copy(copy: Value, other: Value) -> frozenset[Any]:
-    """Returns a label if something of each device, such as a count, is added to a copy that all devices hold."""
+    """Returns a label if a per-device value, such as a count, is added to a copy that all devices hold."""
     copied = of_kinds(labels_of(copy), "copied")
     is_own = isinstance(other, (Data, Const)) and not of_kinds(labels_of(other), "copied")
     return frozenset([(_ADDED_TO_COPY, copied[0][1])]) if len(copied) == 1 and is_own else NONE
@@ -137,7 +137,7 @@ def _is_of_part(truth: str) -> bool:
 
 
 def _lookups(array: Value, index: Value, site: Site) -> list[tuple[str, str, Site]]:
-    """Returns labels if each device looks up entries of its part by numbers that count from the part's start."""
+    """Returns labels if each device looks up entries of its part with indices that count from the part's start."""
     parts = [index] if not isinstance(index, Seq) else list(index.items)
     numbers = [part for part in parts if isinstance(part, Data) and "index" in part.labels]
     split = [axis for axis, along in variation_of(array).axes if along.truth in _OF_PARTS]
@@ -147,7 +147,7 @@ def _lookups(array: Value, index: Value, site: Site) -> list[tuple[str, str, Sit
 
 
 def _note_slice(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
-    """Notes that devices take several rows each of an array that all of them hold, from the row of their own index."""
+    """Notes that each device takes several rows of an array that all of them hold, from the row of its own index."""
     array, start, size = (args[place].value if len(args) > place else None for place in range(3))
     if array is None or start is None or size is None or size == Const(1):
         return

@@ -1,4 +1,4 @@
-"""Positions in one device's part of an array, which mean nothing in the whole array without the part's offset."""
+"""Positions in one device's part of an array, which are meaningless in the whole array without the part's offset."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def with_positions(name: str, args: tuple[Arg, ...], found: Data) -> Value:
 
 
 def note_classes(run: Run, name: str, args: tuple[Arg, ...], ctx: Context) -> None:
-    """Notes that each device's rows are told to belong to the columns 0, 1, 2, … of the rows of all devices."""
+    """Notes that each device's rows get the labels 0, 1, 2, … for the columns of the rows of all devices."""
     if name not in _TAKE_CLASSES or len(args) < 2:
         return
     scores, classes = args[0].value, args[1].value
@@ -57,12 +57,12 @@ def _is_last(args: tuple[Arg, ...]) -> bool:
 
 
 def gathered_positions(value: Value, names: tuple[str, ...], site: Site) -> frozenset[object]:
-    """Returns the labels of positions of which an `all_gather` over some axes puts those of all devices together."""
+    """Returns the labels of positions that an `all_gather` over some axes collects from all devices."""
     return frozenset([(_GATHERED, axis, site) for _, axis in of_kinds(labels_of(value), _IN_PART) if axis in names])
 
 
 def note_picked(run: Run, array: Value, index: Value, ctx: Context) -> frozenset[object]:
-    """Notes that gathered positions are picked by another array; returns the labels of what is picked."""
+    """Notes that another array selects gathered positions; returns the labels of the selection."""
     parts = index.items if isinstance(index, Seq) else (index,)
     found = of_kinds(labels_of(array), _GATHERED) if any(isinstance(part, Data) for part in parts) else []
     for _, axis, site in found:
@@ -71,7 +71,7 @@ def note_picked(run: Run, array: Value, index: Value, ctx: Context) -> frozenset
 
 
 def note_traced(run: Run, test: Value, site: Site, ctx: Context) -> None:
-    """Notes a Python condition that depends on the index of the device, which is unknown while JAX traces."""
+    """Notes a Python condition that depends on the device's index, which is unknown while JAX traces."""
     if not ctx.env.maps or not isinstance(test, Data):
         return
     for axis, along in test.over.axes:
@@ -80,7 +80,7 @@ def note_traced(run: Run, test: Value, site: Site, ctx: Context) -> None:
 
 
 def note_shifted(run: Run, left: Value, right: Value, ctx: Context) -> None:
-    """Notes that something is added to positions that were gathered or picked, perhaps the offset of each part."""
+    """Notes that something, perhaps the offset of each part, is added to positions that were gathered or selected."""
     for value in (left, right):
         for _, axis, site in of_kinds(labels_of(value), _GATHERED):
             run.records.gradient_uses.append(GradientUse("positions-shifted", site, None, ctx, axis))

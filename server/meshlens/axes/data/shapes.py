@@ -74,7 +74,7 @@ def shape_of_result(name: str, args: tuple[Arg, ...]) -> Sizes | None:
 
 
 def _keeps_size(args: tuple[Arg, ...]) -> bool:
-    """Returns whether a Fourier transform is not told to pad or cut the array."""
+    """Returns whether a Fourier transform has no argument that pads or crops the array."""
     return all(arg.label in (None, "axis", "axes", "norm") for arg in args) and sum(not arg.label for arg in args) == 1
 
 
@@ -423,7 +423,7 @@ _KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
 
 
 def split_in(name: str, args: tuple[Arg, ...]) -> Value | None:
-    """Returns the parts that `split` makes, each with its shape; None if their number is unknown."""
+    """Returns the parts that `split` returns, each with its shape; None if their number is unknown."""
     if name.rpartition(".")[2] != "split" or not name.startswith(("jax.numpy.", "numpy.")):
         return None
     found = by_parameter(("ary", "indices_or_sections", "axis"), args)

@@ -35,13 +35,13 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
 
 
 def note_reduced(run: Run, labels: frozenset[Any], ctx: Context) -> None:
-    """Notes that a norm of a part, perhaps squared, is reduced over the devices after all."""
+    """Notes that the norm of a part, perhaps squared, is later reduced over the devices."""
     for _, norm in of_kinds(labels, "slice-norm"):
         run.records.gradient_uses.append(GradientUse("slice-norm-reduced", norm, None, ctx))
 
 
 def note_slices(run: Run, value: Value, site: Site, ctx: Context) -> bool:
-    """Notes that a norm is taken of a value if it is a device's part of a gradient; returns whether it is."""
+    """Notes the norm of a value if the value is a device's part of a gradient; returns whether it is."""
     slices = list(of_kinds(labels_of(value), "slice"))
     for _, axis, scattered in slices:
         run.records.gradient_uses.append(GradientUse("norm-of-slice", site, scattered, ctx, axis))

@@ -79,7 +79,7 @@ def typed(*parts: Along) -> str:
 
 
 def rowwise(*parts: Along) -> Along:
-    """Returns the result of a function of each element on its own: rows stay rows."""
+    """Returns the result of an elementwise function: rows stay rows."""
     return Along(_rowwise(*(part.truth for part in parts)), typed(*parts))
 
 
@@ -103,7 +103,7 @@ def _rowwise(*truths: str) -> str:
 
 
 def curved(*parts: Along) -> Along:
-    """Returns the result of a nonlinear function of each element, which of a mean does not give a mean."""
+    """Returns the result of a nonlinear elementwise function, which does not turn a mean into a mean."""
     return Along(_curved(*(part.truth for part in parts)), typed(*parts))
 
 
@@ -144,7 +144,7 @@ def _added(left: str, right: str) -> str:
 
 
 def added_arrays(left: Along, right: Along) -> Along:
-    """`left + right` of arrays, of which neither is a number that is written out, such as an epsilon."""
+    """Returns the result of `left + right` if neither is a literal number, such as an epsilon."""
     return Along(_added_arrays(left.truth, right.truth), typed(left, right))
 
 
@@ -189,12 +189,12 @@ def _divided(left: str, right: str) -> str:
 
 
 def with_parameters(part: Along) -> Along:
-    """Returns what a layer makes of its input with parameters that are not seen: nothing is certainly the same."""
+    """Returns the result of a layer with parameters that are not visible: nothing is certainly the same."""
     return Along(UNTOLD if is_same(part.truth) else part.truth, part.typed if part.typed == VARYING else UNTOLD)
 
 
 def shared_out(left: Along, right: Along) -> Along:
-    """Returns the result of `left / right` if the number of devices is in `right`: a mean may be a share of one."""
+    """Returns the result of `left / right` if `right` contains the device count: a mean may become a share of one."""
     truth = _divided(left.truth, right.truth)
     return Along(DIFFERS if truth in (MEAN, RATIO, CURVED, PAIRS_MEAN) else truth, typed(left, right))
 
@@ -252,7 +252,7 @@ def judged(*parts: Along) -> Along:
 
 
 def mixed(*parts: Along) -> Along:
-    """Returns the result of a function known only to use its arguments and to reduce over no axis."""
+    """Returns the result of a function that is known only to use its arguments and to reduce over no axis."""
     truth = _rowwise(*(part.truth for part in parts))
     return Along(truth if truth == ROW or not is_different(truth) else DIFFERS, typed(*parts))
 
@@ -263,7 +263,7 @@ def summed(part: Along) -> Along:
 
 
 def summed_by(data: Along, segments: Along) -> Along:
-    """Returns the sums of rows that belong together, `segment_sum(data, segments)`."""
+    """Returns the sums of rows of each segment, as in `segment_sum(data, segments)`."""
     truths = (data.truth, segments.truth)
     if ROWS in truths and all(truth == ROWS or is_same(truth) for truth in truths):
         return Along(SUM, typed(data, segments))
@@ -299,7 +299,7 @@ def networked(*parts: Along) -> Along:
 
 
 def layered(first: Along, *others: Along) -> Along:
-    """Returns the result of a layer that works on each row of its first argument, whatever its parameters are."""
+    """Returns the result of a layer that works on each row of its first argument, regardless of its parameters."""
     result = networked(first, *others)
     if first.truth in (ROWS, ROW):
         return Along(first.truth, VARYING if first.typed == VARYING else result.typed)
@@ -337,7 +337,7 @@ def inner(*parts: Along) -> Along:
 
 
 def reshaped(part: Along) -> Along:
-    """Returns the result of `x.reshape(…)`: the elements stay in order, so that rows lie together."""
+    """Returns the result of `x.reshape(…)`: the elements stay in order, so rows stay together."""
     return Along(DIFFERS if part.truth == COLUMNS else linear(part).truth, part.typed)
 
 
@@ -347,7 +347,7 @@ def transposed(part: Along) -> Along:
 
 
 def gathered(part: Along) -> Along:
-    """Returns the result of `all_gather` over the axis: all parts on each device, though JAX types it as varying."""
+    """Returns the result of `all_gather` over the axis: all parts on each device, although JAX types it as varying."""
     return Along(SAME, VARYING)
 
 
@@ -386,12 +386,12 @@ def indexed(part: Along) -> Along:
 
 
 def divided_anew(part: Along) -> Along:
-    """Returns what `all_to_all` over the axis gives: each device has other parts of the others' arrays."""
+    """Returns the result of `all_to_all` over the axis: each device has different parts of all devices' arrays."""
     return Along(DIFFERS if is_different(part.truth) else UNTOLD, VARYING)
 
 
 def looked_up(array: Along, index: Along) -> Along:
-    """`array[index]`: the entries of a table that all devices hold, one for each entry of the index."""
+    """Returns the result of `array[index]`: entries of a table that all devices hold, one per entry of the index."""
     if is_same(array.truth) and index.truth in (ROWS, ROW):
         return Along(index.truth, typed(array, index))
     return mixed(array, index)
@@ -423,7 +423,7 @@ def left_by_row(part: Along) -> Along:
 
 
 def taken_apart(part: Along) -> Along:
-    """Returns the part of an array that a `scan` passes to one step, an array as well: rows of the device again."""
+    """Returns the part of an array that a `scan` passes to one step, which is an array of the device's rows again."""
     return Along(ROWS if part.truth == ROWS else mixed(part).truth, part.typed)
 
 

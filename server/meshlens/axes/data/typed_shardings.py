@@ -1,7 +1,7 @@
-"""The sharding that an array has as part of its type, over axes that are explicit.
+"""The sharding that is part of an array's type, over explicit mesh axes.
 
-JAX decides the sharding of each result from those of the operands, and raises an error where it cannot.
-What it decides was observed in JAX 0.7.2, 0.9.0, 0.9.2 and 0.10.2, which agree.
+JAX derives the sharding of each result from those of the operands, and raises an error if it cannot.
+These rules were observed in JAX 0.7.2, 0.9.0, 0.9.2 and 0.10.2, which agree.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def is_typed(value: Value, depth: int = 0) -> bool:
 
 
 def without_sharding(value: Data) -> Data:
-    """Returns an array of whose sharding nothing is known."""
+    """Returns the array with an unknown sharding."""
     labels = frozenset([label for label in value.labels if not (isinstance(label, tuple) and label[0] == TYPED)])
     return replace(value, labels=labels) if len(labels) < len(value.labels) else value
 
@@ -126,7 +126,7 @@ def placed(value: Value, target: Value, mesh: Value | None, depth: int = 0) -> V
 
 
 def anyhow(value: Value) -> Value:
-    """Returns the arrays of a tree of whose shardings nothing is known."""
+    """Returns the arrays of a tree with unknown shardings."""
     return placed(value, UNKNOWN, None) if is_typed(value) else value
 
 
@@ -209,7 +209,7 @@ def mesh_of(value: Value) -> Site | None:
 
 
 def combined(name: str, args: tuple[Arg, ...]) -> Combined | None:
-    """Returns what JAX makes of the shardings of a function's or operator's arguments; None if that is unknown."""
+    """Returns the sharding that JAX derives from those of a function's or operator's arguments; None if unknown."""
     if any(arg.label in ("*", "**") for arg in args):
         return None
     values = [arg.value for arg in args if arg.label is None]
@@ -318,7 +318,7 @@ def _product(values: Sequence[Value], is_told: bool, is_dot: bool) -> Combined |
 
 
 def _contracted(pairs: Iterable[tuple[Entry | None, Entry | None]]) -> str:
-    """Returns why axes cannot be summed in a product that is not told how to split its result; empty if they can."""
+    """Returns why a product without an explicit result sharding cannot contract these axes; empty if it can."""
     for left, right in pairs:
         if not left or not right:
             continue
@@ -373,7 +373,7 @@ def _reduced(args: tuple[Arg, ...]) -> Combined | None:
 
 
 def _part(entries: tuple[Entry | None, ...], shape: Sizes, key: Expression) -> Combined | None:
-    """Returns what JAX makes of the sharding of an array of which a part is taken; None if that is unknown."""
+    """Returns the sharding that JAX gives a part of an array; None if it is unknown."""
     keys = key.items if isinstance(key, TupleDisplay) else (key,)
     if len(keys) > len(shape):
         return None
@@ -390,7 +390,7 @@ def _part(entries: tuple[Entry | None, ...], shape: Sizes, key: Expression) -> C
 
 
 def _kept(key: Expression, size: int | None) -> str | None:
-    """Returns whether a key keeps "all" of an axis, "some" of it or "one" position; None if that is unknown."""
+    """Returns whether an index keeps "all" of an axis, "some" of it or "one" position; None if that is unknown."""
     if isinstance(key, Constant):
         return "one" if type(key.value) is int else None
     if isinstance(key, UnaryOperation):
@@ -405,7 +405,7 @@ def _kept(key: Expression, size: int | None) -> str | None:
 
 
 def _bound(key: Expression) -> int | None:
-    """Returns how far from its end of the axis a bound of a slice is; None if it is not written as a number."""
+    """Returns the distance of a slice's bound from its end of the axis; None if it is not a literal number."""
     node = key.operand if isinstance(key, UnaryOperation) and key.operator == "-" else key
     return node.value if isinstance(node, Constant) and type(node.value) is int else None
 

@@ -40,7 +40,7 @@ def size_along_all(env: AxisEnv, names: tuple[str, ...]) -> int | None:
 
 
 def count_of(value: Value) -> int | None:
-    """Returns the integer that a value stands for, a constant or an axis size; None if unknown."""
+    """Returns the integer that a value represents, a constant or an axis size; None if unknown."""
     if isinstance(value, Const):
         return value.value if type(value.value) is int else None
     if isinstance(value, Data) and value.labels:

@@ -16,7 +16,7 @@ _BESIDE = _PLAIN | {"typing.NamedTuple", "typing.Generic"}
 def above(bases: tuple[Value, ...]) -> tuple[Class, ...]:
     """Returns the workspace classes that a class with these bases inherits from.
 
-    They come in the order in which Python looks attributes up, as long as no two bases disagree about it:
+    They are in the order in which Python looks up attributes, as long as no two bases disagree about it:
     a class that several of them inherit from comes after all of those.
     """
     found = [member for base in bases if isinstance(base, Class) for member in lineage(base)]
@@ -29,7 +29,7 @@ def lineage(cls: Class) -> tuple[Class, ...]:
 
 
 def has_unknown_base(cls: Class) -> bool:
-    """Returns whether some base is outside the workspace, not counting `object` and a few others, or too far up."""
+    """Returns whether some base is outside the workspace, not counting `object` and a few others, or is too far up."""
     line = lineage(cls)
     return any(
         base not in line if isinstance(base, Class) else getattr(base, "dotted", "?") not in _PLAIN

@@ -87,7 +87,7 @@ def fits_pattern(how: str, pattern: str, text: str) -> bool | None:
 
     Args:
         how: "search", "match" or "fullmatch".
-        pattern: the pattern, which may be anybody's.
+        pattern: the pattern, which is not trusted.
         text: the text.
     """
     if len(pattern) > _LONGEST_PATTERN or len(text) > _LONGEST_PATTERN or _COSTLY.search(pattern):
@@ -115,7 +115,7 @@ def parts_of(text: str, given: Sequence[Any]) -> list[str] | None:
 
 
 def counted(turns: range) -> int:
-    """Returns how many numbers a range has, capped at the largest countable number."""
+    """Returns the length of a range, capped at the largest countable number."""
     try:
         return len(turns)
     except OverflowError:
@@ -137,7 +137,7 @@ def _fits_replaced(text: str, given: Sequence[Any]) -> bool:
 
 
 def _fits_formatted(text: str, given: Sequence[Any]) -> bool:
-    """Returns whether a format's fields are plain and narrow, so that the result's length is that of its parts."""
+    """Returns whether a format's fields are plain and narrow, so that the result is no longer than its parts."""
     fields = len(_FIELD.findall(text))
     rest = _FIELD.sub("", text)
     if "{" in rest or "}" in rest:

@@ -1,4 +1,4 @@
-"""Joins: the possible values of a variable where two paths through the program meet."""
+"""Joins: the possible values of a variable at a point where two paths through the program meet."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def join(left: Value, right: Value) -> Value:
 
 
 def _are_same_object(left: Made, right: Made) -> bool:
-    """Returns whether two values come from one place, such as a training state before and after a step."""
+    """Returns whether two values have the same origin, such as a training state before and after a step."""
     return left.site == right.site and left.dotted == right.dotted and left.arguments == right.arguments
 
 
@@ -100,7 +100,7 @@ def join_all(values: Iterable[Value]) -> Value:
 
 
 def options(value: Value) -> tuple[Value, ...]:
-    """Returns the alternatives that a value stands for."""
+    """Returns the alternatives in a union; for any other value, the value itself."""
     return value.options if isinstance(value, Union) else (value,)
 
 
@@ -119,7 +119,7 @@ def union(values: Iterable[Value]) -> Value:
 
 
 def entry_of_table(values: Iterable[Value]) -> Value:
-    """Returns what an unknown key picks from a table; functions and classes stay separate options."""
+    """Returns the value of an unknown key in a table; functions and classes stay separate options."""
     found = list(values)
     rows = [value for value in found if isinstance(value, Seq) and not value.open]
     if rows and len(rows) == len(found) and len({(row.kind, len(row.items)) for row in rows}) == 1:
@@ -179,7 +179,7 @@ def _parts(value: Seq | Dict | Union) -> Iterable[Value]:
 
 
 def _labels_of_large(value: Seq | Dict | Union) -> frozenset[object]:
-    """Returns the same for values that occur in very many places: visits each one once."""
+    """Returns the same for values that occur in very many places, visiting each one once."""
     found = _NONE
     waiting: list[Value] = [value]
     seen: set[int] = set()

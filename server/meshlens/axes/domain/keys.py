@@ -13,7 +13,7 @@ SOME_KEY = Ext("meshlens.some_key")
 
 
 def key_of(value: Value) -> tuple[Any] | None:
-    """Returns the key that a value stands for, in a 1-tuple because None is also a key; None if unknown."""
+    """Returns the dictionary key for a value, in a 1-tuple because None is also a key; None if unknown."""
     if isinstance(value, Const):
         return (value.value,)
     if isinstance(value, Made):

@@ -38,7 +38,7 @@ def is_instance(value: Value, kind: Value) -> bool | None:
         kind: the class, or a tuple of classes.
 
     Returns:
-        None if unknown, because a list may stand for any iterable here, and a constant for another number.
+        None if unknown, because here a list may represent any iterable, and a constant another number.
     """
     verdicts = {_of_one(option, kind) for option in options(value)}
     return verdicts.pop() if len(verdicts) == 1 else None

@@ -28,9 +28,9 @@ the first operation on the value.
     ("copies", place, n)   an array repeated along its first n axes
     ("copied", place)      one of these
     device-copies          made for the devices along the first axis
-    ("handed", place)      a key derived from the one that a model is given there
+    ("handed", place)      a key derived from the key that is passed to a model there
     ("drifted", place, axis)   a value that is the same over an axis, updated with one that differs
-    ("parted", place, axis)    the same where each device has parameters of its own, which may be copies
+    ("parted", place, axis)    the same if each device has its own parameters, which may be copies
     ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis
     axis-size              computed from the number of devices along an axis
     some-count             exactly that number, which is unknown
@@ -38,24 +38,24 @@ the first operation on the value.
     ("drawn", call, key)   random numbers that are the same on every device
     ("alike", call, key)   computed from such numbers, whatever was reduced since
     ("host-sum", call)     sum over the devices of a value that they all hold
-    ("gathered", argument, axis, call)   made of an argument, of which `all_gather` put the parts together
+    ("gathered", argument, axis, call)   computed from an argument whose parts an `all_gather` concatenated
     ("typed", mesh, entries)   split in this way over explicit axes, which is part of the array's type
-    ("all-rows", axis, call)   made of rows of all devices, which `all_gather` put together
+    ("all-rows", axis, call)   computed from rows of all devices, which an `all_gather` concatenated
     ("slice", axis, call)  a device's part of a gradient that was summed over this axis, or computed from it
     ("slice-norm", call)   computed from the norm of such a part
-    from-zero              exactly the numbers 0, 1, 2, …, as `arange` makes them
+    from-zero              exactly the numbers 0, 1, 2, …, as from `arange`
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
     ("gathered-position", axis, call)   such positions of all devices
     reduced-behind         the derivative has its own rule that reduces over the devices
-    version                says which JAX this is, or which features it has
+    version                tells which JAX version this is, or which features it has
     same                   certainly the same on every device of the innermost map
-    uniform                an array that may hold the same along every axis
+    uniform                an array that may hold the same value along every axis
     sharded                rows split over the devices along a leading axis
     normed                 output of a normalization layer that uses only the device's rows for its statistics
     own-statistics         the running statistics of such layers
     ("apart", call)        result of a map in which each device has its own mean, sum or count
-    of-jax                 certainly arrays of JAX, not of NumPy
-    unplaced               made of numbers and keys alone, and not placed on a mesh
+    of-jax                 certainly JAX arrays, not NumPy arrays
+    unplaced               computed only from numbers and keys, and not placed on a mesh
     on-one-device          committed to a single device
     on-a-mesh              committed to the devices of a mesh
     key, keys              one PRNG key; an array of them

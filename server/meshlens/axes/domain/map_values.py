@@ -80,7 +80,7 @@ class Binder:
         operand: the mapped function.
         operand_site: the site of the operand.
         checked: whether a shard_map checks types; false if `check_vma` or `check_rep` is off.
-        objects: its `in_specs` or `in_axes` with the named tuples that are tuples in its arguments; None if none are.
+        objects: its `in_specs` or `in_axes` with the named tuples that `arguments` holds as tuples; None if none.
     """
 
     kind: str
@@ -152,7 +152,7 @@ class Mapped:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Takes over its binder's weight, which is never too heavy."""
+        """Adopts its binder's weight, which is never too heavy."""
         own: Any = self
         own.weight, own.depth = self.binder.weight, self.binder.depth
 

@@ -17,7 +17,7 @@ def specs_in(value: Value) -> Iterator[Spec]:
 def possible_specs(value: Value) -> Iterator[tuple[Spec, bool]]:
     """Yields every spec that a tree of specs may hold, and whether it certainly holds it.
 
-    Visits a part that occurs in several places once, because a tree may hold one part a thousand times.
+    Visits a part that occurs in several places only once, because a tree may contain one part a thousand times.
     """
     met: set[tuple[int, bool]] = set()
     waiting: list[tuple[Value, bool]] = [(value, True)]

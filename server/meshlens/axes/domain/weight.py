@@ -1,7 +1,7 @@
 """Limits on the size of values: each value has a weight and depth, and drops details if it is too heavy.
 
-The weight counts a part once for each path to it: `(a, a)` weighs twice what `a` weighs, though it takes no
-more memory, because whatever walks, compares or hashes it visits `a` twice.
+The weight counts a part once for each path to it: `(a, a)` weighs twice as much as `a`, although it takes no more
+memory, because code that walks, compares or hashes it visits `a` twice.
 """
 
 from __future__ import annotations

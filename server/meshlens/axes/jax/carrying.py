@@ -48,14 +48,14 @@ def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
 
 
 def _in_structure(start: Seq | Dict, stepped: Data) -> Value:
-    """Returns a tree of the same structure, of whose arrays one value tells what is known."""
+    """Returns a tree of the same structure, with one value that describes all of its arrays."""
     if isinstance(start, Dict):
         return Dict(tuple([(key, stepped) for key, _ in start.items]))
     return Seq(start.kind, (stepped,) * len(start.items))
 
 
 def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Context) -> None:
-    """Notes a carry that becomes varying during a step of a loop in a checked map; JAX requires the same type."""
+    """Notes a carry that becomes varying during a loop step in a checked map, where JAX requires a fixed type."""
     binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
     if binder is None or not binder.checked:
         return

@@ -1,4 +1,4 @@
-"""Collectives and axis queries: notes which axes each one names, and computes its result."""
+"""Collectives and axis queries: records the axes that each one uses, and computes its result."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _REDUCES = frozenset({"sum", "mean", "max", "min"})
 
 
 def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
-    """Notes the use of every axis that a collective names, and returns its result."""
+    """Records the use of every axis of a collective, and returns its result."""
     site, ctx = call.site, call.ctx
     found = by_parameter(row.parameters, call.args)
     operand = found.get(row.operand) if row.operand is not None else None
@@ -149,14 +149,14 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
 
 
 def note_averages(run: Run, value: Value, names: tuple[str, ...], call: Invocation, noted: Mapping[str, str]) -> None:
-    """Notes a mean over the devices of what has no such mean, such as quotients of sums, and sums in the same way.
+    """Notes a mean or sum over the devices of values for which it is meaningless, such as quotients of sums.
 
     Args:
         run: the run.
-        value: what is reduced.
-        names: the axes over which it is.
+        value: the reduced value.
+        names: the axes that it is reduced over.
         call: the collective.
-        noted: what is noted for each truth.
+        noted: the kind of record for each truth.
     """
     for over in variations_in(value):
         for name in names:

@@ -1,4 +1,4 @@
-"""Calls of jitted functions with sharded arguments or results."""
+"""Calls to jitted functions with sharded arguments or results."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def has_no_hash(value: Value) -> bool:
 def note_donated(
     run: Run, given: Iterable[tuple[str | None, Value]], operand: Value, call: Invocation, returned: Value
 ) -> None:
-    """Records the arguments of a call that a jitted or mapped function takes over.
+    """Records the arguments that a call donates to a jitted or mapped function.
 
     Args:
         run: the run.
@@ -111,7 +111,7 @@ def _not_arrays(run: Run, value: Value) -> Seq:
 
 
 def note_static(run: Run, given: Iterable[tuple[str | None, Value]], operand: Value, call: Invocation) -> None:
-    """Records the arguments of a call that a jitted function takes as static.
+    """Records the arguments of a call that are static for a jitted function.
 
     Args:
         run: the run.
@@ -130,7 +130,7 @@ def note_static(run: Run, given: Iterable[tuple[str | None, Value]], operand: Va
 
 
 def _hashed(run: Run, value: Value) -> Value:
-    """Returns the first field that keeps an object from being hashed, with its name; any other value as it is."""
+    """Returns the first field that prevents an object from being hashed, with its name; any other value unchanged."""
     fields = fields_of(run, value)
     if not fields or not isinstance(value, Instance):
         return value
@@ -169,7 +169,7 @@ _EVIDENCE = frozenset({"of-jax", "fresh", "key", "keys"})
 def _is_taken(run: Run, value: Value, returned: Value) -> bool:
     """Returns whether arrays certainly come from JAX, and results certainly use their memory.
 
-    JAX leaves a donated array alone if no result has its shape.
+    JAX does not reuse a donated array if no result has its shape.
     """
     if not _is_of_jax(run, value):
         return False
@@ -260,7 +260,7 @@ def as_arrays(run: Run, value: Value, site: Site, place: frozenset[str] = NONE, 
 
 
 def place_of(target: Value | None) -> frozenset[str]:
-    """Returns the label of arrays that `device_put` hands to a device or sharding; none if it is unknown."""
+    """Returns the label of arrays that `device_put` places on a device or sharding; none if it is unknown."""
     if isinstance(target, Data) and "device" in target.labels:
         return frozenset({ON_ONE_DEVICE})
     if not isinstance(target, Made):
@@ -274,7 +274,7 @@ def place_of(target: Value | None) -> frozenset[str]:
 
 
 def note_places(run: Run, wrapped: Wrapped, call: Invocation) -> None:
-    """Records the arguments of a call of a jitted function that are on one device, if others are on a mesh."""
+    """Records the arguments of a call to a jitted function that are on one device, if others are on a mesh."""
     is_inside = bool(call.ctx.env.maps) or any(step.how in ("jit", "grad", "run") for step in call.ctx.route)
     if is_inside or any(arg.label == "in_shardings" for arg in wrapped.arguments):
         return

@@ -10,7 +10,7 @@ from meshlens.jaxapi.names import canonical
 
 
 def run_rules(run: Run, wrapped: Wrapped, value: Value, call: Invocation) -> Value:
-    """Returns the value of such a function, and runs its rules if it is being differentiated."""
+    """Returns the value of a function with custom derivatives, and runs its rules if it is being differentiated."""
     rules = run.heap_entry(("custom", wrapped.site), wrapped.site.path)
     if not rules or not run.differentiating:
         return value

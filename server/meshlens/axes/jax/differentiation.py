@@ -122,7 +122,7 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
 
 
 def _scattered(run: Run, loss: Value, gathered: list[Any], gradient: Data, ctx: Context) -> Data:
-    """The gradient for parameters that `all_gather` put together: its parts are summed over the devices already."""
+    """Returns the gradient for parameters that `all_gather` assembled: its parts are already summed over devices."""
     axes = {axis for _, _, axis, _ in gathered}
     places = {place for _, _, _, place in gathered}
     means = [axis for axis in axes if variation_of(loss).over(axis).truth in (MEAN, RATIO)]

@@ -1,4 +1,4 @@
-"""Calls of names outside the workspace: finds the table row and passes the call to the module that handles it."""
+"""Calls to names outside the workspace: finds the table row and passes the call to the module that handles it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Callee:
     """The table entry for a dotted name.
 
     Attributes:
-        handle: the function that follows its calls.
+        handle: the function that follows calls to it.
         row: its row in a table, or None.
         dotted: the name as written.
         name: its canonical name.
@@ -202,7 +202,7 @@ def _says_no_place(arg: Arg) -> bool:
 def _with_variation(found: Data, name: str, call: Invocation) -> Value:
     """Returns the result with the variation that the tables give for it.
 
-    Outside all maps nothing varies; a map needs to know only whether a value made there is zeros.
+    Outside all maps nothing varies; all that matters is whether a value created there is zeros.
     """
     if not call.ctx.env.maps and OPERATIONS.get(name) not in SIZES:
         return found
@@ -251,4 +251,4 @@ _TABLES: tuple[tuple[Callable[[str], Any], Callable[[Run, Callee, Invocation], V
     (SAVES.get, _save),
     (_named("meshlens.identity"), _identity),
 )
-"""The tables of callees, each with the function that follows calls of its rows; the first table with a name wins."""
+"""The tables of callees, each with the function that follows calls to its rows; the first table with a name wins."""

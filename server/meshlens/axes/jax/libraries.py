@@ -1,4 +1,4 @@
-"""Calls of library objects: a normalization layer with an axis name uses it when called."""
+"""Calls to library objects: a normalization layer with an axis name uses it when called."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LAYERS = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
 
 
 def call_made(run: Run, made: Made, call: Invocation) -> Value:
-    """Returns the result of calling an object that a library made."""
+    """Returns the result of calling an object that a library created."""
     args = call.args
     row = consumer(made.dotted)
     if made.dotted == "equinox.nn.Dropout":
@@ -83,7 +83,7 @@ def _of_call(row: Consumer, args: tuple[Arg, ...]) -> Iterator[tuple[str, Value]
 
 
 def _is_of_one_device(made: Made, row: Consumer, call: Invocation) -> bool:
-    """Returns whether a layer in a map over devices certainly uses statistics of its device alone, in training."""
+    """Returns whether a layer in a map over devices certainly uses only its own device's statistics in training."""
     given = {key: value for key, value in made.arguments if isinstance(key, str)}
     if not _is_none(given.get("axis", Const(None))) or call.ctx.skip or not on_devices(call.ctx):
         return False
@@ -100,7 +100,7 @@ def _is_none(value: Value) -> bool:
 
 
 def consume(run: Run, made: Made, row: Consumer, call: Invocation) -> None:
-    """Notes that an object uses the axis name it was given, unless an argument switches that off."""
+    """Notes that an object uses the axis name that it was given, unless an argument switches that off."""
     given = dict(made.arguments)
     axis = given.get("axis")
     if axis is None or _is_none(axis):

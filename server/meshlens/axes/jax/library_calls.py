@@ -1,4 +1,4 @@
-"""Calls of JAX and library functions that neither bind nor use an axis: randomness, devices, arrays, state."""
+"""Calls to JAX and library functions that neither bind nor use an axis: randomness, devices, arrays, state."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
 
 
 def _on_devices(run: Run, value: Value, made: frozenset[object], site: Site, depth: int = 0) -> Value:
-    """Returns a state with a copy on each device, or one of the copies; functions and other statics stay as they are.
+    """Returns a state with a copy on each device, or one of the copies; functions and other statics stay unchanged.
 
     Args:
         run: the run.
@@ -191,7 +191,7 @@ def _on_devices(run: Run, value: Value, made: frozenset[object], site: Site, dep
 
 
 def _joins_others(args: tuple[Arg, ...]) -> bool:
-    """Returns whether arrays that are put together are different, and some of them not the same along every axis."""
+    """Returns whether concatenated arrays differ, and some of them are not uniform along every axis."""
     items = args[0].value.items if args and isinstance(args[0].value, Seq) and not args[0].value.open else ()
     differ = len(items) > 1 and len({*items}) == len(items)
     return differ and any(isinstance(item, Data) and item.shape and "uniform" not in item.labels for item in items)
@@ -352,7 +352,7 @@ def _is_typed(key: Value) -> bool:
 
 
 def _copies(how: str, args: tuple[Arg, ...]) -> int:
-    """Returns along how many leading axes an array certainly repeats one array."""
+    """Returns the number of leading axes along which an array certainly repeats one array."""
     positional = [arg.value for arg in args if arg.label is None]
     if how == "stack" and positional and isinstance(positional[0], Seq) and not positional[0].open:
         items = positional[0].items
@@ -371,7 +371,7 @@ def _copies(how: str, args: tuple[Arg, ...]) -> int:
 
 
 def _repeated(how: str, args: tuple[Arg, ...]) -> int:
-    """Returns along how many leading axes `repeat` or `tile` certainly repeats one array."""
+    """Returns the number of leading axes along which `repeat` or `tile` certainly repeats one array."""
     shape = arrays.shape_of(args[0].value) if args else None
     if shape is None:
         return 0

@@ -101,7 +101,7 @@ def is_shared(entry: Value) -> bool | None:
 
 
 def has_entry_for_each(binder: Binder, args: Sequence[Arg]) -> bool:
-    """Returns whether a map may have an axis or a spec for each argument; else nothing is known of what it runs."""
+    """Returns whether a map may have an axis or a spec for each argument; if not, its operand is unknown."""
     given = binder.argument("in_specs" if binder.kind == "shard_map" else "in_axes")
     entries = given.value if given is not None else None
     if not isinstance(entries, Seq) or entries.kind != "tuple" or entries.open:
@@ -417,7 +417,7 @@ def one_per_device(run: Run, binder: Binder, returned: Value, result: Value, cal
 
 
 class _Place(NamedTuple):
-    """A call of a map, and the axis along which a part of its results is stacked."""
+    """A call to a map, and the axis along which a part of its results is stacked."""
 
     call: Site
     axis: Value

@@ -44,7 +44,7 @@ _PREFIXES = frozenset({"in_axes", "out_axes", "in_specs", "out_specs"})
 
 
 def apply_binder(run: Run, row: Row, dotted: str, call: Invocation) -> Value:
-    """Returns the value of `pmap(f, …)`; for `pmap(axis_name=…)` a function that waits for its operand.
+    """Returns the value of `pmap(f, …)`; for `pmap(axis_name=…)`, a function that waits for its operand.
 
     A binder that can only be used as a decorator runs its operand immediately.
     """
@@ -82,7 +82,7 @@ def apply_binder(run: Run, row: Row, dotted: str, call: Invocation) -> Value:
 
 
 def _with_entries(run: Run, name: str, arg: Arg) -> Arg:
-    """Returns an argument; if it gives one entry for each part of a tree, with named tuples as tuples."""
+    """Returns an argument; if it has one entry for each part of a tree, named tuples become tuples."""
     tree = as_tree(run, arg.value) if name in _PREFIXES else arg.value
     return arg if tree is arg.value else replace(arg, value=tree)
 

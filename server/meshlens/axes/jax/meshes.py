@@ -99,7 +99,7 @@ def mesh_for_specs(run: Run, ctx: Context, is_constraint: bool = False) -> Value
         run: the run.
         ctx: the context of the specs.
         is_constraint: whether the specs are those of a sharding constraint, which may also refer to the mesh of
-            `with mesh:`. `pjit._create_sharding_for_array` in JAX 0.10.2 shows who looks where.
+            `with mesh:`. See `pjit._create_sharding_for_array` in JAX 0.10.2.
     """
     if run.ambient:
         return run.ambient[-1]
@@ -145,7 +145,7 @@ def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site, version: tuple[
 def _explicit(
     row: MeshMaker, found: dict[str, Arg], names: tuple[Value, ...], version: tuple[int, ...]
 ) -> tuple[str, ...]:
-    """Returns the names of the axes of a new mesh that are certainly explicit."""
+    """Returns the names of the certainly explicit axes of a new mesh."""
     if row.axis_types is None or "*" in found or "**" in found:
         return ()
     given = value_of(found, row.axis_types)

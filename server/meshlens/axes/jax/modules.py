@@ -62,7 +62,7 @@ def call_module_method(run: Run, receiver: Instance, dotted: str, call: Invocati
 
 
 def _parameter(run: Run, call: Invocation) -> Value:
-    """Returns a parameter of a module, of the shape that an initializer of a library is given."""
+    """Returns a parameter of a module, with the shape that is passed to a library's initializer."""
     found = by_parameter(("name", "init_fn", "shape"), call.args)
     made = call_unknown(run, call)
     maker = found["init_fn"].value if "init_fn" in found else UNKNOWN
@@ -98,7 +98,7 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
 
 
 def _given_parameters(args: tuple[Arg, ...]) -> Variation | None:
-    """Returns the variation of the variables that `apply` is given; None if they are not its first argument."""
+    """Returns the variation of the variables that are passed to `apply`; None if they are not its first argument."""
     if not args or args[0].label not in (None, "variables"):
         return None
     found = tuple(variations_in(args[0].value))
@@ -114,12 +114,12 @@ def _given_out(value: Value, labels: frozenset[Any], args: tuple[Arg, ...]) -> V
 
 
 def _own_statistics(value: Value) -> frozenset[Any]:
-    """Returns the label of the state that a model leaves if its layers normalize each device's rows alone."""
+    """Returns the label of a model's state if its layers normalize each device's rows separately."""
     return NONE | {"own-statistics"} if "normed" in labels_of(value) else NONE
 
 
 def _switched(name: str, args: tuple[Arg, ...], ctx: Context) -> Value | None:
-    """Returns the state that a call switches the layers to; None if it leaves them alone."""
+    """Returns the state that a call switches the layers to; None if it does not switch them."""
     said = next((arg.value for arg in args if arg.label in (_SWITCH, "**")), None)
     if name == "set_attributes" and said is None:
         return None

@@ -24,9 +24,9 @@ def by_parameter(parameters: tuple[str, ...], args: tuple[Arg, ...]) -> dict[str
 
 
 def names_in(value: Value) -> tuple[tuple[Const, ...], bool]:
-    """Returns the axis names that a value gives, and whether there may be others.
+    """Returns the axis names in a value, and whether there may be others.
 
-    A string is one name, a tuple, list or set gives several, None gives none.
+    A string is one name, a tuple, list or set contains several, None contains none.
     """
     names: list[Const] = []
     is_open = False

@@ -23,7 +23,7 @@ def padded(wrapped: Wrapped, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
 
 
 def unpadded(wrapped: Wrapped, value: Value) -> Value:
-    """Returns the caller's result: unchanged if requested, otherwise one row for each row given."""
+    """Returns the caller's result: unchanged if requested, otherwise with one row for each row of the arguments."""
     static = next((arg.value for arg in wrapped.arguments if arg.label == "static_return"), Const(False))
     if static == Const(True):
         return value

@@ -50,7 +50,7 @@ def note_skipped(run: Run, test: Expression, skipped: Statements, frame: Frame, 
 
 
 def _who_gave_none(run: Run, test: Expression, frame: Frame, ctx: Context) -> Site | None:
-    """Returns the call that could have passed the axis name: of the running function or of its object's class."""
+    """Returns the call that could have passed the axis name: to the running function or to its object's class."""
     for node in _names_in(test):
         if run.evaluate(node, frame, ctx) != Const(None):
             continue

@@ -1,6 +1,6 @@
 """Modules split into structure and arrays, and merged again: `nnx.split`, `equinox.partition`.
 
-The structure remembers the module, so that its calls can be followed; the arrays are ordinary data.
+The structure remembers the module, so that calls to it can be followed; the arrays are ordinary data.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
 
 
 def note_called(run: Run, module: Instance, result: Value) -> None:
-    """Notes that a module was called in a map with layers that use the statistics of one device only."""
+    """Notes that a module was called in a map with layers that use only one device's statistics."""
     if "normed" in labels_of(result) and _OF_ONE_DEVICE not in attributes_of(run, module):
         set_attribute(run, module, _OF_ONE_DEVICE, Const(True))
 

@@ -173,7 +173,7 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
 
 
 def _resharded(wrapped: Wrapped) -> frozenset[str]:
-    """Returns whether a transformation gives other shardings to the arguments ("args") and the result ("result")."""
+    """Returns whether a transformation changes the shardings of the arguments ("args") and of the result ("result")."""
     if wrapped.dotted.endswith(_CHANGE_TYPES):
         return frozenset({"args", "result"})
     said = {arg.label for arg in wrapped.arguments}

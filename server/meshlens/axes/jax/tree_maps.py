@@ -36,7 +36,7 @@ class Mapping:
 
 
 def leaf(value: Value) -> Value:
-    """Returns a value that stands for any leaf of a mapped tree."""
+    """Returns a value that represents any leaf of a mapped tree."""
     if isinstance(value, Seq):
         return join_all(leaf(item) for item in value.items) if value.items else UNKNOWN
     labels = labels_of(value)
@@ -46,7 +46,7 @@ def leaf(value: Value) -> Value:
 
 
 def _is_whole(value: Value) -> bool:
-    """Returns whether a value is a spec or a sharding, which counts as a leaf, or stands for a tree of them."""
+    """Returns whether a value is a spec or a sharding, which counts as a leaf, or represents a tree of them."""
     return isinstance(value, Spec) or (isinstance(value, Made) and value.dotted in _WHOLE)
 
 

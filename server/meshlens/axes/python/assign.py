@@ -159,7 +159,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
 
 
 def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -> None:
-    """Makes unknown whatever a change of a table may have changed under other names, which may refer to copies."""
+    """Makes unknown all that a change to a table may have changed under other names, which may refer to copies."""
     for home in frame.chain():
         for other, value in list(home.vars.items()):
             if not isinstance(value, Dict) or not value.attributes or (home is frame and other == name):
@@ -190,7 +190,7 @@ def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
 
 
 def _change_module(run: Run, home: Frame, name: str, before: Value, after: Value) -> None:
-    """Notes what a run adds to a table of a completed module, in which other runs may find other entries."""
+    """Records what a run adds to a table of a completed module, in which other runs may find different entries."""
     run.epoch += 1
     if isinstance(before, Dict) and isinstance(after, Dict):
         added = tuple((key, value) for key, value in after.items if before.get(key) != value)

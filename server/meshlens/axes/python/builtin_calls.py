@@ -1,4 +1,4 @@
-"""Calls of Python's built-in functions, as far as the analysis follows them."""
+"""Calls to Python's built-in functions, as far as the analysis follows them."""
 
 from __future__ import annotations
 
@@ -344,7 +344,7 @@ def _field(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _pattern(how: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
-    """Returns the handler of a function of `re`, of whose match only its presence is known."""
+    """Returns the handler of an `re` function; all that is known of its match is whether there is one."""
 
     def match(values: Values, args: tuple[Arg, ...]) -> Value:
         texts = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, str)]

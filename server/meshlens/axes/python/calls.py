@@ -116,7 +116,7 @@ def _call_bound(run: Run, bound: Bound, call: Invocation) -> Value:
 
 
 def enter(run: Run, function: Function, call: Invocation) -> Value:
-    """Runs the body of a workspace function. A decorator always runs, because it decides what a name refers to."""
+    """Runs the body of a workspace function. A decorator always runs, because it determines what a name refers to."""
     args, ctx, how = call.args, call.ctx, call.how
     begun_altered, overlaid = len(run.altered), run.overlaid
     is_plain = how != "start" and not call.decorator and is_dull(run, function, args, ctx)
@@ -191,7 +191,7 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
 
 
 def _make_up(run: Run) -> None:
-    """Makes the calls that were postponed, and those postponed in the process."""
+    """Makes the calls that were postponed, and those that they postpone in turn."""
     if run.begun:
         return
     while waiting := [(key, one) for key, one in run.later.items() if one is not None]:
@@ -204,7 +204,7 @@ def _make_up(run: Run) -> None:
 
 
 def _of_unread(function: Function, args: tuple[Arg, ...]) -> Variation:
-    """Returns the variation of an unentered function's result: the same everywhere if everything it sees is."""
+    """Returns the variation of the result of a function that was not entered: the same everywhere if its inputs are."""
     if function.frame.parent is not None:
         return ANYTHING
     over = of_all(arg.value for arg in args)
@@ -213,7 +213,7 @@ def _of_unread(function: Function, args: tuple[Arg, ...]) -> Variation:
 
 
 def _is_main(function: Function) -> bool:
-    """Returns whether this is a module's `main`, which starts a program whatever it is passed to."""
+    """Returns whether this is a module's `main`, which starts a program no matter what it is passed to."""
     return function.name == "main" and function.frame.parent is None
 
 

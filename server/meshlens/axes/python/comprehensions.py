@@ -67,7 +67,7 @@ def _is_repeated(run: Run, element: Expression | Pair, target: Expression, frame
 
 
 def _sizes_for_example(iterable: Expression, element: Expression | Pair, frame: Frame) -> dict[str, Value]:
-    """Returns the variables that hold the unknown size of an axis, with the size that stands for it."""
+    """Returns the variables that hold the unknown size of an axis, with an example size."""
     names = {node.name for one in (iterable, element) for node in nodes(one) if isinstance(node, Name)}
     held = {name: frame.find(name) for name in sorted(names)}
     return {name: Const(FOR_EXAMPLE) for name, value in held.items() if value and SOME_COUNT in labels_of(value)}
@@ -94,7 +94,7 @@ def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tupl
 
 
 def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> Value:
-    """Returns the list, set, dictionary or generator that a comprehension makes."""
+    """Returns the list, set, dictionary or generator that a comprehension creates."""
     kind, element_node, clauses = node.kind, node.element, node.clauses
     inner = Frame(frame.path, frame.block, frame)
     ctx = ctx if ctx.loop else ctx._replace(loop=True)

@@ -76,7 +76,7 @@ def truth(value: Value) -> bool | None:
 
 
 def is_now_and_then(test: Expression) -> bool:
-    """Returns whether a loop's condition holds in some iterations and not in others: `step % 100 == 0`."""
+    """Returns whether a condition in a loop holds in some iterations and not in others: `step % 100 == 0`."""
     if isinstance(test, Not):
         return _is_remainder(test.operand)
     if isinstance(test, Comparison):

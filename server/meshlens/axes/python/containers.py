@@ -110,7 +110,7 @@ def _takes_all(index: Value) -> bool:
 
 
 def _devices_taken(index: Seq) -> int | None:
-    """Returns how many devices `jax.devices()[:8]` takes; a program that says so is meant for as many."""
+    """Returns how many devices `jax.devices()[:8]` takes; the program is meant for that many."""
     first, count, step = (part.value if isinstance(part, Const) else "?" for part in index.items)
     return count if first is None and step is None and isinstance(count, int) and count > 0 else None
 

@@ -162,7 +162,7 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
 def _pick_up(
     run: Run, begun: int, nodes: tuple[Argument, ...], args: tuple[Arg, ...], frame: Frame, ctx: Context
 ) -> None:
-    """Puts containers that a call received and changed back into the variables they came from."""
+    """Updates the variables whose containers were passed to a call that changed them."""
     changes = run.altered[begun:]
     del run.altered[begun:]
     if len(nodes) != len(args):
@@ -323,7 +323,7 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
 
 
 def _shape_of_comparison(operators: tuple[str, ...], items: list[Value]) -> arrays.Sizes | None:
-    """Returns the shape of a comparison of arrays; None if it may give one truth value, as `in` and `is` do."""
+    """Returns the shape of a comparison of arrays; None if it may return one truth value, as `in` and `is` do."""
     if len(items) != 2 or operators[0] not in ("<", "<=", ">", ">=", "==", "!="):
         return None
     return arrays.broadcast(arrays.shape_of(items[0]), arrays.shape_of(items[1])) or None
@@ -358,7 +358,7 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
 
 
 def _rows_from(run: Run, key: Slice, frame: Frame, ctx: Context) -> int | None:
-    """Returns how many rows `x[i : i + 20]` takes, but for the last time; None if that is not written."""
+    """Returns the number of rows in `x[i : i + 20]`, except for the last slice; None if it is not written out."""
     lower, upper = key.lower, key.upper
     if key.step is not None or not isinstance(lower, Name) or not isinstance(upper, BinaryOperation):
         return None
@@ -370,7 +370,7 @@ def _rows_from(run: Run, key: Slice, frame: Frame, ctx: Context) -> int | None:
 
 
 def _array_of_first_size(node: Subscript) -> Name | None:
-    """Returns the variable `x` of `x.shape[0]`, whose value can be asked for again."""
+    """Returns the variable `x` of `x.shape[0]`, whose value can be looked up again."""
     shape, key = node.object, node.key
     is_first = isinstance(shape, Attribute) and shape.name == "shape" and isinstance(key, Constant) and key.value == 0
     return shape.object if is_first and isinstance(shape, Attribute) and isinstance(shape.object, Name) else None

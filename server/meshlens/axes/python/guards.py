@@ -124,7 +124,7 @@ def run_try(run: Run, node: Try, frame: Frame, ctx: Context) -> str | None:
 
 
 def replaces_jax(run: Run, node: Expression, frame: Frame, ctx: Context) -> bool:
-    """Returns whether a call puts something else in JAX's place: `monkeypatch.setattr(jax, "shard_map", fake)`."""
+    """Returns whether a call replaces a part of JAX: `monkeypatch.setattr(jax, "shard_map", fake)`."""
     if isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name == "start":
         node = node.callee.object
     if not isinstance(node, Call) or not isinstance(node.callee, (Name, Attribute)) or not node.arguments:
@@ -138,7 +138,7 @@ def replaces_jax(run: Run, node: Expression, frame: Frame, ctx: Context) -> bool
 
 
 def assigns_in_jax(target: Expression, frame: Frame) -> bool:
-    """Returns whether a function assigns to a name of JAX's: `jax.shard_map = fake`."""
+    """Returns whether a function assigns to a name in JAX: `jax.shard_map = fake`."""
     if not isinstance(target, Attribute) or frame.parent is None or not isinstance(target.object, Name):
         return False
     return _is_of_jax(frame.find(target.object.name))

@@ -59,7 +59,7 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
 def _after_iterations(run: Run, before: dict[str, Value], now: dict[str, Value], site: Site) -> dict[str, Value]:
     """Returns the variables after an unknown number of iterations.
 
-    Lists remember the arrays that each iteration adds, and a state that each of them replaces stays one.
+    Lists remember the arrays that each iteration adds, and a state that each iteration replaces stays a state.
     """
     after = joined(before, now)
     for name, value in now.items():

@@ -82,9 +82,9 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
 
 def _made_later(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
-    """Returns a layer that a module's constructor keeps, once it is needed, if the constructor was not worth running.
+    """Returns a layer that a module's constructor creates, when it is needed, if the constructor was not worth running.
 
-    The constructor then runs with unknown arguments: the kinds of its layers show all the same.
+    The constructor then runs with unknown arguments, which still reveals the kinds of its layers.
     """
     held = attributes_of(run, instance)
     on_devices = not ctx.env.maps or any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps)

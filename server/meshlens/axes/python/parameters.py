@@ -21,8 +21,8 @@ def limited(args: list[Arg]) -> tuple[Arg, ...]:
 def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
     """Returns the values of the parameters at the start of a call.
 
-    A parameter without an argument has its default; after a splat of unknown length, it is any of its elements if it
-    needs an argument, and unknown otherwise.
+    A parameter without an argument has its default; after a splat of unknown length, it may be any element of the splat
+    if it needs an argument, and is unknown otherwise.
     """
     positional: list[Arg] = []
     keywords: dict[str, Arg] = {}
@@ -87,7 +87,7 @@ def _default_of(function: Function, name: str) -> Value:
 
 
 def with_partial(partial: Partial, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
-    """Returns the arguments of a call of a partial: the partial's come first, the call's keywords win."""
+    """Returns the arguments of a call to a partial: the partial's come first, the call's keywords win."""
     given = {arg.label for arg in args if arg.label}
     kept = tuple(arg for arg in partial.args if not (arg.label and arg.label in given))
     return tuple(arg for arg in kept if arg.label is None) + args + tuple(arg for arg in kept if arg.label is not None)

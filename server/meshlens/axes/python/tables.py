@@ -134,7 +134,7 @@ def keys_of(table: Dict) -> tuple[Value, ...]:
 
 
 def changed(value: Value, change: Callable[[Dict], Dict]) -> Value | None:
-    """Returns a value with each dictionary that it may be changed; None if it may be something else."""
+    """Returns a value with a change applied to each dictionary that it may be; None if it may be something else."""
     known = options(value)
     if not all(isinstance(option, Dict) for option in known):
         return None

@@ -31,7 +31,7 @@ def as_seen(run: Run, value: Dict, name: str, frame: Frame) -> Value:
 
 
 def take_over(run: Run, state: ModuleState) -> None:
-    """Notes the entries that an imported module added to other modules' tables."""
+    """Adopts the entries that an imported module added to other modules' tables."""
     for table, entries in state.grown.items():
         known = run.grown.get(table, ())
         if known is not entries:

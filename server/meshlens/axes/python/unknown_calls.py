@@ -1,4 +1,4 @@
-"""Calls of unknown values: the effects that such a callee may have on its arguments."""
+"""Calls to unknown values: the effects that such a callee may have on its arguments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from meshlens.jaxapi.libraries import APPLY
 
 
 def call_unknown(run: Run, call: Invocation) -> Value:
-    """Returns an unknown callee's result: it may call the functions it is given and bind unseen names."""
+    """Returns an unknown callee's result: the callee may call functions that are passed to it and bind unseen names."""
     frame, ctx = call.frame, call.ctx
     labels = travelling(labels_of(call.callee))
     for arg in call.args:

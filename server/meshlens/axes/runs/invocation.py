@@ -41,10 +41,10 @@ class Invocation:
         return Invocation(callee, self.args, self.site, self.callee_site, self.frame, ctx, self.how, self.decorator)
 
     def inside(self, callee: Value, args: tuple[Arg, ...], ctx: Context, how: str) -> Invocation:
-        """Returns a call, made by this one, of a function that it was given."""
+        """Returns a call that this one makes to a function that was passed to it."""
         return Invocation(callee, args, self.site, self.callee_site, self.frame, ctx, how)
 
 
 def from_inside(callee: Value, args: tuple[Arg, ...], call: Invocation) -> Invocation:
-    """Returns a plain call of another callee at the site of this call."""
+    """Returns a plain call to another callee at the site of this call."""
     return Invocation(callee, args, call.site, call.site, call.frame, call.ctx)

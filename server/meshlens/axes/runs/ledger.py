@@ -87,12 +87,12 @@ def told(item: Item, left: Entry | None) -> Entry | None:
 
 
 def added(before: Entry | None, more: Entry) -> Entry:
-    """Returns an item's entry after another root: run counts add up, and the latest result counts."""
+    """Returns an item's entry after another root: run counts add up, and the latest result wins."""
     return before + more if isinstance(before, int) and isinstance(more, int) else more
 
 
 def most_runs(item: tuple[Any, ...]) -> int:
-    """Returns how often a function may run outside every map, depending on its functions and axis names."""
+    """Returns how often a function may run outside any map, depending on its functions and axis names."""
     return 1 if type(item[1]) is frozenset else MOST_TELLING_RUNS if item[1][0] else MOST_PLAIN_RUNS
 
 

@@ -41,7 +41,7 @@ class AxisUse:
 
 @immutable
 class ApiCall:
-    """A call of something outside the workspace.
+    """A call to something outside the workspace.
 
     Attributes:
         dotted: its name, with aliases undone: `jax.numpy.mean`.
@@ -110,7 +110,7 @@ class Binding:
 
 @immutable
 class MappedCall:
-    """A call of a mapped function.
+    """A call to a mapped function.
 
     Attributes:
         binder: the innermost binder of the callee.
@@ -140,9 +140,9 @@ class RandomUse:
         key: site of the key argument.
         labels: labels of the key or of the random numbers.
         context: the context.
-        how: "draw"; "noise" if random numbers that are the same on every device meet data that differs; "reduced" if
-            their mean is reduced over the devices; "apply" if a model gets the key, for example for dropout; "dropped"
-            if a layer drops parts of each device's data with it.
+        how: "draw"; "noise" if random numbers that are the same on every device are combined with data that differs;
+            "reduced" if their mean is reduced over the devices; "apply" if a model gets the key, for example for
+            dropout; "dropped" if a layer drops parts of each device's data with it.
         alike: whether the key is certainly the same on all devices.
     """
 
@@ -201,7 +201,7 @@ class SameName(NamedTuple):
     """Two equal strings, of which one replaced the other, so that both name an axis if one does.
 
     Attributes:
-        one: the string with which the code ran.
+        one: the string that the code ran with.
         other: the string it was compared with, or that of the call that was not run again.
     """
 

@@ -74,11 +74,11 @@ class World(Protocol):
         ...
 
     def makes_arrays(self, path: str, block: str) -> bool:
-        """Returns whether a block is short and makes arrays."""
+        """Returns whether a block is short and creates arrays."""
         ...
 
     def matches_patterns(self, path: str, block: str) -> bool:
-        """Returns whether a block mentions what picks an entry of a table for a path or a pattern."""
+        """Returns whether a block mentions something that selects an entry of a table for a path or a pattern."""
         ...
 
     def is_worth_a_root(self, path: str, block: str, *, starts: bool) -> bool:
@@ -211,7 +211,7 @@ class Run:
         differentiating: nesting depth of `grad` and `vjp`.
         in_maps: the number of enclosing maps.
         of_maps: the objects created or changed in a map.
-        entrances: the number of calls of functions worth entering.
+        entrances: the number of calls to functions worth entering.
         left: the remaining budget for calls and loops at the top of the root.
         spent: the amount spent when the current one began.
         limit: the amount that may be spent by the end of the current call or loop; None at the top of the root, where
@@ -298,7 +298,7 @@ class Run:
         return self.constructs.invoke(self, call)
 
     def enters(self) -> None:
-        """Notes a call of a function that is worth entering."""
+        """Notes a call to a function that is worth entering."""
         self.entrances += 1
 
     def find(self, item: Item) -> Entry | None:
@@ -331,7 +331,7 @@ class Run:
     def runs_body(self, function: Site, ctx: Context) -> bool:
         """Returns whether a function's body runs, and counts it: a few times, then once in each map that is new to it.
 
-        Fewer runs are enough if neither is known, whether the code runs and what else is bound. The first run of a
+        Fewer runs are enough if it is unknown both whether the code runs and what else is bound. The first run of a
         function deep in a route is free, because their number is limited by the text.
 
         Args:
@@ -421,7 +421,7 @@ class Run:
         return False
 
     def shares(self, function: Function) -> bool:
-        """Returns whether a function gives the same results as in other runs for the same arguments."""
+        """Returns whether a function returns the same results as in other runs for the same arguments."""
         return not (self.is_apart and function.path == self.path)
 
     def may_enter(self, ctx: Context) -> bool:

@@ -1,4 +1,4 @@
-"""Which calls to run: dull functions are skipped, plain ones run only a few times, results are shared."""
+"""Selects the calls to run: dull functions are skipped, plain ones run only a few times, results are shared."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _THIN = 2
 
 
 def spent(run: Run, function: Function, values: dict[str, Value], decides: bool, ctx: Context) -> Value | None:
-    """Returns the result to reuse once a function has used up its runs outside every map; None if it may run again.
+    """Returns the result to reuse once a function has used up its runs outside any map; None if it may run again.
 
     Runs that may never happen, happen only with some JAX releases, or initialize a module's parameters, which skips
     some collectives, do not use up the runs of others.
@@ -134,7 +134,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
 
 
 def _makes_spec_of(run: Run, function: Function, owner: Value | None) -> bool:
-    """Returns whether a method may make a spec of the names that its object holds."""
+    """Returns whether a method may create a spec from the names that its object holds."""
     if not isinstance(owner, Instance) or not tells(attributes_of(run, owner).values()):
         return False
     run.weighs(function)
@@ -149,7 +149,7 @@ def _may_run_again(run: Run, function: Function, values: dict[str, Value], count
 
 
 def _tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a function gets the path to a leaf of a tree, or matches the text of one with patterns."""
+    """Returns whether a function gets the path to a tree leaf, or matches the text of such a path with patterns."""
     if any(map(_is_path, values.values())):
         return True
     has_text = any(type(value) is Const and type(value.value) is str for value in values.values())
@@ -170,7 +170,7 @@ def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
 
 
 def _is_told_apart(labels: frozenset[Any]) -> bool:
-    """Returns whether an array is a key or each device's own mean or sum, which a short function may pick from."""
+    """Returns whether an array is a key or each device's own mean or sum, which a short function may select from."""
     return "key" in labels or _is_apart(labels)
 
 
@@ -202,7 +202,7 @@ class _Result:
 
 
 def _whatever_given(result: _Result, value: Value, written: tuple[Any, ...]) -> Value:
-    """Returns the part of a result that holds for any arguments: functions and meshes, but no numbers, shapes or keys.
+    """Returns the part of a result that is valid for any arguments: functions and meshes, not numbers, shapes or keys.
 
     Args:
         result: the call.
@@ -326,7 +326,7 @@ def tells(values: Iterable[Value]) -> bool:
 
 
 def _is_choice(value: Value) -> bool:
-    """Returns whether a value is an enum member, with which a program picks one of its ways."""
+    """Returns whether a value is an enum member, with which a program selects one of its variants."""
     return isinstance(value, Made) and value.dotted == "enum.Enum"
 
 
@@ -339,7 +339,7 @@ def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...
 
 
 def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Returns whether running the body reveals nothing: no axis in reach, and no functions or axis names passed."""
+    """Returns whether running the body reveals nothing: it reaches no axis, and gets no functions or axis names."""
     if run.world.reaches(function.path, function.block, ctx.env):
         return False
     if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):

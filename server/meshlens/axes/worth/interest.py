@@ -1,6 +1,6 @@
 """Selects the functions worth entering: those that can reach something related to axes by name.
 
-A name stands for every workspace function of that name, so nothing relevant is missed; most ordinary numerical code is
+A name represents every workspace function of that name, so nothing relevant is missed; most ordinary numerical code is
 skipped.
 """
 
@@ -87,7 +87,7 @@ class Interest:
 
         Args:
             facts: the facts of the workspace now.
-            changed: the blocks, by path and key, that changed, came or went.
+            changed: the blocks, by path and key, that changed, appeared or disappeared.
             known: the names that some of them mention now.
         """
         mentioned = dict(self._mentioned)
@@ -132,7 +132,7 @@ class Interest:
 
         Args:
             before: the previous state.
-            changed: the blocks that changed, came or went; others are judged by the names that they mention.
+            changed: the blocks that changed, appeared or disappeared; others are judged by the names that they mention.
         """
         names = set(self._dated ^ before._dated)
         for now, was in ((self._binding, before._binding), (self._using, before._using)):
@@ -199,12 +199,12 @@ class Interest:
         return uses or (draws and bool(env.maps))
 
     def makes_arrays(self, path: str, key: str) -> bool:
-        """Returns whether a block is short and makes arrays whose sizes follow from those of its arguments."""
+        """Returns whether a block is short and creates arrays whose sizes are determined by those of its arguments."""
         reach = self.reach(path, key)
         return bool(reach) and reach[-1]
 
     def matches_patterns(self, path: str, key: str) -> bool:
-        """Returns whether a block mentions what picks an entry of a table for a path or a pattern."""
+        """Returns whether a block mentions something that selects an entry of a table for a path or a pattern."""
         mentioned = self._mentioned_in(path, key)
         return mentioned is not None and not _MATCH.isdisjoint(mentioned)
 

@@ -26,7 +26,7 @@ def summary(report: Report) -> str:
     elif whole > 0:
         lines.append(f"Nothing to report in {_count(whole, 'file', 'files')}.")
     elif report.unparsed:
-        lines.append("Nothing was found, and nothing was checked in full.")
+        lines.append("Nothing was found, but no file was checked in full.")
     elif report.files or report.problems:
         lines.append("Nothing was checked.")
     else:

@@ -101,7 +101,7 @@ def _sums(trace: Trace) -> list[RenderableType]:
             f"{trace.verdict}"
         )
     elif trace.flops:
-        rows.append(f"{trace.flops:.3g} FLOP on each device; name the machine for times: --devices v5e-16 or 8xH100")
+        rows.append(f"{trace.flops:.3g} FLOP on each device; name the machine to get times: --devices v5e-16 or 8xH100")
     return list(rows)
 
 

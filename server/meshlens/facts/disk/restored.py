@@ -62,7 +62,7 @@ def _restored(blob: bytes, size: int, *, is_whole: bool) -> FileFacts:
     words, constants, top, suppressions, devices, broken = json.loads(blob[HEADER.size : table])
     rows = list(ROW.iter_unpack(blob[table:at]))
     if len(rows) != count or set(map(type, words)) - {str} or set(map(type, constants)) - CONSTANTS:
-        raise NotFacts("other words or constants")
+        raise NotFacts("unexpected words or constants")
     words = list(map(intern, words))
     functions = {words[row[0]]: number for number, row in enumerate(rows) if row[1] == FUNCTION}
     reader = Reader(words, [..., *constants], functions)
@@ -75,11 +75,11 @@ def _restored(blob: bytes, size: int, *, is_whole: bool) -> FileFacts:
         blocks[block.key] = block
         at = end
     if at != len(blob) or len(blocks) != count:
-        raise NotFacts("not as long as its table says")
+        raise NotFacts("the length differs from the table")
     keys = list(blocks)
     ordered = [keys[row] for row in top if rows[row][1] != FUNCTION]
     if len(set(ordered)) != len(top):
-        raise NotFacts("an order of other statements")
+        raise NotFacts("statements in the wrong order")
     return FileFacts(
         tuple(ordered),
         blocks,
@@ -93,13 +93,13 @@ def _block_of(reader: Reader, number: int, row: Sequence[int], data: bytes, size
     key, kind, head_width, body_width, name_width, start, *lengths = row
     head, body, names, spans, pieces = accumulate(lengths)
     if pieces != len(data) or not lengths[3] or lengths[3] % SPAN or lengths[4] % SPAN:
-        raise NotFacts("a block that is not all there")
+        raise NotFacts("an incomplete block")
     sites = lengths[3] // SPAN
     header = reader.piece(READ_KIND[kind], _numbers(head_width, data[:head]), number, sites)
     later: Callable[[], Statements] | None = None
     function = function_in(header)
     if (function is None) != (kind == STATEMENT) or (function and function.body):
-        raise NotFacts("a head of another kind")
+        raise NotFacts("the wrong kind of block header")
     if function is not None:
         later = partial(
             _body if is_whole else _body_or_nothing, reader, _numbers(body_width, data[head:body]), number, sites
@@ -125,7 +125,7 @@ def _body_or_nothing(reader: Reader, numbers: array[int], number: int, sites: in
     try:
         return _body(reader, numbers, number, sites)
     except NotFacts as error:
-        _log.info("a function from the cache is left empty: %s", error)
+        _log.info("ignored the body of a function in the cache: %s", error)
         return ()
 
 
@@ -134,7 +134,7 @@ def _spans(data: bytes, most: int) -> array[int]:
     spans = array("i", data)
     starts, ends = spans[::2], spans[1::2]
     if min(starts) < 0 or max(ends) > most or not all(map(le, starts, ends)):
-        _log.info("facts from the cache lie outside of their file")
+        _log.info("ignored places in the cache that are outside their file")
         return array("i", bytes(len(data)))
     return spans
 
@@ -147,10 +147,10 @@ def _longest(places: Sequence[tuple[int, int]], start: int, size: int) -> int:
     """
     offsets = [offset for offset, _ in places]
     if not places or offsets[0] or sorted(set(offsets)) != offsets or min(distance for _, distance in places) < 0:
-        raise NotFacts("pieces in another order")
+        raise NotFacts("pieces in the wrong order")
     # The text of a piece ends with the name of the block that follows, which may be longer than the rest of the file.
     if start + max(distance for _, distance in places) > size:
-        raise NotFacts("a piece outside of the file")
+        raise NotFacts("a piece outside the file")
     return size - start - places[-1][1] + offsets[-1]
 
 
@@ -161,7 +161,7 @@ def _numbers(width: int, data: bytes) -> array[int]:
 def _span(value: Any, size: int) -> Span:
     start, end = value
     if type(start) is not int or type(end) is not int or not 0 <= start <= end <= size:
-        raise NotFacts("a span outside of the file")
+        raise NotFacts("a span outside the file")
     return Span(start, end)
 
 

@@ -109,7 +109,7 @@ def _block(reader: Reader) -> str:
     key = reader.words[reader.take()]
     # The rows of a block's functions come before its own, so no block can contain itself, directly or not.
     if reader.blocks.pop(key, reader.row) >= reader.row:
-        raise NotFacts("a function that is none of the block's")
+        raise NotFacts("a function that does not belong to the block")
     return key
 
 

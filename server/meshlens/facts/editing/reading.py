@@ -77,7 +77,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
     change: Change | None = None
     for edit in edits:
         if not 0 <= edit.span.start <= edit.span.end <= len(source):
-            raise ValueError(f"an edit lies outside the text at byte {edit.span.start}")
+            raise ValueError(f"an edit is outside the text, at byte {edit.span.start}")
         new = edit.text.encode("utf-8", "replace")
         made = b"".join((source[: edit.span.start], new, source[edit.span.end :]))
         start, end = edit.span

@@ -35,7 +35,7 @@ class Earlier:
     change: Change
 
     def followed_by(self, change: Change) -> Earlier:
-        """Returns the same after another change."""
+        """Returns the same text with another change after its own."""
         return Earlier(self.text, self.facts, self.sections, self.change.followed_by(change))
 
 

@@ -126,7 +126,7 @@ def body(low: Lowering, node: Node | None) -> Statements:
 
 
 def opaque(low: Lowering, node: Node) -> Opaque:
-    """Returns a node of which only the expressions in it are known."""
+    """Returns an opaque node; only the expressions in it are known."""
     site = mark(low, node)
     statements = low.statements
     children = [
@@ -138,7 +138,7 @@ def opaque(low: Lowering, node: Node) -> Opaque:
 
 
 def opaque_statement(low: Lowering, node: Node) -> ExpressionStatement:
-    """Returns a statement of which only the expressions in it are known."""
+    """Returns an opaque statement; only the expressions in it are known."""
     return ExpressionStatement("expr", mark(low, node), opaque(low, node))
 
 

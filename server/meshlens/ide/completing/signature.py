@@ -1,4 +1,4 @@
-"""Signature help for calls of mapped functions: the original parameters, and how each is mapped."""
+"""Signature help for calls to mapped functions: the original parameters, and how each is mapped."""
 
 from __future__ import annotations
 

@@ -36,11 +36,11 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     ),
     "all_gather_invariant": Words(
         "Collects the operands of all indices of {over}.",
-        "Every index gets all of them, and the check knows that they are the same everywhere.",
+        "Every index gets all of them; JAX types the result as the same everywhere.",
     ),
     "all_to_all": Words(
-        "Splits the operand along split_axis, sends piece i to index i of {over}.",
-        "Every index gets one piece from each, put together along concat_axis.",
+        "Splits the operand along split_axis and sends piece i to index i of {over}.",
+        "Every index gets one piece from each, concatenated along concat_axis.",
     ),
     "ragged_all_to_all": Words(
         "Sends slices of different sizes to the indices of {over}.",
@@ -59,10 +59,10 @@ COLLECTIVE_WORDS: dict[str, Words] = {
         "Every index gets the operand sent to it, or zeros.",
     ),
     "pshuffle": Words("Sends the operand from index to index of {over}.", "Index i gets the operand of index perm[i]."),
-    "psend": Words("Sends the operand along {over} as perm says.", "Returns a token for precv."),
-    "precv": Words("Receives along {over} what psend sent.", "Returns an array of the shape out_shape."),
+    "psend": Words("Sends the operand along {over} according to perm.", "Returns a token for precv."),
+    "precv": Words("Receives what psend sent along {over}.", "Returns an array of the shape out_shape."),
     "pswapaxes": Words(
-        "Swaps {over} with an array axis of the operand, of the same size.", "The shape is that of the operand."
+        "Swaps {over} with an array axis of the operand that has the same size.", "The shape is that of the operand."
     ),
     "pbroadcast": Words("Sends the operand of index source to all indices of {over}.", _SAME),
     "pdot": Words("Multiplies two arrays and sums over {over}.", _SAME),
@@ -71,15 +71,15 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     ),
     "axis_size": Words("Returns the size of {over}; nothing is communicated.", "A Python int: {size}."),
     "pcast": Words(
-        "Changes whether the operand counts as varying along {over}; nothing is communicated.",
+        "Changes whether the operand is typed as varying along {over}; nothing is communicated.",
         "The values do not change.",
     ),
     "pvary": Words("Marks the operand as varying along {over}; nothing is communicated.", "The values do not change."),
-    "BatchNorm": Words("Averages the statistics of the batch over {over}.", "All indices normalize alike."),
-    "LayerNorm": Words("Averages its statistics over {over}.", "All indices normalize alike."),
-    "RMSNorm": Words("Averages its statistics over {over}.", "All indices normalize alike."),
-    "GroupNorm": Words("Averages its statistics over {over}.", "All indices normalize alike."),
-    "InstanceNorm": Words("Averages its statistics over {over}.", "All indices normalize alike."),
+    "BatchNorm": Words("Averages the statistics of the batch over {over}.", "All indices normalize in the same way."),
+    "LayerNorm": Words("Averages its statistics over {over}.", "All indices normalize in the same way."),
+    "RMSNorm": Words("Averages its statistics over {over}.", "All indices normalize in the same way."),
+    "GroupNorm": Words("Averages its statistics over {over}.", "All indices normalize in the same way."),
+    "InstanceNorm": Words("Averages its statistics over {over}.", "All indices normalize in the same way."),
     "VectorQuantizer": Words("Averages its codebook statistics over {over}.", ""),
     "VectorQuantizerEMA": Words("Sums its codebook statistics over {over}.", "The codebooks stay the same."),
     "sam": Words("Averages the gradients of its inner step over {over}.", ""),

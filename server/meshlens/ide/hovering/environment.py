@@ -19,7 +19,7 @@ MOST_DEFINITIONS = 200
 
 
 def definitions_around(source: bytes, line: int) -> tuple[Span, ...]:
-    """Returns the names of the functions whose bodies contain a line, innermost first, judged by indentation.
+    """Returns the names of the functions whose bodies contain a line, innermost first, judging by indentation.
 
     Args:
         source: the file.
@@ -123,7 +123,7 @@ def _compute_maps_over(solution: Solution) -> dict[Site, tuple[tuple[Binding, Ax
 
 
 def entered(binder: Binder, env: AxisEnv) -> tuple[Function | None, AxisEnv]:
-    """Returns the function that a call of a mapped function ultimately runs, and its environment.
+    """Returns the function that a call to a mapped function ultimately runs, and its environment.
 
     Args:
         binder: the outermost map.

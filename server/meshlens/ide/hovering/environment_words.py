@@ -27,7 +27,7 @@ def environment_words(prose: Prose, env: AxisEnv) -> str:
     more = "; callers may bind more" if env.open and not closed else ""
     if env.maps:
         return ", ".join(f"inside {map_words(prose, binder)}" for binder in reversed(env.maps)) + more
-    return f"no known map{more}" if env.open else "outside every map"
+    return f"no known map{more}" if env.open else "outside any map"
 
 
 def route_words(prose: Prose, contexts: Iterable[Context]) -> str | None:

@@ -130,7 +130,7 @@ def _mesh_words(prose: Prose, name: str, meshes: dict[Site, Mesh]) -> str | None
     for site, mesh in list(meshes.items())[:MOST_PLACES]:
         size = mesh_sizes(mesh).get(name)
         found.append(f"{prose.place(site)}{f', size {size}' if size is not None else ''}")
-    return f"Of the mesh at {'; '.join(found)}."
+    return f"Defined by the mesh at {'; '.join(found)}."
 
 
 def _bound_words(
@@ -151,7 +151,7 @@ def _bound_words(
 
 
 def _unbound_words(prose: Prose, name: str) -> str:
-    """Returns a sentence that no map binds an axis, with a similar name that is bound around its collectives."""
+    """Returns a sentence saying that no map binds an axis, with a similar name that is bound around its collectives."""
     meant = [
         f"did you mean {prose.axis(one)} ({prose.places(maps)})?"
         for one, maps in near_misses(prose.view.solution).meant.get(name, {}).items()
@@ -172,7 +172,7 @@ def _use_words(prose: Prose, name: str, uses: list[AxisUse], binders: dict[Site,
 
 
 def _unused_words(prose: Prose, name: str, binders: dict[Site, Binder]) -> str:
-    """Returns a sentence that no collective uses an axis, with similar names that are used under its maps."""
+    """Returns a sentence saying that no collective uses an axis, with similar names that are used under its maps."""
     said: dict[str, list[Site]] = defaultdict(list)
     for binder in binders:
         for one, sites in near_misses(prose.view.solution).of_maps.get((binder, name), {}).items():
@@ -187,9 +187,9 @@ def _spec_words(prose: Prose, specs: list[Spec]) -> str | None:
     here = [spec.site for spec in specs if prose.view.is_here(spec.site)]
     others = len(specs) - len(here)
     if not here:
-        return f"In {counted(others, 'spec')} of other files."
-    more = f", and in {others} of other files" if others else ""
-    return f"In {counted(len(here), 'spec')} ({prose.places(here)}){more}."
+        return f"Used in {counted(others, 'spec')} in other files."
+    more = f", and in {others} in other files" if others else ""
+    return f"Used in {counted(len(here), 'spec')} ({prose.places(here)}){more}."
 
 
 def _all_binders(binders: dict[Site, Binder], uses: list[AxisUse], name: str) -> Iterator[Binder]:

@@ -51,7 +51,7 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
 def unreached_text(prose: Prose, row: Collective) -> str:
     """Returns the description of a collective in code that no visible route reaches."""
     words = words_for(row.name, frozenset())
-    return prose.page(words.does.format(over="the axis that its argument names"), "No known call leads here.")
+    return prose.page(words.does.format(over="the axis that its argument names"), "No known call reaches this code.")
 
 
 def _over(prose: Prose, names: tuple[str, ...], sizes: dict[str, int], uses: Sequence[AxisUse]) -> str:

@@ -13,9 +13,9 @@ _MOST_DEVICES = 8
 _HOW_TO_SAY = "The target devices are not set: set {}, or write {} at the top of the file."
 
 _QUESTIONS = {
-    "jax.devices": "all devices, of every process",
+    "jax.devices": "all devices of all processes",
     "jax.local_devices": "the devices of this process",
-    "jax.device_count": "the number of devices, of all processes",
+    "jax.device_count": "the number of devices of all processes",
     "jax.local_device_count": "the number of devices of this process",
     "jax.process_count": "the number of processes",
     "jax.process_index": "the index of this process",
@@ -70,7 +70,7 @@ def _here(prose: Prose, name: str, report: Report | None) -> str | None:
         return f"Here: {report.note or 'JAX was not queried'}.{found}"
     local = sum(device.local for device in report.devices)
     if name in ("jax.devices", "jax.local_devices"):
-        return f"Detected here: {summary(report)}, default backend {report.default_backend or 'not known'}{asked}."
+        return f"Detected here: {summary(report)}, default backend {report.default_backend or 'unknown'}{asked}."
     if name == "jax.process_index":
         return f"Detected here: {next((one.process_index for one in report.devices if one.local), 0)}{asked}."
     return f"Detected here: {_count(name, len(report.devices), local, report.process_count or 1)}{asked}."

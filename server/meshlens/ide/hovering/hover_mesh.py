@@ -63,7 +63,7 @@ def _numbers(prose: Prose, mesh: Mesh) -> str | None:
 
 
 def _made(prose: Prose, mesh: Mesh) -> str:
-    return f"Made at {prose.place(mesh.site)}."
+    return f"Created at {prose.place(mesh.site)}."
 
 
 def missing_axes(mesh: Mesh, names: tuple[str, ...]) -> tuple[str, ...]:

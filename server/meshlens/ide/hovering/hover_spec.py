@@ -28,11 +28,11 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
     sizes = mesh_sizes(known) if known is not None else {}
     keywords = [prose.code(prose.view.text(arg.whole)) for arg in _keywords(prose.view, spec) if arg.whole]
     if not spec.open and not keywords and all(is_shared(entry) for entry in spec.entries):
-        return prose.page("PartitionSpec: whole on every device (replicated).", _mesh_line(prose, known))
+        return prose.page("PartitionSpec: replicated, so every device holds the whole array.", _mesh_line(prose, known))
     if not any(spec_names(entry) or is_shared(entry) for entry in spec.entries):
         return None
     lines = [_entry(prose, spec, place, sizes) for place in range(len(spec.entries))]
-    lines.append("further dimensions: " + ("not known here" if spec.open else "whole"))
+    lines.append("further dimensions: " + ("unknown here" if spec.open else "not split"))
     return prose.page(
         "PartitionSpec: how each dimension of the array is split.",
         prose.items([*lines, *keywords]),
@@ -44,7 +44,7 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
 
 
 def _shards(prose: Prose, spec: Spec, mesh: Mesh | None) -> Iterator[str]:
-    """Yields the picture of which block of the array is on which device."""
+    """Yields a picture that shows which block of the array is on which device."""
     shards = shards_of(spec, mesh) if mesh is not None else None
     drawn = picture(prose, mesh, shards) if mesh is not None and shards is not None else None
     if drawn is not None:
@@ -67,11 +67,11 @@ def _entry(prose: Prose, spec: Spec, place: int, sizes: dict[str, int | None]) -
     entry = spec.entries[place]
     names = spec_names(entry)
     if is_shared(entry) or entry == Seq("tuple", ()):
-        return f"dimension {place}: whole"
+        return f"dimension {place}: not split"
     if not names and place >= len(spec.sites):
-        return f"dimension {place}: not known here"
+        return f"dimension {place}: unknown here"
     if not names:
-        return f"dimension {place}: as {prose.code(prose.view.text(spec.sites[place]))} says"
+        return f"dimension {place}: given by {prose.code(prose.view.text(spec.sites[place]))}"
     parts = {name: f" ({counted(size, 'part')})" for name, size in sizes.items() if size is not None}
     shown = " and ".join(prose.axis(name) + parts.get(name, "") for name in names)
     return f"dimension {place} → {shown}"
@@ -85,7 +85,7 @@ def _keywords(view: FileView, spec: Spec) -> tuple[Arg, ...]:
 
 
 def _replicated(prose: Prose, spec: Spec, mesh: Mesh | None) -> str | None:
-    """Returns the mesh axes along which every device has the same, in words."""
+    """Returns the mesh axes along which every device holds the same data, in words."""
     used = {name for entry in spec.entries for name in spec_names(entry)}
     if mesh is None or spec.open or mesh.open or missing_axes(mesh, tuple(used)):
         return None

@@ -63,7 +63,7 @@ def _mapped(prose: Prose, binder: Binder, parameter: Parameter, place: int) -> s
     if given is None and on_axes:
         return _stacked(prose, binder, 0)
     if given is None:
-        return "split as its sharding says"
+        return "split according to its sharding"
     if isinstance(given.value, Seq) and not given.value.open and place >= len(given.value.items):
         return "keeps its default" if parameter.optional else f"has no entry in {given_name(binder)}"
     if parameter.how == "*" and isinstance(given.value, Seq):
@@ -80,7 +80,7 @@ def _rest(prose: Prose, binder: Binder, entries: Seq, place: int) -> str:
 
 
 def given_name(binder: Binder) -> str:
-    """Returns the name of the map's parameter that says how arguments are mapped."""
+    """Returns the name of the map's parameter that determines how arguments are mapped."""
     return "in_axes" if binder.kind in ("pmap", "vmap", "smap") else "in_specs"
 
 
@@ -100,8 +100,8 @@ def _entry(prose: Prose, binder: Binder, value: Value, site: Site | None) -> str
     if site is not None and site.path in prose.view.texts:
         text = " ".join(prose.view.text(site).split())
         if len(text) <= 60:
-            return f"as {prose.code(text)} says"
-    return f"as {given_name(binder)} says"
+            return f"given by {prose.code(text)}"
+    return f"given by {given_name(binder)}"
 
 
 def _stacked(prose: Prose, binder: Binder, axis: int) -> str:
@@ -127,7 +127,7 @@ def _for_all(binder: Binder) -> str:
 
 def _spec(prose: Prose, spec: Spec) -> str:
     if spec.open:
-        return f"as {prose.code(prose.view.text(spec.site))} says"
+        return f"given by {prose.code(prose.view.text(spec.site))}"
     parts = []
     for place, entry in enumerate(spec.entries):
         if isinstance(entry, Const) and entry.value is None:
@@ -135,4 +135,4 @@ def _spec(prose: Prose, spec: Spec) -> str:
         names = spec_names(entry)
         what = prose.axes(names) if names else "an unknown axis"
         parts.append(f"dimension {place} → {what}")
-    return ", ".join(parts) if parts else "whole on every device (replicated)"
+    return ", ".join(parts) if parts else "replicated on every device"

@@ -28,7 +28,7 @@ class Occurrence:
     """A place with an axis name.
 
     Attributes:
-        path, span: the literal, or the expression that stands for it.
+        path, span: the literal, or the expression that represents it.
         role: "binds" for a binder or a mesh, "uses" for a collective or a spec, "names" for a constant, a default or an
             argument with the name.
     """
@@ -44,7 +44,7 @@ def place_of(view: FileView, site: Site) -> Place:
 
 
 def said_at(view: FileView, offset: int, symbols: AxisSymbols) -> Site | None:
-    """Returns the innermost expression at an offset that gives an axis name."""
+    """Returns the innermost expression at an offset that provides an axis name."""
     sites = sites_at(view, offset)
     spans = [view.span(site) for site in sites]
     for place, site in enumerate(sites):

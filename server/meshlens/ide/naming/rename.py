@@ -1,4 +1,4 @@
-"""Rename: gives one axis another name in every file, or refuses with the obstacles."""
+"""Rename: gives an axis a new name in every file, or refuses and lists the obstacles."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def rename(view: FileView, offset: int, new_name: str) -> Renaming | Refused:
         return found
     _, symbol = found
     if not new_name or not new_name.isprintable():
-        return Refused("an axis name is a non-empty string on one line")
+        return Refused("an axis name must be a non-empty string on one line")
     whole = _whole(view, symbol)
     if isinstance(whole, Refused):
         return whole
@@ -102,7 +102,7 @@ def _literal_at(view: FileView, offset: int) -> tuple[Site, AxisSymbol] | Refuse
     symbols = axis_symbols(view.solution)
     site = said_at(view, offset, symbols)
     if site is None:
-        return Refused("this is not an axis name")
+        return Refused("there is no axis name here")
     here = [node for node in symbols.at[site] if node[0] == site]
     if not here:
         return Refused("this is a variable, not an axis name")

@@ -51,7 +51,7 @@ def captured(view: FileView, symbol: AxisSymbol, new_name: str) -> Block | None:
 
 def _how(text: str) -> str:
     if _WITH_ESCAPES.fullmatch(text):
-        return "written with an escape"
+        return "written with an escape sequence"
     return "concatenated" if text[0] in "\"'" and text[-1] in "\"'" else "computed"
 
 

@@ -1,4 +1,4 @@
-"""Literals that the source makes axis names, even if no run passes them."""
+"""Literals whose context makes them axis names, even if no run passes them."""
 
 from __future__ import annotations
 

@@ -151,4 +151,4 @@ def _words(environments: Iterable[AxisEnv]) -> str:
 
 def _maps(env: AxisEnv) -> str:
     words = [map_detail(binder) for binder in reversed(env.maps)]
-    return ", ".join((*words, *(["…"] if env.open else []))) or "outside every map"
+    return ", ".join((*words, *(["…"] if env.open else []))) or "outside any map"

@@ -48,7 +48,7 @@ class Calls:
 
 
 def calls_of(solution: Solution) -> Calls:
-    """Returns the calls of a workspace."""
+    """Returns the calls in a workspace."""
     return solution.once("ide: calls", _calls_of)
 
 
@@ -103,7 +103,7 @@ def _calls_of(solution: Solution) -> Calls:
 
 
 def _edges(context: Context) -> Iterator[tuple[Edge, bool]]:
-    """Yields the calls on a route, and whether each was seen; if not, the map stands for the calls of its result."""
+    """Yields the calls on a route, and whether each was seen; if not, the map represents the calls to its result."""
     caller: Site | None = None
     call: Site | None = None
     for step in context.route:

@@ -94,7 +94,7 @@ def _of_collective(view: FileView, part: Part) -> Focus | None:
             cells.append((f"group {number}", number))
         over = " and ".join(f'"{name}"' for name in names)
         count = len(groups)
-        detail = f"{uses[0].kind} over {over}: {count} group{'' if count == 1 else 's'} of devices that exchange"
+        detail = f"{uses[0].kind} over {over}: {count} group{'' if count == 1 else 's'} of devices that communicate"
         return Focus("collective", view.text(part.site), detail, axes, devices, tuple(cells))
     return None
 

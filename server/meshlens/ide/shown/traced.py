@@ -196,7 +196,7 @@ def hover_text(kept: KeptTrace, one: TracedLine, *, stale: bool, markdown: bool)
     bullet = "- " if markdown else "  "
     items = [bullet + _collective_in_words(collective) for collective in one.collectives]
     if stale:
-        items.append(f"{bullet}Stale: the code has changed since. Trace it again.")
+        items.append(f"{bullet}Stale: the code has changed since this trace. Trace it again.")
     joint = "\n\n" if markdown else "\n"
     return joint.join([*rows, *(["\n".join(items)] if items else [])])
 
@@ -212,14 +212,14 @@ def _summary(trace: Trace) -> str:
     times = ""
     if trace.communication_seconds is not None and trace.compute_seconds is not None:
         moving, computing = time_in_words(trace.communication_seconds), time_in_words(trace.compute_seconds)
-        times = f" · at least {moving} moving, {computing} computing"
+        times = f" · at least {moving} of communication, {computing} of computation"
     verdict = f" · {trace.verdict}" if trace.verdict else ""
     return f"{counted(count, 'collective')} · {size} per device{times}{verdict}"
 
 
 def _collective_in_words(one: Collective) -> str:
     over = f" over {', '.join(one.axes)}" if one.axes else f" in groups of {one.group_size}"
-    times = f", {one.count} times a step" if one.count != 1 else ""
+    times = f", {one.count} times per step" if one.count != 1 else ""
     least = f"; at least {time_in_words(one.seconds.lower_bound)} over {one.seconds.link}" if one.seconds else ""
     backward = " (backward)" if one.backward else ""
     shared = f", shared with {counted(len(one.others), 'other line')}" if one.others else ""

@@ -41,7 +41,7 @@ async def ask_for_settings(session: Session) -> None:
 
 
 def _begin_anew(session: Session) -> None:
-    """Reloads all projects, and tells what is shown of their devices, which may have another target."""
+    """Reloads all projects, and announces their devices, which may have another target."""
     session.reopen()
     session.probing.announce(list(session.folders))
 

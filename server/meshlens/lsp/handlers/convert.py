@@ -79,9 +79,9 @@ def asked_for(session: Session, params: Mapping[str, Any]) -> tuple[Document, Fi
     document = session.documents.get(named.get("uri", ""))
     view = session.view(document.path) if document is not None else None
     if document is None or view is None:
-        raise Refusal("this text is not open, or is excluded", INVALID_PARAMS)
+        raise Refusal("this file is not open, or is excluded", INVALID_PARAMS)
     if named.get("version") not in (None, document.version):
-        raise Refusal("the text has changed", CONTENT_MODIFIED)
+        raise Refusal("the file has changed", CONTENT_MODIFIED)
     return document, view
 
 

@@ -1,4 +1,4 @@
-"""`textDocument/didClose`: from now on the file on disk counts."""
+"""`textDocument/didClose`: from now on, the file on disk is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`textDocument/didOpen`: from now on the client's text counts."""
+"""`textDocument/didOpen`: from now on, the client's text is used."""
 
 from __future__ import annotations
 

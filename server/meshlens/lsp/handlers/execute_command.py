@@ -86,20 +86,19 @@ def debug_information(session: Session) -> str:
         size = sum(len(file.source) for file in files.values())
         lines += [
             f"project {folder.root}",
-            f"  jax {spelled(folder.jax)}; devices: {shown(folder.settings.devices or 'not said')}",
+            f"  jax {spelled(folder.jax)}; devices: {shown(folder.settings.devices or 'not set')}",
             *_detected(session, folder.root),
             f"  configuration: {folder.configuration.path or 'none'}",
-            f"  loaded: {len(files)} files, {size:,} bytes, {'the whole project' if folder.small else 'what is near'}",
+            f"  loaded: {len(files)} files, {size:,} bytes, "
+            f"{'the whole project' if folder.small else 'open files and their imports'}",
         ]
-    lines += [
-        f"  process beside the server: {number} for {root}" for root, number in session.indexing.processes().items()
-    ]
+    lines += [f"  helper process: {number} for {root}" for root, number in session.indexing.processes().items()]
     return "\n".join(lines)
 
 
 def _detected(session: Session, root: Path) -> Iterator[str]:
     probing = session.probing
-    yield f"  interpreter: {probing.interpreter_of(root) or 'not known'}"
+    yield f"  interpreter: {probing.interpreter_of(root) or 'unknown'}"
     report, failure = probing.report_of(root), probing.failure_of(root)
     if report is not None:
         yield f"  detected at level {report.level} in {report.seconds:.1f} s: {summary(report)}"
@@ -116,8 +115,8 @@ def _version(name: str) -> str:
 
 def _memory() -> str:
     if sys.platform == "win32":
-        return "memory not known"
+        return "memory unknown"
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return f"{peak / (1 << 20 if sys.platform == 'darwin' else 1 << 10):.0f} MiB at most"
+    return f"{peak / (1 << 20 if sys.platform == 'darwin' else 1 << 10):.0f} MiB at peak"

@@ -1,4 +1,4 @@
-"""`notebookDocument/didClose`: from now on the file on disk counts."""
+"""`notebookDocument/didClose`: from now on, the file on disk is used."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ def notebook_did_close(session: Session, params: dict[str, Any]) -> None:
 
 
 def notebook_did_save(session: Session, params: dict[str, Any]) -> None:
-    """Does nothing, because the client's text already counted."""
+    """Does nothing, because the client's text was already used."""

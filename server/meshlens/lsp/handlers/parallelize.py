@@ -43,8 +43,8 @@ _WAYS = (
         "jit + sharding",
         "leaves the function unchanged; splits its batch over the devices and copies its state",
     ),
-    _Way("jit", "fsdp", "jit + sharding, state split (FSDP)", "the same, with every array of the state split too"),
-    _Way("shard_map", "data", "shard_map", "each device runs the body on its rows; collectives are written out"),
+    _Way("jit", "fsdp", "jit + sharding, state split (FSDP)", "the same, but also splits every array of the state"),
+    _Way("shard_map", "data", "shard_map", "each device runs the body on its rows, with explicit collectives"),
     _Way("pmap", "data", "pmap", "the older map, in maintenance mode: rows get a leading axis for the devices"),
 )
 

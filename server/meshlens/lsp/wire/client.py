@@ -20,7 +20,7 @@ class Client:
         encoding: the unit of columns: "utf-8", "utf-16" or "utf-32" units.
         pulls: whether it pulls diagnostics of a document, and can be asked to do so again. Neovim 0.11 cannot, so it
         is sent them: a change in one file changes the findings of others.
-        refreshes_hints, refreshes_lenses: whether it can be told to refresh them.
+        refreshes_hints, refreshes_lenses: whether it can be asked to refresh them.
         related, tags, descriptions: the parts of a diagnostic that it shows: other places, faded text, a link to the
         rule.
         configures: whether it answers `workspace/configuration`.

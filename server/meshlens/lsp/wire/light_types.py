@@ -41,7 +41,7 @@ class _Undefined:
 
 
 def _define_later(cls: Any = None, **options: Any) -> Any:
-    """Takes the place of `attrs.define`; lsprotocol gives no options that matter here."""
+    """Replaces `attrs.define`; lsprotocol passes no options that matter here."""
     if cls is None:
         return _define_later
 

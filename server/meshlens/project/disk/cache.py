@@ -146,7 +146,7 @@ class FactsCache:
             rows = _ROW.iter_unpack(index[_COUNT.size :])
             self._entries = {digest: _Entry(*where) for digest, *where in rows}
         except (OSError, NotOurs, struct.error, ValueError) as error:
-            _log.info("the cache in %s is not read: %s", self._place.folder, error)
+            _log.info("ignored the cache in %s: %s", self._place.folder, error)
             self.close()
             return
         self._base = len(index) + SEAL

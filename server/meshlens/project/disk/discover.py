@@ -151,5 +151,5 @@ def _gitignore(folder: str, above: _Rules | None) -> _Rules:
     path = os.path.join(folder, ".gitignore")
     lines = tuple(read_text(path, CONFIGURATION).splitlines())
     if len(lines) > MOST:
-        _log.warning("%s: only its first %s lines count", path, f"{MOST:,}")
+        _log.warning("%s: only its first %s lines are read", path, f"{MOST:,}")
     return _Rules(folder, patterns(lines[:MOST]), above)

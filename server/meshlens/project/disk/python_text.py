@@ -89,7 +89,7 @@ def as_on_disk(text: bytes, before: bytes) -> bytes | Unread:
     said = encoding.replace("_", "-")
     try:
         if before.decode(encoding).encode(encoding) != before:
-            return Unread(f"cannot be changed: {said} has more than one way to write this text; save it as UTF-8")
+            return Unread(f"cannot be changed: {said} can encode this text in more than one way; save it as UTF-8")
         changed = text.decode("utf-8").encode(encoding)
     except UnicodeEncodeError as error:
         character = error.object[error.start]

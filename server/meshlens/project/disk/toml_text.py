@@ -1,4 +1,4 @@
-"""Parses TOML from others: returns a table, or one sentence that explains why there is none."""
+"""Parses untrusted TOML: returns a table, or one sentence that explains why there is none."""
 
 from __future__ import annotations
 

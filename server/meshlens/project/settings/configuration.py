@@ -109,7 +109,7 @@ def read_configuration(path: Path | None, name: str = "") -> Configuration:
         except BadSetting as error:
             errors.append(f"{name}:{line}: {error}" if line else f"{name}: {error}")
             if len(errors) == _MOST_ERRORS:
-                errors.append(f"{name}: the rest of its keys were not checked; correct these first")
+                errors.append(f"{name}: its other keys were not checked; correct these first")
                 break
     return Configuration(path, replace(blank, **changes), origins, tuple(errors))
 
@@ -144,7 +144,7 @@ def _speaks_to_us(path: Path) -> bool:
 
 
 def _line_of(text: str, key: str) -> int | None:
-    """Returns the line, from 1, on which a key is set, judged by the text alone."""
+    """Returns the line, from 1, on which a key is set, judging by the text alone."""
     if len(key) > _LONGEST_KEY:
         return None
     spelled = rf"[\"']?{re.escape(key)}[\"']?"

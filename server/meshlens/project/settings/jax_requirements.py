@@ -117,7 +117,7 @@ def _in_project(project: Table) -> Iterator[str]:
 
 
 def _from_poetry(bound: str) -> str:
-    """Returns bounds of poetry and pixi as bounds of pip, which has no `^` and another meaning of `~`."""
+    """Converts bounds of poetry and pixi to bounds of pip, which has no `^` and a different `~`."""
     how, version = bound[:1], parse_version(bound[1:].strip())
     if how in ("^", "~") and bound[1:2] != "=" and version is not None:
         given = bound.count(".") + 1

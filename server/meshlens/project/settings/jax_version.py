@@ -74,7 +74,7 @@ def _of_its_own_source(root: Path) -> JaxVersion | None:
 
 
 def speaks_of_versions(folder: Path) -> bool:
-    """Returns whether a folder has files that may set a JAX version, judged by their names alone."""
+    """Returns whether a folder has files that may set a JAX version, judging by their names alone."""
     try:
         return any(_TELLING.search(name) for name in os.listdir(folder))
     except OSError:

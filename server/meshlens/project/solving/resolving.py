@@ -183,7 +183,7 @@ def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: froz
 
 
 def _interest(before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]) -> Interest | None:
-    """Returns the current interesting blocks; None if roots come or go."""
+    """Returns the current interesting blocks; None if roots appear or disappear."""
     was = before.interest
     blocks = frozenset(filter(is_block, changed))
     found = was.after(facts, blocks) if was is not None else None
@@ -223,7 +223,7 @@ def _rerun(solution: Solution, world: SolvingWorld, key: RootKey) -> RootResult 
 
 
 def _decides_about_others(before: Solution, key: RootKey, old: RootResult, new: RootResult) -> bool:
-    """Returns whether a root now enters or calls something else, so that other roots may come or go."""
+    """Returns whether a root now enters or calls something else, so that other roots may appear or disappear."""
     if key[1].startswith("<") and old.called != new.called:
         state = before.modules.get(key[0])
         if state is None or state.left is None or not state.left.mapped.keys().isdisjoint(old.called ^ new.called):

@@ -170,7 +170,7 @@ class Solution:
         return focus is None or focus.runs(key)
 
     def looked_back_at(self, path: str) -> Solution:
-        """Returns what completions need of it in one file: its records, the modules and the results of that file."""
+        """Returns the part that completions in one file need: its records, the modules and the results of that file."""
         results = {key: result for key, result in self.results.items() if key[0] == path}
         by_file = Sorted({}, {}, self.by_file)
         return Solution(self.facts, self.index, self.assumed, self.modules, results, by_file)

@@ -20,7 +20,7 @@ class Sorted:
     Attributes:
         parts: the records of each root by file.
         roots: the roots with records in a file, in order.
-        by_file: the records by file, those of one root after the other's.
+        by_file: the records by file, root by root.
     """
 
     parts: Mapping[RootKey, Mapping[str, Records]]

@@ -1,4 +1,4 @@
-"""Solves a workspace again after an edit of the watched statement: it alone runs, wherever it ran before."""
+"""Solves a workspace again after an edit of the watched statement: only that statement runs, wherever it ran before."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Watch:
         return repeats
 
     def may_be_skipped(self) -> bool:
-        """Returns whether it is in a branch for which it decides whether the branch reduces over devices."""
+        """Returns whether the statement determines whether the branch that it is in reduces over devices."""
         node: Any = self.shape
         rest: Any = self._rest()
         for index in self.spot.path:

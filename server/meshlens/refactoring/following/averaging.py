@@ -1,4 +1,4 @@
-"""The values that a step must reduce over devices so that all devices hold the same, and the lines that do it."""
+"""The values that a step must reduce so that all devices hold the same result, and the code that reduces them."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ class Reductions:
         bundles: the parameters that are dictionaries of keys to fold in the same way.
         folded: statements that assign keys to fold in the same way, with their names.
         renewed: the names in its `return`s of keys among `keys` that a function it calls renews.
-        calls: the calls of functions that need the name of its axis, since they reduce.
-        helpers: these functions, and those that they call.
-        loosened: the sizes in assertions, of which each device has a part.
-        changed: the names of objects that it puts values into that differ between devices.
-        seen: how many axes arrays have at least at some calls.
+        calls: the calls to functions that need its axis name because they reduce.
+        helpers: these functions and those that they call.
+        loosened: the sizes in assertions that are smaller on each device.
+        changed: the names of objects in which it stores values that differ between devices.
+        seen: the minimum number of axes of arrays at some calls.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
@@ -116,9 +116,9 @@ class _Modes:
     Attributes:
         parameters: the parameters that are keys.
         folds: the names of keys that each device folds its index into.
-        kept: the names of keys that stay the same, while each device folds its index into what calls get of them.
+        kept: the names of keys that stay the same, while each device folds its index into those passed to calls.
         joins_norms: whether its layers are made to average batch statistics over all devices.
-        by_helpers: whether functions that it calls may reduce for it.
+        by_helpers: whether the functions that it calls may reduce on its behalf.
     """
 
     parameters: tuple[str, ...]
@@ -138,13 +138,13 @@ def reductions(
 ) -> Reductions:
     """Returns the values that a step has to reduce over devices.
 
-    Each device folds its index into the keys that no result holds.
+    Each device folds its index into the keys that are not part of a result.
 
     Args:
         view: the file.
         target: the step.
         shared: its parameters that are the same on every device; the others hold rows.
-        shapes: the shapes of its parameters, where the calls say them.
+        shapes: the shapes of its parameters, if known from the calls.
         joins_norms: whether its layers are made to average batch statistics over all devices.
 
     Raises:
@@ -280,7 +280,7 @@ def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes,
 
 
 def helper_reductions(helper: Helper) -> Reductions:
-    """Returns what a function reduces for the step that calls it."""
+    """Returns the reductions of a function for the step that calls it."""
     every = helper.within.lines.items()
     lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in every)
     return Reductions(lines, tuple(helper.inside.values()), None)
@@ -321,7 +321,7 @@ def _place(follow: Follow, target: Target) -> None:
 
 
 def _put_together(view: FileView, target: Target) -> Iterator[str]:
-    """Yields the names that a function assigns once, to a model assembled from its arguments."""
+    """Yields the names to which a function assigns, once each, a model assembled from its arguments."""
     counted = Counter(name for statement in target.body for node in walk(statement) for name in bound_by(node))
     for statement in target.body:
         if isinstance(statement, Assign) and isinstance(statement.value, Call) and len(statement.targets) == 1:
@@ -418,7 +418,7 @@ def _loosening(one: Loosened) -> FileEdit:
 
 
 def _divided(view: FileView, span: Span, by: str) -> list[FileEdit]:
-    """Returns the edits that divide an expression, with brackets where something else stands beside it."""
+    """Returns the edits that divide an expression, with parentheses if it is an operand."""
     before, after = view.source[: span.start].rstrip(b" "), view.source[span.end :].lstrip(b" ")
     is_alone = before.endswith((b"=", b"(", b",", b"return")) and after[:1] in (b"", b"\n", b"\r", b")", b",")
     opening, closing = ("", "") if is_alone else ("(", ")")
@@ -435,7 +435,7 @@ def _line_below(view: FileView, target: Target, statement: Node, text: str, guar
     head = view.source[start : span.start].decode("utf-8", "replace")
     if head.strip() or (rest and not rest.startswith(b"#")):
         line = line_of(view, target.at(statement.site))
-        raise Obstacle("gradient-line", f"line {line} holds more than one statement")
+        raise Obstacle("gradient-line", f"line {line} contains more than one statement")
     lines = f"\n{head}{guard}\n{head}    {text}" if guard else f"\n{head}{text}"
     return FileEdit(view.path, Edit(Span(end, end), lines))
 
@@ -450,7 +450,7 @@ def _at_the_start(view: FileView, target: Target, lines: list[str], guard: str) 
     start = view.span(target.at(body[0].site)).start if body else 0
     head = view.source[view.source.rfind(b"\n", 0, start) + 1 : start].decode("utf-8", "replace")
     if not body or head.strip():
-        raise Obstacle("no-place", f'the body of "{target.name}" is not on its own line')
+        raise Obstacle("no-place", f'the body of "{target.name}" is not on its own lines')
     if guard:
         lines = [guard, *(f"    {line}" for line in lines)]
     return [lines_before(view, body[0], start, lines)]

@@ -1,6 +1,6 @@
-"""How many axes an array has at least, read from the code that makes it and from what is asked of its shape.
+"""The minimum number of axes of an array, from the code that creates it and from uses of its shape.
 
-An axis that is counted from the end is not that of the rows if there are more axes than it counts.
+A negative axis number is not the row axis if the array has more axes than it counts back.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ AxesByPlace: TypeAlias = "dict[tuple[Path, int], Least]"
 
 @dataclass(frozen=True, slots=True)
 class AxesSeen:
-    """How many axes arrays have at least at some calls in all functions that were followed, by file and place.
+    """The minimum number of axes of arrays at some calls, in all functions that were followed, by file and place.
 
     Attributes:
-        networks: the results of networks.
-        along_last: the arrays that functions work along the last axis of.
+        networks: the axes of the results of networks.
+        along_last: the axes of the arrays that functions process along their last axis.
     """
 
     networks: AxesByPlace = field(default_factory=dict)
@@ -50,18 +50,18 @@ class AxesSeen:
 
 
 def note_axes(known: AxesByPlace, place: tuple[Path, int], least: Least) -> None:
-    """Adds how many axes an array has at a call this time, which may be fewer than before."""
+    """Records the number of axes of an array at a call, which may be lower than before."""
     known[place] = fewest([least, *([known[place]] if place in known else [])])
 
 
 class Axes(NamedTuple):
-    """The knowledge of arrays at the place of an expression.
+    """The known facts about arrays at the place of an expression.
 
     Attributes:
-        of: returns how many axes a variable has at least; 0 if nothing is known.
+        of: returns the minimum number of axes of a variable; 0 if unknown.
         dotted: returns the dotted name that imports give an expression; "" if unknown.
-        called: returns how many axes the result of a call has at least, if the called code has been followed.
-        entry: returns how many axes arrays have at least that lie under a key.
+        called: returns the minimum number of axes of a call's result, if the called code has been followed.
+        entry: returns the minimum number of axes of the arrays under a key.
     """
 
     of: Callable[[str], int]
@@ -94,12 +94,12 @@ _REDUCED = frozenset("mean sum max min std var prod argmax argmin logsumexp any 
 
 
 def axes_added(layer: str) -> int | None:
-    """Returns how many axes more than its argument the array has that a layer gives; None if unknown."""
+    """Returns how many more axes a layer's result has than its argument; None if unknown."""
     return _LAYERS.get(layer)
 
 
 def least_of(node: Node, axes: Axes) -> Least:
-    """Returns how many axes a value has at least, or each of the values that a tuple or a call gives."""
+    """Returns the minimum number of axes of a value, or of each value in a tuple or in a call's result."""
     if isinstance(node, TupleDisplay):
         return tuple(least_of(item, axes) for item in node.items)
     known = axes.called(node) if isinstance(node, Call) else 0
@@ -107,7 +107,7 @@ def least_of(node: Node, axes: Axes) -> Least:
 
 
 def fewest(found: Sequence[Least]) -> Least:
-    """Returns how many axes a value has at least that is one of several."""
+    """Returns the minimum number of axes of a value that may be any of several."""
     first = found[0] if found else 0
     if isinstance(first, tuple) and all(isinstance(one, tuple) and len(one) == len(first) for one in found):
         return tuple(fewest(parts) for parts in zip(*(one for one in found if isinstance(one, tuple)), strict=True))
@@ -115,12 +115,12 @@ def fewest(found: Sequence[Least]) -> Least:
 
 
 def least_axes(node: Node, axes: Axes, depth: int = _DEPTH) -> int:
-    """Returns how many axes an array has at least; 0 if nothing is known.
+    """Returns the minimum number of axes of an array; 0 if unknown.
 
     Args:
         node: the expression.
         axes: those of the variables.
-        depth: how many parts of parts are read.
+        depth: how deep nested expressions are read.
     """
     if depth == 0:
         return 0
@@ -205,7 +205,7 @@ def _letters(text: str) -> int:
 
 
 def _of_sizes(name: str, given: list[Node], node: Call, is_method: bool, of: Callable[[Node], int]) -> int:
-    """Returns the number of sizes, or of axes, that a call names."""
+    """Returns the number of sizes or axes that are passed to a call."""
     sizes = next((value for label, _, value in node.arguments if label in ("shape", "axes")), None)
     rest = given[1:] if name not in _MADE else given[:1]
     starred = [value for label, _, value in node.arguments if label == "*"]
@@ -217,7 +217,7 @@ def _of_sizes(name: str, given: list[Node], node: Call, is_method: bool, of: Cal
 
 
 def _of_shape(node: Node, of: Callable[[Node], int]) -> int:
-    """Returns how many sizes a shape or a part of one has at least."""
+    """Returns the minimum length of a shape or of a part of one."""
     if isinstance(node, Attribute) and node.name == "shape":
         return of(node.object)
     if not isinstance(node, Subscript) or not isinstance(node.key, Slice) or node.key.step is not None:
@@ -247,7 +247,7 @@ def _of_reduced(whole: int, named: Mapping[str | None, Expression], given: list[
 
 
 def axes_assigned(node: Assign, axes: Axes) -> dict[str, int]:
-    """Returns how many axes the variables that a statement assigns have at least."""
+    """Returns the minimum number of axes of the variables that a statement assigns."""
     found: dict[str, int] = {}
     for target in node.targets:
         if isinstance(target, Name):

@@ -41,7 +41,7 @@ _DEEPEST = 6
 
 
 def is_drawn(view: FileView, site: Site, value: Node) -> bool:
-    """Returns whether an expression in a call is data, or a part of data, judged by its origin.
+    """Returns whether an expression in a call is data, or a part of data, judging by its origin.
 
     A variable is data if every assignment of it in its function draws it from data.
 
@@ -57,7 +57,7 @@ def is_drawn(view: FileView, site: Site, value: Node) -> bool:
 
 
 def is_yielded(view: FileView, site: Site, value: Node) -> bool:
-    """Returns whether an expression in a call is the variable of loops over what a source of data returns.
+    """Returns whether an expression in a call is the variable of a loop over what a data source returns.
 
     Args:
         view: the file.
@@ -194,7 +194,7 @@ def _is_source(value: Node) -> bool:
 
 
 def _passed_on(value: Node) -> Node:
-    """Returns the expression from which another takes its rows, through views of arrays and arithmetic with numbers."""
+    """Returns the expression that another one takes its rows from, through array views and arithmetic with numbers."""
     while isinstance(value, (BinaryOperation, Call)):
         if isinstance(value, BinaryOperation):
             value = value.left

@@ -1,4 +1,4 @@
-"""Reshapes that only take apart the features that a layer gives each row, as `x.reshape(-1, 7, 7, 64)` does."""
+"""Reshapes that only split the features of each row that a layer returns, such as `x.reshape(-1, 7, 7, 64)`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Size = int | str
 
 
 def features_of(follow: Follow, value: Node) -> Size | None:
-    """Returns how many entries the last axis of what an expression makes has, if a layer in it says so."""
+    """Returns the size of the last axis of an expression's value, if a layer in it determines that."""
     if isinstance(value, Name):
         return follow.features.get(value.name)
     if not isinstance(value, Call):
@@ -49,7 +49,7 @@ def features_of(follow: Follow, value: Node) -> Size | None:
 
 
 def takes_features_apart(follow: Follow, node: Call) -> bool:
-    """Returns whether a reshape gives each row axes of its own, which together have the entries of the last one."""
+    """Returns whether a reshape splits only the last axis of each row into several axes."""
     is_function = bool(follow.dotted(node.callee))
     given: list[Expression] = [value for label, _, value in node.arguments if label in (None, "shape")]
     if is_function:

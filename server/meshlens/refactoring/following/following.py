@@ -118,7 +118,7 @@ class Constructs(NamedTuple):
 
 
 class Loosened(NamedTuple):
-    """The size in an assertion that asks for all rows of the batch, with what stands in its place."""
+    """The size in an assertion that expects all rows of the batch, with its replacement."""
 
     view: FileView
     size: Node
@@ -139,10 +139,10 @@ class Follow:
             assigns them.
         imports: the names bound by import statements inside the function.
         reduce: callback for an expression to reduce over devices, and how; None inside helpers.
-        within: what is known of the functions of the step; None inside helpers.
+        within: what is known about the functions of the step; None inside helpers.
         folded: in the step itself, the statements that assign keys to fold each device's index into, by site.
         folds: the names of such keys.
-        kept: the names of keys that stay the same, while each device folds its index into what calls get of them.
+        kept: the names of keys that stay the same, while each device folds its index into the keys passed to calls.
         own_here: the places of such arguments.
         lines: in the step itself, the statements that assign values to reduce after them, by site and kind.
         reduced_later: the names that the step reduces itself, later.
@@ -150,29 +150,29 @@ class Follow:
         together: the names assigned once, to a model assembled from its parts.
         home: the outermost function around the step; None for the top level.
         own: the object of the method that is followed; None outside of methods.
-        models: the functions of models that run it, the outermost first: what they are given to call are layers.
-        unread: the names of called objects that may have rows meet.
-        changed: the names of objects that statements put values into that differ between devices.
-        joins_norms: whether the layers that keep batch statistics are made to average these over all devices.
+        models: the functions of models that run it, outermost first; the functions passed to them are layers.
+        unread: the names of called objects that may combine rows.
+        changed: the names of objects in which statements store values that differ between devices.
+        joins_norms: whether layers with batch statistics are made to average these over all devices.
         arrays: the names of arrays that are not trees of arrays.
         computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
-        shapes: the shapes of variables, where the code says them.
-        axes: how many axes variables that are bound once have at least, because code would fail otherwise.
-        least: how many axes variables have at least, because of what they are bound to.
-        handed: the parameters that hold what was given, each with whether it is multiplied by a matrix.
-        features: how many entries the last axis of variables has: a number, or a sequence whose product it is.
-        widened: for a variable, another one and how many axes more it has than that.
-        results: how many axes the results of calls have at least, by the places of the calls.
-        looped: for the variables of loops, what is looped over, and their place in a tuple of it.
+        shapes: the shapes of variables, if the code shows them.
+        axes: the minimum number of axes of variables that are bound once, since code would fail with fewer.
+        least: the minimum number of axes of variables, from the values that they are bound to.
+        handed: the parameters that still hold their argument, each with whether it is multiplied by a matrix.
+        features: the size of the last axis of variables: a number, or a sequence whose product is the size.
+        widened: for a variable, another one and how many more axes it has than that one.
+        results: the minimum number of axes of the results of calls, by the places of the calls.
+        looped: for the variables of loops, what is looped over, and their position in a tuple of its items.
         returned: the kinds that it returns.
-        returned_axes: how many axes what it returns has at least.
-        has_ended: whether a `return` has certainly run before what is followed now.
+        returned_axes: the minimum number of axes of what it returns.
+        has_ended: whether a `return` has certainly run already.
         classes: the classes of the project that variables certainly hold objects of.
         top: the file of the step, from which its models are reached; None for the file itself.
         helper: the step, or the function that it calls, in which values can be reduced over devices; None elsewhere.
-        entered: the function around which this scope was made, if that is such a function.
+        entered: the function that this scope was made for, if that is such a function.
         loosened: the sizes in assertions to replace.
-        seen: how many axes arrays have at least at some calls, in all functions.
+        seen: the minimum number of axes of arrays at some calls, in all functions.
     """
 
     constructs: Constructs
@@ -221,12 +221,12 @@ class Follow:
 
     @property
     def in_model(self) -> bool:
-        """Returns whether a model runs this."""
+        """Returns whether a model runs this code."""
         return bool(self.models)
 
     @property
     def gather(self) -> Callable[[Node, str], object] | None:
-        """Returns what has the rows of all devices, in the step and in the functions that it defines."""
+        """Returns the callback that gathers rows of all devices, in the step and in functions that it defines."""
         return self.reduce if self.helper is None or self.helper.is_step else None
 
     @property
@@ -250,17 +250,17 @@ class Follow:
         return {**self.classes, own.receiver: (own.view, own.owner)} if own is not None and is_own else self.classes
 
     def class_of(self, node: Node) -> Owner | None:
-        """Returns the class of the project that an object certainly is of; None if that is unknown."""
+        """Returns the class of the project that an object certainly belongs to; None if unknown."""
         return class_of(self.view, self.known_classes, node, self.top or self.view)
 
     def least_axes(self, node: Node) -> int:
-        """Returns how many axes an expression has at least."""
+        """Returns the minimum number of axes of an expression."""
         shape = shape_of(node, self.shapes)
         return max(least_axes(node, self.known_axes), len(shape) if shape is not None else 0)
 
     @property
     def known_axes(self) -> Axes:
-        """Returns what is known here of the axes of arrays."""
+        """Returns what is known here about the axes of arrays."""
         return Axes(
             self._axes_of_name,
             self.dotted,
@@ -273,7 +273,7 @@ class Follow:
         return max(self.least.get(name, 0), self.axes.get(name, 0), int(has_rows))
 
     def multiplies(self, left: Node, kind: Kind) -> None:
-        """Notes that code multiplies an array by a matrix, which takes another axis than that of the rows."""
+        """Notes that code multiplies an array by a matrix, which contracts an axis other than the row axis."""
         if isinstance(left, Name) and flat(kind) == "rows":
             self.least[left.name] = max(self.least.get(left.name, 0), 2)
             if left.name in self.handed:
@@ -290,7 +290,7 @@ class Follow:
         return self.put_together(node, self.kind(node))
 
     def items(self, node: Node) -> tuple[Kind, ...]:
-        """Returns the kinds of what an item of a tuple stands for: of the parts of `*values`, if these are known."""
+        """Returns the kinds of an item of a tuple: for `*values`, those of its parts, if known."""
         kind = self.kind(node.value) if isinstance(node, Starred) else self.kind(node)
         return kind if isinstance(node, Starred) and isinstance(kind, tuple) else (kind,)
 
@@ -298,7 +298,7 @@ class Follow:
         return self.items(node) if isinstance(node, Starred) else (self.whole(node),)
 
     def _entries(self, node: DictDisplay) -> Kind:
-        """Returns the kind of a dictionary, of which a function of the step reduces entries that differ in kind."""
+        """Returns the kind of a dictionary; in a function of the step, entries of different kinds are reduced."""
         kinds = [self.whole(value) for _, value in node.pairs]
         found = {flat(kind) for kind in kinds}
         is_summed = found <= {"total", "count"}
@@ -332,7 +332,7 @@ class Follow:
         return [self.look_up(name) for name in names_used(node)]
 
     def look_up(self, name: str) -> Kind:
-        """Returns the kind of a variable; one not bound here is the file's or Python's, and the same everywhere."""
+        """Returns the kind of a variable; one that is not bound here belongs to the file or to Python."""
         if name in self.local:
             body, around = self.local[name]
             return applied((around or self).names(body)) if self.depth < DEPTH else "mixed"
@@ -345,7 +345,7 @@ class Follow:
         return name in self.env or name in self.local or name in self.imports
 
     def forget(self, name: str) -> None:
-        """Forgets the meaning of a name from now on."""
+        """Drops everything that is known about a name."""
         if not self.handed.get(name, True):
             del self.handed[name]
         for known in (
@@ -461,7 +461,7 @@ class Result(NamedTuple):
 
     Attributes:
         kind: its kind.
-        axes: how many axes it has at least.
+        axes: its minimum number of axes.
     """
 
     kind: Kind
@@ -486,7 +486,7 @@ def result_of(
     arguments: list[tuple[str | None, Kind]],
     handed: tuple[Argument, ...] = (),
 ) -> Result:
-    """Returns what calling a function of the file gives.
+    """Returns the result of calling a function of the file.
 
     Args:
         follow: the calling scope.
@@ -612,7 +612,7 @@ def _spread(
 def function_of(follow: Follow, callee: Node) -> Defined | None:
     """Returns the function of the file that an expression refers to, and its enclosing function.
 
-    Returns None if decorators replace it by something else.
+    Returns None if decorators replace it with something else.
     """
     known = function_defined(follow, callee)
     if known is None:
@@ -648,7 +648,7 @@ def function_defined(follow: Follow, callee: Node) -> Defined | None:
 
 
 def method_called(follow: Follow, callee: Node) -> OwnMethod | Unread | None:
-    """Returns the method of the project that an attribute of an object, or of a class, means."""
+    """Returns the method of the project that an attribute of an object or a class refers to."""
     if not isinstance(callee, Attribute):
         return None
     name = callee.object.name if isinstance(callee.object, Name) else ""
@@ -666,7 +666,7 @@ def method_called(follow: Follow, callee: Node) -> OwnMethod | Unread | None:
 
 
 def _bound_method(follow: Follow, callee: Attribute, method: OwnMethod) -> tuple[FunctionDef, Follow]:
-    """Returns a method as a function of its other parameters, with the scope in which its object has a name."""
+    """Returns a method as a function of its other parameters, with a scope in which its object is bound to a name."""
     node = method.target.node
     scope = Follow(follow.constructs, method.view, {}, depth=follow.depth, made={**made_outside(method.view, None)})
     scope.top = follow.top
@@ -765,7 +765,7 @@ def _item(follow: Follow, node: Subscript) -> Kind:
 
 
 def _has_no_rows(follow: Follow, shape: Node, index: Node) -> bool:
-    """Returns whether an index takes sizes of a shape that are certainly not that of the axis of the rows."""
+    """Returns whether an index selects sizes of a shape that certainly do not include the number of rows."""
     is_slice = isinstance(index, Slice) and index.lower is not None and index.step is None
     place = index_of(index.lower if isinstance(index, Slice) and is_slice else index)
     if place is None or place > 0:
@@ -776,7 +776,7 @@ def _has_no_rows(follow: Follow, shape: Node, index: Node) -> bool:
 
 
 def _inside(follow: Follow, index: Node) -> Kind:
-    """Returns the kind of what an index, or the bounds of its slices, depend on."""
+    """Returns the kind of the values that an index, or the bounds of its slices, depend on."""
     items = index.items if isinstance(index, TupleDisplay) else (index,)
     parts = [part for one in items for part in ((one.lower, one.upper, one.step) if isinstance(one, Slice) else (one,))]
     return applied(follow.kind(part) for part in parts if part is not None)
@@ -790,7 +790,7 @@ def _is_key(follow: Follow, index: Node) -> bool:
 
 
 def _rows_of(follow: Follow, index: Node) -> Kind:
-    """Returns the kind of the part that an index takes of an array with rows."""
+    """Returns the kind of the part that an index selects from an array with rows."""
     items = index.items if isinstance(index, TupleDisplay) else (index,)
     if not items:
         return "rows"
@@ -830,7 +830,7 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
 
 
 def _sum_over_rows(follow: Follow, node: BinaryOperation) -> str | None:
-    """Returns what a product is that sums over the rows, or that divides such a sum by their number."""
+    """Returns the kind of a product that sums over the rows, or that divides such a sum by their number."""
     if node.operator == "@":
         summed = product_over_rows(follow, node.left)
         return summed if summed is not None and flat(follow.kind(node.right)) == "rows" else None
@@ -842,7 +842,7 @@ def _sum_over_rows(follow: Follow, node: BinaryOperation) -> str | None:
 
 
 def product_over_rows(follow: Follow, left: Node) -> str | None:
-    """Returns what the product of a matrix with one that has rows is if it sums over the rows, as `x.T @ y` does.
+    """Returns the kind of the product of a matrix and an array with rows if it sums over the rows, as `x.T @ y` does.
 
     Args:
         follow: the scope.
@@ -884,9 +884,9 @@ def have_batches(follow: Follow, *nodes: Node) -> bool:
 
 
 def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> bool:
-    """Returns whether some operands of an elementwise operation have rows and certainly differ in how many axes.
+    """Returns whether some operands of an elementwise operation have rows and certainly different numbers of axes.
 
-    The last axes of arrays meet, so the rows of the one with fewer axes meet another axis of the other.
+    Broadcasting aligns the last axes, so the rows of the array with fewer axes line up with another axis.
     """
     rows = [node for node, kind in zip(nodes, kinds, strict=True) if flat(kind) == "rows"]
     if len(rows) < 2:
@@ -899,7 +899,7 @@ def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> b
 
 
 def axes_more(follow: Follow, node: Node) -> tuple[str, int] | None:
-    """Returns a variable and how many axes more an expression has than that; None if unknown."""
+    """Returns a variable and how many more axes an expression has than that variable; None if unknown."""
     if isinstance(node, Name):
         return follow.widened.get(node.name, (node.name, 0))
     if isinstance(node, UnaryOperation):
@@ -955,7 +955,7 @@ def _comprehension(follow: Follow, node: Comprehension) -> Kind:
 
 
 def loop_variables(target: Node, iterable: Node) -> dict[str, tuple[Node, int | None]]:
-    """Returns the variables of a loop, with what is looped over and their place in a tuple of it."""
+    """Returns the variables of a loop, with what is looped over and their position in a tuple of its items."""
     if isinstance(target, Name):
         return {target.name: (iterable, None)}
     items = target.items if isinstance(target, TupleDisplay) else ()

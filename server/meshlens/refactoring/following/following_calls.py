@@ -1,4 +1,4 @@
-"""Follows rows through calls: of functions of the file, of NumPy and JAX, and of unknown callees."""
+"""Follows rows through calls: to functions of the file, to NumPy and JAX, and to unknown callees."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _around(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow 
 
 
 def _fold_into_arguments(follow: Follow, dotted: str, node: Call) -> None:
-    """Makes each device fold its index into the keys that a call of the step gets, which stay the same outside it."""
+    """Makes each device fold its index into keys that are passed to a call; the keys themselves stay the same."""
     if not follow.kept or follow.lines is None or follow.reduce is None or changes_keys(dotted):
         return
     for _, _, value in node.arguments:
@@ -272,14 +272,14 @@ def _spreads_one_entry(follow: Follow, name: str, values: list[Expression], kind
 
 
 def _gives_key(follow: Follow, callee: Node, dotted: str) -> bool:
-    """Returns whether a model takes one of the keys that it was given: those that rows are drawn from differ."""
+    """Returns whether a model uses one of the keys that were passed to it; keys that rows are drawn from differ."""
     own = follow.own
     is_own = own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver
     return follow.in_model and (dotted == "haiku.next_rng_key" or (is_own and last_name(callee) == "make_rng"))
 
 
 def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: bool) -> bool:
-    """Gathers the rows of all devices for a function that combines them to one result, if that is known."""
+    """Gathers the rows of all devices for a function that is known to combine them into one result."""
     if follow.gather is None or not is_array_function or over_rows(_axis(node, is_method, 1)) is not True:
         return False
     if any(label in ("*", "**", "out") for label, _, _ in node.arguments):
@@ -328,7 +328,7 @@ def _closes_over_rows(follow: Follow, value: Node) -> bool:
 
 
 def _keeps_nothing(follow: Follow, name: str) -> bool:
-    """Returns whether a called object stores nothing about its inputs, or only means over all devices."""
+    """Returns whether a called object stores nothing about its inputs, or only averages over all devices."""
     layers = layers_of(follow.view)
     if layers.classes and not layers.keeps:
         return True
@@ -339,7 +339,7 @@ def _keeps_nothing(follow: Follow, name: str) -> bool:
 
 
 def _of_object(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
-    """Returns the kind of what a model or another object gives that gets rows, or one that holds them."""
+    """Returns the kind of the result of a model or another object that receives or holds rows."""
     name = last_name(callee)
     if isinstance(callee, Attribute) and flat(follow.kind(callee.object)) in _WITH_ROWS:
         is_coupling = couples(name, over_rows(_axis(node, True, 1))) and not is_product(name)
@@ -358,7 +358,7 @@ def _of_object(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
 
 
 def _gives_to_call(follow: Follow, call: Call) -> bool:
-    """Returns whether a call gets rows that the step has calculated, and not only those that it was given."""
+    """Returns whether a call receives rows that the step has computed, not only the step's own arguments."""
     return any(
         isinstance(value, Name) and value.name in follow.bound and flat(follow.kind(value)) in _WITH_ROWS
         for _, _, value in call.arguments
@@ -366,7 +366,7 @@ def _gives_to_call(follow: Follow, call: Call) -> bool:
 
 
 def gathered(follow: Follow, call: Call) -> bool:
-    """Passes the rows of all devices to a method of an object that is the same on each, such as a metric's counter."""
+    """Passes the rows of all devices to a method of an object that is the same on each device, such as a metric."""
     callee, arguments = call.callee, call.arguments
     if follow.lines is None or not isinstance(callee, Attribute) or follow.env.get(root_name(callee)) != "same":
         return False

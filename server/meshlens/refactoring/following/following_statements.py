@@ -69,7 +69,7 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.mentions import mentions_of
 
 _CHECKS = frozenset({"chex.assert_shape", "chex.assert_axis_dimension"})
-_ASSERTED = "an assertion asks for all rows of the batch, of which each device has a part; use jit with sharding"
+_ASSERTED = "an assertion expects all rows of the batch, but each device has only some; use jit with sharding"
 _SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perplexity|metrics?)")
 
 
@@ -164,7 +164,7 @@ def _is_named_as_scalar(follow: Follow, statement: Assign) -> bool:
 
 
 def _fold(follow: Follow, statement: Assign) -> None:
-    """Makes each device fold its index into the keys that a statement of the step assigns, on the next line."""
+    """Makes each device fold its index into the keys that a statement of the step assigns, on the line after it."""
     if follow.lines is None or not follow.folds or len(statement.targets) != 1:
         return
     target = statement.targets[0]
@@ -218,7 +218,7 @@ def _augmented(follow: Follow, statement: AugAssign) -> None:
 
 
 def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
-    """Reduces the means and sums that a statement of the step assigns, on the next line.
+    """Reduces the means and sums that a statement of the step assigns, on the line after it.
 
     A function that the step defines reduces its gradients there.
     """
@@ -312,7 +312,7 @@ def _expression(follow: Follow, statement: ExpressionStatement) -> None:
 
 
 def _assert(follow: Follow, statement: Assert) -> None:
-    """Makes sure that an assertion does not compare how many rows there are with a number, or leaves that out.
+    """Checks that an assertion does not compare the number of rows with a constant, or removes that comparison.
 
     Raises:
         Obstacle: it may.
@@ -328,7 +328,7 @@ def _assert(follow: Follow, statement: Assert) -> None:
 
 
 def _loosened(follow: Follow, test: Node) -> bool:
-    """Leaves the number of rows out of `x.shape == (32, 4)`, if it is that."""
+    """Removes the number of rows from a comparison such as `x.shape == (32, 4)`."""
     if not isinstance(test, Comparison) or test.operators != ("==",) or follow.in_model:
         return False
     shape, size = test.operands
@@ -346,7 +346,7 @@ def _names_sizes(follow: Follow, size: Node) -> bool:
 
 
 def _checked(follow: Follow, call: Call) -> None:
-    """Makes sure that a call of chex does not ask for as many rows as the whole batch has, or leaves that out.
+    """Checks that a chex assertion does not expect the number of rows of the whole batch, or removes that number.
 
     Raises:
         Obstacle: it may.

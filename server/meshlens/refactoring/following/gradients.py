@@ -1,4 +1,4 @@
-"""The places where gradients are taken, which parts of them are means over the rows, and their arguments."""
+"""The gradients that code takes: their arguments, and which parts of them are means over the rows."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
     if kind not in ("mean", "total", *SAME):
         unread = ": attributes are not followed" if known is None and isinstance(operand, Attribute) else ""
         if follow.unread and not unread:
-            unread = f': "{follow.unread[0]}" may have rows meet'
+            unread = f': "{follow.unread[0]}" may combine rows'
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
     value: Kind = (kind, aux) if with_aux else kind
     if kind in SAME and follow.within is not None:
@@ -131,8 +131,8 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
 def _along_rows(follow: Follow, node: Call, loss: str, of: Kind, is_array: bool) -> Kind:
     """Returns the kind of the gradient with respect to rows.
 
-    That of a sum is theirs alone; that of a mean over the rows of a device is too large by the number of devices, which
-    it is divided by if it certainly is one array.
+    The gradient of a sum depends only on each row itself. The gradient of a mean over a device's rows is too large by a
+    factor of the number of devices; it is divided by that number if it is certainly one array.
 
     Raises:
         Obstacle: it cannot be had for the rows of all devices.
@@ -147,7 +147,7 @@ def _along_rows(follow: Follow, node: Call, loss: str, of: Kind, is_array: bool)
 
 
 def _is_array(follow: Follow, value: Node, of: Kind) -> bool:
-    """Returns whether what gradients are taken for is certainly one array."""
+    """Returns whether the value that gradients are taken with respect to is certainly one array."""
     is_named = isinstance(value, Name) and value.name in follow.arrays
     return of == "rows" or (is_named and flat(of) == "rows")
 

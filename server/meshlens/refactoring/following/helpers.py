@@ -1,6 +1,6 @@
 """The functions of the project that reduce over devices for the step that calls them, such as a training state's.
 
-Each gets the name of the axis from its caller, and does not reduce without it.
+Each gets the axis name from its caller, and does not reduce without it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Helper:
         every: all such functions of a step, by file and site.
         parameter: its parameter for the axis name, if it has one.
         is_step: whether it is the step itself.
-        inside: the expressions in it that are to be reduced, and how.
+        inside: the expressions in it to reduce, and how.
         calls: the calls in it of other such functions.
-        passing: the sites of those that pass its own parameter for the axis on.
-        kinds: the kinds of what is to be reduced, whenever it was followed, by site, and by name for assigned values.
+        passing: the sites of the calls that pass on its own parameter for the axis.
+        kinds: the kinds of the values to reduce each time it was followed, by site, and by name for assigned values.
     """
 
     view: FileView
@@ -52,12 +52,12 @@ class Helper:
     kinds: dict[tuple[int, str], set[str]] = field(default_factory=dict)
 
     def reduce(self, node: Node, how: str) -> None:
-        """Records that an expression in it is to be reduced."""
+        """Records that an expression in it must be reduced."""
         self.inside.setdefault(node.site, (node, how))
 
     @property
     def reductions(self) -> int:
-        """Returns how many places in it reduce."""
+        """Returns the number of places in it that reduce."""
         return len(self.inside) + len(self.within.lines)
 
     def needs_axis(self, above: tuple[Helper, ...] = ()) -> bool:
@@ -69,11 +69,11 @@ class Helper:
 
 
 def helper_called(view: FileView, function: FunctionDef, caller: Helper) -> Helper | None:
-    """Returns what is known of a function at the top level or in a class that a step or a helper calls by its name.
+    """Returns what is known about a top-level function or method that a step or a helper calls by name.
 
     Args:
         view: its file.
-        function: its node, perhaps without the object of a method among its parameters.
+        function: its node, possibly without the method's `self` among its parameters.
         caller: the function that calls it.
     """
     found = [
@@ -111,19 +111,19 @@ def _axis_parameter(target: Target) -> str | None:
 
 
 def is_entered(caller: Helper, call: Call, helper: Helper) -> bool:
-    """Records that a function calls another one that may reduce; returns whether that gets the name of the axis."""
+    """Records that a function calls another one that may reduce; returns whether the callee gets the axis name."""
     given = next((value for label, _, value in call.arguments if label == helper.parameter is not None), None)
     if given is not None and not (isinstance(given, Name) and given.name == caller.parameter):
         return False
     if given is not None:
         caller.passing.add(call.site)
     if caller.calls.setdefault(call.site, (call, helper))[1] is not helper:
-        raise Obstacle("reduced-inside", f'"{helper.target.name}" is called where other functions are called too')
+        raise Obstacle("reduced-inside", f'"{helper.target.name}" shares a call site with other functions')
     return True
 
 
 def reducing_helpers(top: Helper) -> Iterator[Helper]:
-    """Yields the functions that a step leads to which need the name of its axis."""
+    """Yields the functions reached from a step that need its axis name."""
     seen: list[Helper] = [top]
     waiting = [one for _, one in top.calls.values()]
     while waiting:
@@ -136,7 +136,7 @@ def reducing_helpers(top: Helper) -> Iterator[Helper]:
 
 
 def must_reduce_alike(helper: Helper) -> None:
-    """Makes sure that what a helper reduces is to be reduced in the same way, or is the same, whenever it runs.
+    """Checks that each value that a helper reduces needs the same reduction, or none, every time it runs.
 
     Raises:
         Obstacle: it is not.
@@ -150,7 +150,7 @@ def must_reduce_alike(helper: Helper) -> None:
     ways: dict[tuple[int, str], str] = {}
     for place, how in wanted:
         if ways.setdefault(place, how) != how or helper.kinds.get(place, set()) - _WANTED.get(how, frozenset()):
-            message = f'"{helper.target.name}" reduces over rows, but not whenever it runs'
+            message = f'"{helper.target.name}" reduces over rows, but not on every call'
             raise Obstacle("reduced-inside", message)
 
 

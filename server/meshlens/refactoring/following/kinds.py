@@ -7,12 +7,12 @@
 "mean", "total": the mean or the sum over a device's rows, or a linear expression of such values.
 "count": the number of rows of a device, or a multiple of it.
 "shape": the shape of an array with rows.
-"places": the numbers of a device's rows, from 0 on each: they index one entry per row, and mean nothing else.
-"key": a random key that is the same on all devices; "alike" are numbers drawn from one: neither may be combined with
+"places": the numbers of a device's rows, starting from 0 on each device; valid only as indices of those rows.
+"key": a random key that is the same on all devices; "alike": numbers drawn from one; neither may be combined with
 rows.
 "own": a random key that differs on each device.
 "mixed": anything else; nothing is known about it.
-A tuple of kinds stands for a tuple or list of values.
+A tuple of kinds describes a tuple or list of values.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def applied(kinds: Iterable[Kind], *, coupled: bool = False, elementwise: bool =
     Args:
         kinds: the kinds of the arguments.
         coupled: whether it combines rows with each other.
-        elementwise: whether it is independent of the axis of the rows.
+        elementwise: whether it is independent of the row axis.
     """
     found = [flat(kind) for kind in kinds]
     differing = set(found) - {"same", "shape"}
@@ -121,7 +121,7 @@ def reduced(kind: Kind, over_rows: bool | None, result: str, *, every_axis: bool
 
     Args:
         kind: the kind of the operand.
-        over_rows: whether the axes include that of the rows; None if unknown.
+        over_rows: whether the axes include the row axis; None if unknown.
         result: "mean" or "total".
         every_axis: whether all axes are reduced.
     """
@@ -146,7 +146,7 @@ def is_product(name: str) -> bool:
 
 
 def index_of(node: Node | None) -> int | None:
-    """Returns the integer that an expression spells; None for others."""
+    """Returns the value of an integer literal; None for other expressions."""
     if isinstance(node, UnaryOperation) and node.operator == "-":
         number = index_of(node.operand)
         return -number if number is not None else None
@@ -154,15 +154,15 @@ def index_of(node: Node | None) -> int | None:
 
 
 def over_rows(axis: Node | None, keyword_only_default: bool | None = True, axes: int = 0) -> bool | None:
-    """Returns whether an `axis` argument names the axis of the rows, the first one; None if unknown.
+    """Returns whether an `axis` argument includes the row axis, which is the first one; None if unknown.
 
-    The last axis is taken for another one; any other that is counted from the end may be the first if there are not
-    more axes than it counts.
+    Axis -1 is assumed to be another axis; any other negative axis may be the first one, unless the array has more axes
+    than it counts back.
 
     Args:
         axis: the argument.
         keyword_only_default: the answer if there is none.
-        axes: how many axes there are at least.
+        axes: the minimum number of axes.
     """
     if axis is None or (isinstance(axis, Constant) and axis.value is None):
         return keyword_only_default

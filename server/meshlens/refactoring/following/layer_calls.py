@@ -1,8 +1,8 @@
-"""The layers and functions of network libraries that work along the axis of the rows, because of how they are made.
+"""The layers and functions of network libraries that work along the row axis, depending on how they are created.
 
 Most treat each row separately.
-A recurrent layer runs along the first axis if it is told that this is time, a normalization along the axes it is given,
-and the layers of equinox have no axis of rows at all: they work on one example unless a `vmap` maps them.
+A recurrent layer runs along the first axis if its arguments make that the time axis, a normalization along the axes in
+its arguments, and equinox layers have no row axis at all: they work on one example unless a `vmap` maps them.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ _EINOPS = frozenset({"einops.rearrange", "einops.reduce", "einops.repeat"})
 
 
 def works_along_rows(follow: Follow, home: Follow, callee: Node, node: Call, makers: list[Node]) -> bool:
-    """Returns whether a function or layer of a network library may have the rows that it gets meet.
+    """Returns whether a function or layer of a network library may combine the rows that it gets.
 
     Args:
         follow: the calling scope.
         home: the scope of the callee's names.
         callee: the callee.
         node: the call.
-        makers: the expressions that may have made the layer.
+        makers: the expressions that may have created the layer.
     """
     dotted = home.dotted(callee)
     if dotted in _UNROLLS:
@@ -88,7 +88,7 @@ def works_along_rows(follow: Follow, home: Follow, callee: Node, node: Call, mak
 
 
 def _chain(maker: Node) -> Iterator[Call]:
-    """Yields the calls of an expression such as `nn.scan(nn.LSTMCell, …)(8)`, and those in the list of a sequence."""
+    """Yields the calls in an expression such as `nn.scan(nn.LSTMCell, …)(8)`, and those in the list of a sequence."""
     if isinstance(maker, Call):
         yield maker
         yield from _chain(maker.callee)
@@ -115,7 +115,7 @@ def _made_along_rows(home: Follow, made: Call, follow: Follow, node: Call) -> bo
 
 
 def is_scanned_along_rows(view: FileView, function: FunctionDef | Lambda) -> bool:
-    """Returns whether a decorator scans a method over the first axis of what it gets."""
+    """Returns whether a decorator scans a method over the first axis of its argument."""
     decorators = function.function.decorators if isinstance(function, FunctionDef) else ()
     for one in decorators:
         callee, given = applied_by(one, partial(dotted_name, view))
@@ -125,7 +125,7 @@ def is_scanned_along_rows(view: FileView, function: FunctionDef | Lambda) -> boo
 
 
 def _scans_rows(made: Call, kinds: list[Kind]) -> bool:
-    """Returns whether a scan of a module steps over rows: what it carries has rows in each step."""
+    """Returns whether a scan of a module may step over the row axis."""
     if all(flat(kind) == "same" for kind in kinds[1:]):
         return False
     axes = (_given(made, "in_axes"), _given(made, "out_axes"))
@@ -133,7 +133,7 @@ def _scans_rows(made: Call, kinds: list[Kind]) -> bool:
 
 
 def _is_over_rows(dotted: str, made: Call, least: int = 0) -> bool:
-    """Returns whether the axes that a normalization is given may include that of the rows."""
+    """Returns whether the axes passed to a normalization may include the row axis."""
     axis = _given(made, *_OVER_AXES[dotted])
     if isinstance(axis, Call) and isinstance(axis.callee, Name) and axis.callee.name == "slice":
         first = axis.arguments[0].value if len(axis.arguments) > 1 else None
@@ -159,7 +159,7 @@ def _is_false(node: Node | None) -> bool:
 
 
 def rearranged(dotted: str, arguments: tuple[Argument, ...], kind: Kind) -> Kind:
-    """Returns the kind of what a function of einops makes of an array with rows.
+    """Returns the kind of the result of an einops function applied to an array with rows.
 
     Args:
         dotted: the function.
@@ -184,7 +184,7 @@ def rearranged(dotted: str, arguments: tuple[Argument, ...], kind: Kind) -> Kind
 
 
 def _axes(side: str) -> list[list[str]]:
-    """Returns the axes of one side of a pattern, each with the names that are put together in it."""
+    """Returns the axes of one side of a pattern, each with the names that are merged into it."""
     found: list[list[str]] = []
     group: list[str] | None = None
     for word in side.replace("(", " ( ").replace(")", " ) ").split():

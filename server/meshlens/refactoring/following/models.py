@@ -1,8 +1,8 @@
-"""The code of a called object: the `__call__` of its class, a transformed function, or what a caller hands over.
+"""The code of a called object: the `__call__` of its class, a transformed function, or a function that a caller passes.
 
 A model must keep rows apart.
-One whose code can be read is followed: nothing in it may have rows meet. The layers of flax, nnx, equinox and haiku do.
-Whatever cannot be read may do anything.
+If its code can be read, it is followed, and nothing in it may combine rows. The layers of flax, nnx, equinox and haiku
+keep rows apart. Code that cannot be read may do anything.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class Body(NamedTuple):
     Attributes:
         function: its node.
         around: the scope around it.
-        before: how many arguments of the call come before those that it gets; None if these are unknown.
-        has_state: whether the call gives a state beside its result.
+        before: how many of the call's arguments come before those that it gets; None if unknown.
+        has_state: whether the call returns a state in addition to its result.
     """
 
     function: FunctionDef | Lambda
@@ -111,7 +111,7 @@ _DEEPEST = 4
 
 
 def model_called(follow: Follow, home: Follow, callee: Node, node: Call) -> Result:
-    """Returns what a called object gives: something with rows if all that can be read of it keeps these apart.
+    """Returns the kind of a called object's result: it has rows if all of its readable code keeps rows apart.
 
     Args:
         follow: the calling scope.
@@ -133,7 +133,7 @@ def model_called(follow: Follow, home: Follow, callee: Node, node: Call) -> Resu
 
 
 def _result_of_all(follow: Follow, bodies: Bodies | None, node: Call) -> Result:
-    """Returns what a call gives that runs one of some functions."""
+    """Returns the kind of the result of a call that runs one of several functions."""
     found = [_result_of_body(follow, body, node) for body in bodies or ()]
     kind: Kind = found[0].kind if found else "mixed"
     for one in found[1:]:
@@ -149,7 +149,7 @@ def _along_new_axis(kind: Kind) -> Kind:
 
 
 def _stacked_by(home: Follow, callee: Node) -> Call | None:
-    """Returns the creation of a module that a `vmap` of a library runs several times on the same rows."""
+    """Returns the creation of a module that a library's `vmap` runs several times on the same rows."""
     makers = _makers(home, callee)
     made = makers[0] if len(makers) == 1 else None
     if not isinstance(made, Call):
@@ -169,7 +169,7 @@ def is_unread(home: Follow, callee: Node) -> bool:
 
 
 def _of_layers(follow: Follow, home: Follow, callee: Node, node: Call) -> Result:
-    """Returns what a call of a library gives: an array, if it is of a layer that is known to."""
+    """Returns the result of a call to a library: an array, if it calls a layer that is known to return one."""
     more = [axes_added(name) for name in _layers(home, callee)]
     if not more or not node.arguments or any(one is None for one in more):
         return Result("tree")
@@ -212,7 +212,7 @@ def _result_of_body(follow: Follow, body: Body, node: Call) -> Result:
 
 
 def _is_of_joined_norms(follow: Follow, changed: Node) -> bool:
-    """Returns whether all that a call of `apply` changes are the batch statistics that layers average over devices."""
+    """Returns whether a call to `apply` changes only batch statistics that layers average over devices."""
     items = changed.items if isinstance(changed, (ListDisplay, TupleDisplay)) else (changed,)
     if not follow.joins_norms or [one.value for one in items if isinstance(one, Constant)] != ["batch_stats"]:
         return False
@@ -222,7 +222,7 @@ def _is_of_joined_norms(follow: Follow, changed: Node) -> bool:
 
 
 def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) -> Result:
-    """Returns what a function of a model gives for the arguments of a call."""
+    """Returns the kind of the result of a model's function for the arguments of a call."""
     function, scope = body.function, body.around if body.around is not None else follow.outside()
     if is_scanned_along_rows(scope.view, function):
         return Result("mixed")
@@ -262,7 +262,7 @@ def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) ->
 
 
 def has_one_entry(home: Follow, node: Node) -> bool:
-    """Returns whether an array that a model holds, such as a token for each class, has one entry on its first axis."""
+    """Returns whether an array in a model, such as a class token, has size 1 along its first axis."""
     if isinstance(node, Attribute) and node.name == "value":
         node = node.object
     values = [value for _, value in _held_anywhere(home, node)] if isinstance(node, (Name, Attribute)) else []
@@ -282,7 +282,7 @@ def _begins_with_one(made: Node) -> bool:
 
 
 def loss_applied(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind | None:
-    """Returns the kind of the result of `f.apply` if haiku transforms a function that has means or sums in it.
+    """Returns the kind of the result of `f.apply` if haiku transforms a function that contains means or sums.
 
     Args:
         follow: the calling scope.
@@ -315,21 +315,21 @@ def loss_applied(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind
 
 
 def _transforms_above(home: Follow, function: FunctionDef | Lambda) -> list[str]:
-    """Returns the transformations of haiku that decorate a function, if nothing else does."""
+    """Returns the haiku transformations that decorate a function, if nothing else does."""
     decorators = function.function.decorators if isinstance(function, FunctionDef) else ()
     makers = [home.dotted(one) for one in decorators]
     return makers if _TRANSFORMS.issuperset(makers) else []
 
 
 def _transforms_in(home: Follow, value: Node) -> Iterator[tuple[str, Node]]:
-    """Yields the transformations of haiku in an expression, from the outermost, each with its operand."""
+    """Yields the haiku transformations in an expression, outermost first, each with its operand."""
     while isinstance(value, Call) and value.arguments and (maker := home.dotted(value.callee)) in _TRANSFORMS:
         value = value.arguments[0].value
         yield maker, value
 
 
 def _makers(home: Follow, callee: Node) -> list[Node]:
-    """Returns the expressions that may have made a called object, as far as they are known."""
+    """Returns the known expressions that may have created a called object."""
     if isinstance(callee, Name):
         return _values(home, callee)
     own = home.own
@@ -339,7 +339,7 @@ def _makers(home: Follow, callee: Node) -> list[Node]:
 
 
 def _chosen(home: Follow, maker: Node) -> list[Node] | None:
-    """Returns the creations of a layer whose class code chooses from a table; None if the table is unknown."""
+    """Returns the possible creations of a layer whose class is chosen from a table; None if the table is unknown."""
     if not isinstance(maker, Call):
         return [maker]
     callee = maker.callee
@@ -354,7 +354,7 @@ def _chosen(home: Follow, maker: Node) -> list[Node] | None:
 
 
 def _keeps(follow: Follow, body: Body) -> bool:
-    """Returns whether nothing that can be read of a function has rows meet, whatever it gets."""
+    """Returns whether the readable code of a function combines no rows, whatever its arguments."""
     function, scope = body.function, body.around if body.around is not None else follow.outside()
     inside = function.body if isinstance(function, Lambda) else function.function.body
     known: dict[tuple[int, str], tuple[object, bool]] = scope.view.solution.once(_KEPT, lambda _: {})
@@ -382,7 +382,7 @@ def _gives_rows(scope: Follow, function: FunctionDef | Lambda) -> bool:
 
 
 def _given_to(parameter: Parameter) -> str:
-    """Returns the kind of what a parameter of a model gets."""
+    """Returns the kind of the argument that a parameter of a model gets."""
     name, annotation, default = parameter.name, parameter.annotation, parameter.default
     is_flag = isinstance(annotation, Name) and annotation.name in ("bool", "int", "float", "str")
     is_flag = is_flag or (isinstance(default, Constant) and type(default.value) in (bool, str))
@@ -423,7 +423,7 @@ def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:
 
 
 def _given_at_creation(home: Follow, callee: Attribute) -> list[Made]:
-    """Returns what the objects of a model's class are given for an attribute when they are made; nothing if unknown."""
+    """Returns the values that objects of a model's class get for an attribute when created; nothing if unknown."""
     own = home.own
     if own is None or not isinstance(callee.object, Name) or callee.object.name != own.receiver:
         return []
@@ -439,7 +439,7 @@ def _given_at_creation(home: Follow, callee: Attribute) -> list[Made]:
 
 
 def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = False) -> Bodies | None:
-    """Returns the functions that an object runs which is given to a model, or which something given to it makes."""
+    """Returns the functions that run for an object that is passed to a model, or created by something passed to it."""
     found: list[Bodies | None] = []
     for one in given:
         scope, value = _scope_at(home, one), one.value
@@ -456,14 +456,14 @@ def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = Fals
 
 
 def _is_function(scope: Follow, value: Node) -> bool:
-    """Returns whether an expression is a function, or makes one of another."""
+    """Returns whether an expression is a function, or makes one from another."""
     if isinstance(value, Call) and scope.dotted(value.callee) == "functools.partial" and value.arguments:
         return _is_function(scope, value.arguments[0].value)
     return isinstance(value, Lambda) or bool(scope.dotted(value)) or function_defined(scope, value) is not None
 
 
 def _scope_at(home: Follow, made: Made) -> Follow:
-    """Returns the scope of the code of a value."""
+    """Returns the scope that a value's code is in."""
     scope = Follow(home.constructs, made.view, {}, depth=home.depth, made={**made_outside(made.view, None)})
     scope.own, scope.models, scope.unread = owner_of(made.view, made.block), home.models, home.unread
     scope.top, scope.loosened, scope.seen = home.top, home.loosened, home.seen
@@ -497,7 +497,7 @@ def _of_made(home: Follow, made: Call, depth: int) -> Bodies | None:
 
 
 def _replaced_by(home: Follow, made: Call, operand: Node | None) -> FunctionDef | None:
-    """Returns the function whose name is given to its own transformation, as in `f = hk.transform(f)`."""
+    """Returns the function whose name is rebound to its own transformation, as in `f = hk.transform(f)`."""
     if not isinstance(operand, Name) or _values(home, operand) != [made]:
         return None
     found = [one for one in functions(home.view) if one.name == operand.name]
@@ -507,7 +507,7 @@ def _replaced_by(home: Follow, made: Call, operand: Node | None) -> FunctionDef 
 
 
 def _functions_given(home: Follow, made: Call) -> Iterator[Node]:
-    """Yields the functions among the arguments of a layer, and whatever else a list of layers names."""
+    """Yields the functions among the arguments of a layer, and everything else that a list of layers contains."""
     is_list = home.dotted(made.callee).endswith(".Sequential")
     for _, _, value in made.arguments:
         for node in value.items if is_list and isinstance(value, (ListDisplay, TupleDisplay)) else (value,):
@@ -561,7 +561,7 @@ def _transformed(home: Follow, node: Node) -> Body | None:
 
 
 def _held_anywhere(home: Follow, node: Node) -> list[tuple[Follow, Node]]:
-    """Returns what a variable, or an attribute of any object, may hold, with the scopes of its names."""
+    """Returns the possible values of a variable, or of an attribute of any object, with the scopes of their names."""
     if not isinstance(node, Attribute) or _is_field(home.view, node.name):
         found = [(home, value) for value in _values(home, node)]
         return found or (_handed_elsewhere(home, node.name) if isinstance(node, Name) else [])
@@ -573,7 +573,7 @@ def _is_layer(home: Follow, value: Node) -> bool:
 
 
 def _behind_factory(home: Follow, value: Node, depth: int = 0) -> list[tuple[Follow, Node]]:
-    """Returns what a function of the project returns that a call runs to make a model, or the value itself."""
+    """Returns the results of the project's function that a call runs to create a model, or else the value itself."""
     defined = function_defined(home, value.callee) if isinstance(value, Call) and depth < _DEEPEST else None
     function, around = defined if defined is not None else (None, None)
     if not isinstance(function, FunctionDef) or not isinstance(value, Call):
@@ -591,7 +591,7 @@ def _behind_factory(home: Follow, value: Node, depth: int = 0) -> list[tuple[Fol
 
 
 def _bind_parameters(home: Follow, scope: Follow, function: FunctionDef, call: Call) -> None:
-    """Gives the parameters of a function in a scope the kinds of a call's arguments, and the functions among them."""
+    """Binds a function's parameters in a scope to the kinds of a call's arguments, and to the functions among them."""
     positional = [value for label, _, value in call.arguments if label is None]
     named = {label: value for label, _, value in call.arguments}
     for place, one in enumerate(function.function.parameters):
@@ -646,7 +646,7 @@ def _is_name(node: Node, name: str) -> bool:
 
 
 def _of_attribute(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
-    """Returns the functions that an attribute of a method's own object, or of an object of a known class, holds."""
+    """Returns the functions in an attribute of a method's own object, or of an object of a known class."""
     own, name = home.own, root_name(callee)
     if own is not None and name == own.receiver:
         scope = _top_of(home, own.view)
@@ -661,7 +661,7 @@ def _of_attribute(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
 
 
 def _of_layer(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
-    """Returns the functions that a layer runs which a model holds in an attribute; None if some value is unknown."""
+    """Returns the functions that run for a layer in an attribute of a model; None if some value is unknown."""
     own = home.own
     if own is None or not isinstance(callee.object, Name) or callee.object.name != own.receiver:
         return None
@@ -673,7 +673,7 @@ def _of_layer(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
 
 
 def _set_on(home: Follow, node: Attribute) -> list[Made]:
-    """Returns the values that an attribute may hold: those of its class if the object is a method's own, else all."""
+    """Returns the values that an attribute may hold: those set by its class if the object is `self`, else all."""
     own = home.own
     if own is None or not isinstance(node.object, Name) or node.object.name != own.receiver:
         return _set_anywhere(home.view, node.name)
@@ -710,7 +710,7 @@ def _set_anywhere(view: FileView, name: str) -> list[Made]:
 
 
 def _is_field(view: FileView, name: str) -> bool:
-    """Returns whether a class of a file or of its imports declares a field of a name."""
+    """Returns whether a class of a file or of its imports declares a field with this name."""
     return any(
         isinstance(node, (AnnAssign, Assign))
         and any(isinstance(one, Name) and one.name == name for one in _targets(node))
@@ -731,9 +731,9 @@ def _all(found: list[Bodies | None]) -> Bodies | None:
 
 
 def _is_of_model(home: Follow, callee: Node) -> bool:
-    """Returns whether a callee is a layer of the model that is followed, or an argument that JAX traces, or its part.
+    """Returns whether a callee is a layer of the model that is followed, or a traced argument or part of one.
 
-    What JAX traces and calls is an object of nnx or equinox: it takes no function as an argument.
+    A traced object that is called is an nnx or equinox module, because JAX traces no functions.
     """
     name = root_name(callee)
     if home.in_model:
@@ -744,7 +744,7 @@ def _is_of_model(home: Follow, callee: Node) -> bool:
 
 
 def _is_object_of_project(home: Follow, callee: Node) -> bool:
-    """Returns whether a callee is the `apply` of an object that another file of the project makes."""
+    """Returns whether a callee is the `apply` of an object that another file of the project creates."""
     if not isinstance(callee, Attribute) or callee.name not in _APPLY or not isinstance(callee.object, Name):
         return False
     return imported_value(home.view, callee.object.name) is not None
@@ -755,7 +755,7 @@ def _top_of(home: Follow, view: FileView) -> Follow:
 
 
 def _values(home: Follow, node: Node) -> list[Node]:
-    """Returns the expressions that a variable's name is bound to in its file, or the call itself; empty if unknown."""
+    """Returns the expressions that a variable is bound to in its file, or the call itself; empty if unknown."""
     if not isinstance(node, Name):
         return [node] if isinstance(node, Call) else []
     if node.name in home.looped:
@@ -780,7 +780,7 @@ def _bindings(view: FileView) -> dict[str, list[Node]]:
 
 
 def _entries(home: Follow, name: str) -> list[Node]:
-    """Returns what a variable of a loop may be; `NOTHING` for unknown values."""
+    """Returns the possible values of a loop variable; `NOTHING` for unknown ones."""
     iterable, place = home.looped[name]
     runner = last_name(iterable.callee) if isinstance(iterable, Call) else ""
     if place is not None:
@@ -793,7 +793,7 @@ def _entries(home: Follow, name: str) -> list[Node]:
 
 
 def _items(value: Node) -> list[Node]:
-    """Returns what the entries of a list may be; `NOTHING` for unknown ones."""
+    """Returns the possible entries of a list; `NOTHING` for unknown ones."""
     if isinstance(value, Call) and last_name(value.callee) in ("list", "tuple", "List", "reversed") and value.arguments:
         value = value.arguments[0].value
     if isinstance(value, (ListDisplay, TupleDisplay)):
@@ -812,7 +812,7 @@ def _every(view: FileView) -> Iterator[Node]:
 
 
 def _handed(home: Follow, name: str) -> list[Node]:
-    """Returns what calls pass for a parameter of the function that is followed, or of the one around it."""
+    """Returns the arguments that calls pass for a parameter of the followed function, or of the one around it."""
     around = tree(home.view, str(home.view.path), home.home) if home.home is not None else None
     found: list[Node] = []
     for target in functions(home.view):
@@ -829,7 +829,7 @@ def _handed(home: Follow, name: str) -> list[Node]:
 
 
 def _handed_elsewhere(home: Follow, name: str) -> list[tuple[Follow, Node]]:
-    """Returns what the calls in other files pass for a parameter of a function that no code of its own file calls."""
+    """Returns the arguments that other files pass for a parameter of a function that its own file never calls."""
     found: list[tuple[Follow, Node]] = []
     for target in functions(home.view):
         names = [one.name for one in target.node.function.parameters]
@@ -847,7 +847,7 @@ def _handed_elsewhere(home: Follow, name: str) -> list[tuple[Follow, Node]]:
 
 
 def _passed(view: FileView, name: str) -> Iterator[tuple[Argument, ...]]:
-    """Yields the arguments of the calls and of the partials of a function of the file."""
+    """Yields the arguments of the calls to a function of the file, and of its partials."""
     for node in _every(view):
         if not isinstance(node, Call):
             continue
@@ -859,7 +859,7 @@ def _passed(view: FileView, name: str) -> Iterator[tuple[Argument, ...]]:
 
 
 def _given_by_keyword(view: FileView, keyword: str) -> list[Node]:
-    """Returns what the calls of a file pass by a keyword."""
+    """Returns the values that the calls in a file pass for a keyword."""
     key = f"assists: values of {keyword} in {view.path}"
     found: list[Node] = view.solution.once(
         key,
@@ -887,7 +887,7 @@ def _held_by(view: FileView, owner: str, name: str) -> Iterator[Node]:
 
 
 def _root(home: Follow) -> FileView:
-    """Returns the file from which models are reached: that of the step, if it leads to the code that is followed."""
+    """Returns the file to look for models from: the step's file, if it leads to the code that is followed."""
     top = home.top
     return top if top is not None and str(home.view.path) in reached_from(top, str(top.path)) else home.view
 
@@ -898,7 +898,7 @@ def _views(view: FileView) -> list[FileView]:
 
 
 def _classes(view: FileView) -> tuple[tuple[FileView, str], ...]:
-    """Returns the classes of a file and of its imports that are modules of a library, by their blocks."""
+    """Returns the classes of a file and of its imports that are library modules, by their blocks."""
 
     def find() -> Iterator[tuple[FileView, str]]:
         names: set[str] = set()
@@ -915,7 +915,7 @@ def _classes(view: FileView) -> tuple[tuple[FileView, str], ...]:
 
 
 def is_of_modules(owner: Owner) -> bool:
-    """Returns whether a class of the project is a module of a library."""
+    """Returns whether a class of the project is a library module."""
     view, key = owner
     return key in {one for other, one in _classes(view) if other.path == view.path}
 
@@ -936,10 +936,10 @@ def _is_module(view: FileView, bases: Iterable[Argument], names: set[str]) -> bo
 
 
 def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
-    """Returns the `__call__`, and another method, of every module that a file can reach: an object may be any.
+    """Returns the `__call__` and one other method of every module that a file can reach; the object may be any of them.
 
-    Returns None if a library maps some of them in a way that may move rows to another axis, or if there are none, and
-    so the object is of a class that cannot be read.
+    Returns None if a library maps some of them in a way that may move rows to another axis, or if there are none, so
+    that the object's class cannot be read.
     """
     found: list[Body] = []
     root = _root(home)
@@ -952,7 +952,7 @@ def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
 
 
 def _moves_rows(view: FileView) -> bool:
-    """Returns whether a `vmap` of a library, in a file or its imports, may give results that lie along another axis."""
+    """Returns whether a `vmap` of a library, in a file or its imports, may return rows along another axis."""
 
     def find() -> bool:
         nodes = ((one, node) for one in _views(view) for node in _every(one))
@@ -966,7 +966,7 @@ def _moves_rows(view: FileView) -> bool:
 
 
 def _has_stacks(view: FileView) -> bool:
-    """Returns whether an unknown module of a file or its imports may give several results along a new first axis."""
+    """Returns whether an unknown module of a file or its imports may return several results along a new first axis."""
 
     def find() -> bool:
         nodes = ((one, node) for one in _views(view) for node in _every(one))
@@ -979,7 +979,7 @@ def _has_stacks(view: FileView) -> bool:
 
 
 def _stacks(made: Call) -> bool:
-    """Returns whether a `vmap` maps none of its arguments, and gives its results along a new first axis."""
+    """Returns whether a `vmap` maps none of its arguments, and stacks its results along a new first axis."""
     given = {label: value for label, _, value in made.arguments}
     axes, out = given.get("in_axes", Constant("const", 0, 0)), index_of(_out_axes(made))
     items = axes.items if isinstance(axes, (TupleDisplay, ListDisplay)) else (axes,)
@@ -1020,7 +1020,7 @@ def _imported_names(view: FileView) -> Iterator[str]:
 
 
 def _has_no_axis_of_rows(view: FileView) -> bool:
-    """Returns whether the layers that a model of a file may call are those of equinox, which work on one example."""
+    """Returns whether the layers that a file's models may call are equinox layers, which work on one example."""
     return _imports(view, ("equinox",)) and not _imports(view, ("flax", "haiku"))
 
 

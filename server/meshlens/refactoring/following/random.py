@@ -51,7 +51,7 @@ def streams_of(view: FileView, target: Target) -> tuple[str, ...]:
 
 
 def stream_of(view: FileView, target: Target, name: str) -> str:
-    """Returns the name of a stream that a function draws from; "dropout" by default, which any `Rngs` provides."""
+    """Returns the name of a stream that a function draws from; "dropout" by default, which every `Rngs` provides."""
     drawn = sorted(
         node.callee.name
         for root in reached(view, target)
@@ -92,7 +92,7 @@ def bundles_of(target: Target) -> tuple[str, ...]:
 
 
 def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
-    """Returns whether an expression gives one key for each of the names that it is assigned to.
+    """Returns whether an expression returns one key for each of the names that it is assigned to.
 
     Args:
         follow: its scope.
@@ -108,7 +108,7 @@ def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
 
 
 def changes_keys(dotted: str) -> bool:
-    """Returns whether a function makes keys of a key."""
+    """Returns whether a function derives keys from a key."""
     return dotted.startswith("jax.random.") and dotted.rsplit(".", 1)[-1] in _CHANGES | _MAKES
 
 
@@ -152,7 +152,7 @@ def _drawn(
         # Every device draws the same numbers for all rows, as one device does.
         if all(flat(one) in SAME for one in others):
             return "alike"
-        message = f'"jax.random.{name}" draws for the rows of a device from a key that all devices share'
+        message = f'"jax.random.{name}" draws numbers for the rows of each device from a key that all devices share'
         raise Obstacle("random-numbers", message)
     if whose != "own" or name not in _SHAPE_PLACES or {flat(one) for one in kinds} - {"same", "rows"}:
         return "mixed"

@@ -96,8 +96,8 @@ def read_roles(
     Args:
         view: the file of the function.
         callee: the function.
-        call: a call of it, in this file or another.
-        said: the arguments that the user says hold the batch.
+        call: a call to it, in this file or another.
+        said: the arguments that the user named as the batch.
     """
     target = underlying(view, callee)
     static = _static_names(view, target)
@@ -118,7 +118,7 @@ def _as_said(given: Given, names: set[str]) -> Given:
 
 
 def batch_parameters(view: FileView, target: Target) -> tuple[str, ...]:
-    """Returns the parameters of a function that hold the batch, judged without a call."""
+    """Returns the parameters of a function that hold the batch, determined without a call."""
     static = _static_names(view, target)
     named = [one.name for one in target.parameters if one.how in ("only", "any", "key") and one.default is None]
     roles = {name: _role_of_name(view, target, name) for name in named if name not in static}

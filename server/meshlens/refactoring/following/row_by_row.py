@@ -96,7 +96,7 @@ class Given:
         keywords: the other arguments.
         kinds: the kinds of all arguments.
         kind: returns the kind of an expression.
-        axes: returns how many axes an expression has at least.
+        axes: returns the minimum number of axes of an expression.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Given:
 
     @property
     def least(self) -> int:
-        """Returns how many axes the first argument has at least."""
+        """Returns the minimum number of axes of the first argument."""
         return self.axes(self.values[0]) if self.values else 0
 
     def at(self, place: int, *names: str) -> Expression | None:
@@ -135,7 +135,7 @@ def is_elementwise(name: str) -> bool:
 
 
 def makes_arrays(name: str) -> bool:
-    """Returns whether a function of this name makes an array of a given shape."""
+    """Returns whether a function of this name creates an array of a given shape."""
     return name in _MAKERS
 
 
@@ -180,7 +180,7 @@ def is_along_last(call: Call) -> bool:
 
 
 def tells_classes(name: str) -> bool:
-    """Returns whether a function of this name takes the number of a class for each row."""
+    """Returns whether a function of this name takes a class label for each row."""
     return name in _OF_CLASSES
 
 
@@ -222,7 +222,7 @@ def _reshape(given: Given) -> str:
 
 
 def _is_own_size(size: Node) -> bool:
-    """Returns whether a size in a reshape joins no rows: 1, or one or more of the sizes of the array itself."""
+    """Returns whether a size in a reshape merges no rows: 1, or one or more of the array's own sizes."""
     size = size.value if isinstance(size, Starred) else size
     if (
         isinstance(size, Subscript)
@@ -239,7 +239,7 @@ def _is_own_size(size: Node) -> bool:
 
 
 def _parts(shape: Node) -> list[Node]:
-    """Returns the parts of a shape: of `x.shape[:1] + (7, 7)` and `(*x.shape[:1], 7, 7)`, the slice and the numbers."""
+    """Returns the parts of a shape: the slice and the numbers of `x.shape[:1] + (7, 7)` or `(*x.shape[:1], 7, 7)`."""
     if isinstance(shape, BinaryOperation) and shape.operator == "+":
         return [*_parts(shape.left), *_parts(shape.right)]
     items = shape.items if isinstance(shape, (TupleDisplay, ListDisplay)) else (shape,)
@@ -247,7 +247,7 @@ def _parts(shape: Node) -> list[Node]:
 
 
 def _begins_with_rows(given: Given, parts: list[Node]) -> bool:
-    """Returns whether a shape begins with the number of rows, on which nothing else in it depends."""
+    """Returns whether a shape begins with the number of rows and nothing else in it depends on that number."""
     if not parts or not isinstance(parts[0], Subscript):
         return False
     key = parts[0].key
@@ -361,7 +361,7 @@ def _convolution(given: Given) -> str:
 
 
 def _product(given: Given) -> str:
-    """Returns the kind of a product: the first axis of its first operand, unless it is summed over, is its own."""
+    """Returns the kind of a product, whose first axis is that of its first operand unless it is contracted."""
     kinds = [flat(kind) for kind in given.kinds]
     if given.name == "matmul" and kinds == ["rows", "rows"] and all(given.axes(value) > 2 for value in given.values):
         return "rows"
@@ -402,7 +402,7 @@ def _einsum(given: Given) -> str:
 
 
 def _segment_sum(given: Given) -> str:
-    """Returns the kind of sums of rows; without their number there would be as many as a device's rows need."""
+    """Returns the kind of segment sums; if their number is not given, it depends on the device's rows."""
     kinds = [flat(kind) for kind in given.kinds]
     has_size = given.at(2, "num_segments") is not None
     return "total" if has_size and kinds[:2] == ["rows", "rows"] and set(kinds[2:]) <= {"same"} else "mixed"

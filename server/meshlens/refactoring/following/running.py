@@ -1,4 +1,4 @@
-"""Follows functions run by others: `vmap`, `scan`, `cond`, `jax.tree.map`, decorators."""
+"""Follows functions that other functions run: `vmap`, `scan`, `cond`, `jax.tree.map`, decorators."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def is_mapped(follow: Follow, function: Node) -> bool:
 
 
 def _is_known(scope: Follow, decorator: Expression) -> bool:
-    """Returns whether a decorator is of a library whose decorators leave rows apart."""
+    """Returns whether a decorator belongs to a library whose decorators keep rows apart."""
     dotted = scope.dotted(applied_by(decorator, scope.dotted)[0])
     return dotted.startswith(_OF_DECORATORS) and _CHANGES.search(dotted.rpartition(".")[2]) is None
 

@@ -1,4 +1,4 @@
-"""Tests whose outcome is certain, as they compare what a call passes as a constant or leaves to its default."""
+"""Tests whose outcome is certain because they compare arguments that are constants or defaults."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _UNKNOWN = object()
 
 
 def constant_of(known: Constants, node: Node) -> Constant | None:
-    """Returns the constant that an expression is, or that a name stands for; None for others.
+    """Returns the constant that an expression is or that a name is bound to; None for others.
 
     Args:
-        known: the constants that names stand for.
+        known: the constants that names are bound to.
         node: the expression.
     """
     if isinstance(node, Constant):
@@ -25,10 +25,10 @@ def constant_of(known: Constants, node: Node) -> Constant | None:
 
 
 def outcome(known: Constants, test: Node) -> bool | None:
-    """Returns how a test certainly comes out; None if that is unknown.
+    """Returns the certain outcome of a test; None if it is unknown.
 
     Args:
-        known: the constants that names stand for.
+        known: the constants that names are bound to.
         test: the test.
     """
     if isinstance(test, Not):

@@ -74,7 +74,7 @@ def in_axes_of(
         uses: its calls.
         learned: the names of the arguments that it differentiates.
         static: the names of its static parameters.
-        said: the arguments that the user says hold the batch; others are split only if certain.
+        said: the arguments that the user named as the batch; others are split only if certain.
 
     Raises:
         Obstacle: one is unknown, or all are shared.
@@ -106,7 +106,7 @@ def in_axes_of(
 def axes_of_rest(
     view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
 ) -> tuple[int | None, ...]:
-    """Returns the same as `in_axes_of` for arguments that no visible call passes but unseen ones may.
+    """Returns the same as `in_axes_of` for arguments that no visible call passes, but unseen calls might.
 
     Raises:
         Obstacle: one is unknown.
@@ -125,10 +125,10 @@ def _is_number_by_default(parameter: Parameter) -> bool:
 
 
 def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[str]:
-    """Returns the arguments that the user says hold the batch.
+    """Returns the arguments that the user named as the batch.
 
     Raises:
-        Obstacle: the function lacks one, or its rows are on another axis than the first.
+        Obstacle: the function lacks one, or its rows are not on the first axis.
     """
     own = {parameter.name for parameter in target.parameters}
     for name, axis in said:
@@ -151,7 +151,7 @@ def _second_thought(
 ) -> tuple[int | None, ...]:
     """Selects another argument as the batch if there is none yet.
 
-    Candidates are arguments called state, as in an agent that observes states, and rows reassigned by the call, as in a
+    Candidates are arguments named state, as in an agent that observes states, and rows that the call reassigns, as in a
     sampler.
     """
     renewed = [
@@ -183,7 +183,7 @@ def _second_thought(
 
 
 def _is_multiplied_from_left(target: Target, name: str) -> bool:
-    """Returns whether a function multiplies a matrix by a parameter, which then may be a vector without rows."""
+    """Returns whether a function multiplies a matrix by a parameter, which may then be a vector without rows."""
     return any(
         isinstance(node, BinaryOperation) and node.operator == "@" and root_name(node.right) == name
         for statement in target.body
@@ -212,7 +212,7 @@ def _count(target: Target, uses: tuple[Use, ...]) -> int:
     must_go_by_position(target)
     counts = {len(use.call.arguments) for use in uses if use.call is not None}
     if len(counts) > 1:
-        raise Obstacle("several-counts", f'the calls of "{target.name}" pass different numbers of arguments')
+        raise Obstacle("several-counts", f'the calls to "{target.name}" pass different numbers of arguments')
     return counts.pop() if counts else sum(parameter.default is None for parameter in target.parameters)
 
 
@@ -223,7 +223,7 @@ def axis_of_parameter(
     name, annotation = parameter.name, parameter.annotation
     is_carried = any(_is_carried(view, use, place) for use in uses)
     if is_carried and _is_batch(name) and any(_is_bound_with_a_batch(view, target, use, place) for use in uses):
-        raise Obstacle("which-batch", f'"{name}" is bound together with rows, but each call renews it like a state')
+        raise Obstacle("which-batch", f'"{name}" is assigned together with rows, but each call updates it like a state')
     if (
         (is_key(name) and not _is_a_key_for_each_row(view, target, name))
         or (name in learned and not is_input(view, target, name, place, uses))
@@ -288,9 +288,9 @@ def axis_of_parameter(
 
 
 def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[Use, ...]) -> bool:
-    """Returns whether a parameter that gradients are taken for holds inputs, as an attack or a score takes them.
+    """Returns whether a parameter that is differentiated holds inputs, as in adversarial attacks or score functions.
 
-    It is called like a batch, stands beside the parameters of the model, and does not come back under its name.
+    It is named like a batch, is passed together with the model's parameters, and is not reassigned by the call.
     """
     beside = {parameter.name for parameter in target.parameters}
     is_renewed = any(_is_carried(view, use, place) for use in uses)
@@ -298,7 +298,7 @@ def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[
 
 
 def _said_of_axes(annotation: Node | None) -> str | None:
-    """Returns the first axis that an annotation such as `Float[Array, "batch channels"]` names, "" for none."""
+    """Returns the first axis name in an annotation such as `Float[Array, "batch channels"]`, "" if there is none."""
     if (
         not isinstance(annotation, Subscript)
         or not isinstance(annotation.key, TupleDisplay)
@@ -312,7 +312,7 @@ def _said_of_axes(annotation: Node | None) -> str | None:
 
 
 def _is_model(view: FileView, target: Target, parameter: Parameter) -> bool:
-    """Returns whether a function calls an argument or treats it as the state of a training."""
+    """Returns whether a function calls an argument or treats it as a training state."""
     name, annotation = parameter.name, parameter.annotation
     said = last_name(annotation)
     is_tree = said == "FrozenDict" and _is_split(name)
@@ -330,7 +330,7 @@ def _is_model(view: FileView, target: Target, parameter: Parameter) -> bool:
 
 
 def _runs_method_of(view: FileView, node: Call, name: str) -> bool:
-    """Returns whether a `vmap` maps a method of an object of this name, which is then not an array of rows."""
+    """Returns whether a `vmap` maps a method of an object of this name, which then is not an array of rows."""
     first = node.arguments[0].value if node.arguments else NOTHING
     is_method = isinstance(first, Attribute) and isinstance(first.object, Name) and first.object.name == name
     return is_method and dotted_name(view, node.callee) in VMAPS
@@ -362,19 +362,19 @@ def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:
 
 
 def _is_a_key_for_each_row(view: FileView, target: Target, name: str) -> bool:
-    """Returns whether a vmap splits a parameter as it is, unlike what `key = jax.random.split(key, 8)` makes of it."""
+    """Returns whether a vmap splits a parameter itself, and not keys derived from it by `jax.random.split`."""
     functions = (target.node, *_nested(view, target))
     is_bound_again = any(name in names_bound(one.function.body) for one in functions)
     return is_split_by_a_vmap(view, target, name) and not is_bound_again
 
 
 def _nested(view: FileView, target: Target) -> tuple[FunctionDef, ...]:
-    """Returns the functions that receive this parameter under the same name, as a loss does from its step."""
+    """Returns the functions that receive this parameter under the same name, as a loss function does from its step."""
     return tuple(one for one in reached(view, target) if one is not target.node)
 
 
 def _mapped_place(maker: Call, place: int) -> bool | None:
-    """Returns whether a `vmap` maps an argument; None if that is not written literally."""
+    """Returns whether a `vmap` maps an argument; None if its in_axes is not a literal."""
     positional = [value for label, _, value in maker.arguments if label is None]
     axes = next((value for label, _, value in maker.arguments if label == "in_axes"), None)
     axes = axes if axes is not None else positional[1] if len(positional) > 1 else None
@@ -395,7 +395,7 @@ def _is_given_setting(use: Use, place: int) -> bool:
 
 
 def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], place: int) -> bool:
-    """Returns whether each call takes an argument from the same source as another that certainly is a batch."""
+    """Returns whether each call takes an argument from the same source as another one that is certainly a batch."""
     calls = [use.call for use in uses if use.call is not None]
     batches = [number for number, one in enumerate(target.parameters) if _is_batch(one.name)]
 
@@ -411,7 +411,7 @@ def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], p
 
 
 def _has_as_many_rows(view: FileView, target: Target, place: int, uses: tuple[Use, ...]) -> bool:
-    """Returns whether the calls say that an argument has as many entries as a batch has rows, and nothing else has."""
+    """Returns whether, in all calls, only this argument has as many entries as the batch has rows."""
     names = [one.name for one in target.parameters]
     shapes = shapes_given(view, names, uses)
     own = shapes.get(names[place])
@@ -426,7 +426,7 @@ def _is_batch(name: str) -> bool:
 
 
 def _has_other_batch(target: Target, name: str) -> bool:
-    """Returns whether another parameter is called like a batch, so that an unclear one need not hold the rows."""
+    """Returns whether another parameter is named like a batch, so that an ambiguous one need not hold the rows."""
     return any(_is_batch(one.name) for one in target.parameters if one.name != name)
 
 
@@ -473,7 +473,7 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
 
 
 def _is_bound_with_a_batch(view: FileView, target: Target, use: Use, place: int) -> bool:
-    """Returns whether one statement binds the variable of an argument and that of another, called like a batch."""
+    """Returns whether one statement binds the variables of an argument and another one that is named like a batch."""
     arguments = [value for _, _, value in use.call.arguments] if use.call is not None else []
     given: Node = arguments[place] if place < len(arguments) else NOTHING
     named = zip(target.parameters, arguments, strict=False)
@@ -501,7 +501,7 @@ def _without_sites(part: object) -> object:
 
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:
-    """Returns whether a call passes a loop counter, or a number derived from it alone."""
+    """Returns whether a call passes a loop counter, or a number derived only from one."""
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
     )
@@ -532,9 +532,9 @@ def _counters(view: FileView, use: Use) -> set[str]:
 
 
 def _is_carried(view: FileView, use: Use, place: int) -> bool:
-    """Returns whether a call's result is assigned to the name of this argument: then it is state, or a refusal follows.
+    """Returns whether a call's result is assigned to the name of this argument, which makes the argument state.
 
-    If it holds rows, the function's result differs between devices.
+    If it holds rows, the function's result differs between devices, and the conversion is refused.
     """
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
@@ -549,5 +549,5 @@ def _is_carried(view: FileView, use: Use, place: int) -> bool:
 
 
 def _is_call(node: Node, use: Use) -> bool:
-    """Returns whether an expression is the call of a use, which gives some arguments by keyword perhaps."""
+    """Returns whether an expression is the call that a use describes, possibly with some arguments given by keyword."""
     return isinstance(node, Call) and use.call is not None and node.site == use.call.site

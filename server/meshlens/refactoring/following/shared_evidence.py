@@ -79,7 +79,7 @@ def evidence(view: FileView, target: Target, name: str, place: int, uses: tuple[
 
 
 def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
-    """Returns whether every call certainly passes a number, a function, or an array without the axis of the rows.
+    """Returns whether every call certainly passes a number, a function, or an array without a row axis.
 
     Args:
         view: the file.
@@ -94,9 +94,9 @@ def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
 
 
 def is_used_as_rows(view: FileView, functions: Iterable[FunctionDef], name: str) -> bool:
-    """Returns whether functions take the first size of an array for that of a batch, or use it for each row.
+    """Returns whether functions treat an array's first size as the batch size, or use the array for each row.
 
-    A network runs on it, or it looks up what a state has for each of several users, words or states.
+    For example, a network runs on it, or it is an index into tables of users, words or states.
 
     Args:
         view: the file.
@@ -185,7 +185,7 @@ def _is_first_size(node: Node, name: str) -> bool:
 
 
 def _where(view: FileView, root: FunctionDef, name: str, depth: int = 0) -> Iterator[tuple[FunctionDef, str]]:
-    """Yields the functions that a value is passed to, with its name there; skips those that a `vmap` runs."""
+    """Yields the functions that a value is passed to, with its name there; skips those run by a `vmap`."""
     yield root, name
     if depth >= _DEPTH:
         return
@@ -232,7 +232,7 @@ def _is_of_the_model(view: FileView, root: Node, name: str) -> bool:
 
 
 def _speaks_of_the_model(view: FileView, node: Node, name: str) -> bool:
-    """Returns whether code treats a value as a tree of parameters, or multiplies the features of rows by it."""
+    """Returns whether code treats a value as a tree of parameters, or multiplies row features by it."""
     if isinstance(node, BinaryOperation):
         return node.operator == "@" and _is(node.right, name) and _has_features(node.left)
     if isinstance(node, Subscript):
@@ -296,7 +296,7 @@ def _is_one(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
 
 
 def _draws_one(view: FileView, use: Use, node: Call, depth: int) -> bool:
-    """Returns whether a generator of NumPy or Python, which gets two numbers and no size, draws a number."""
+    """Returns whether a NumPy or Python generator draws a single number because it gets two numbers and no size."""
     if last_name(node.callee) not in _DRAWS or dotted_name(view, node.callee).startswith("jax.random."):
         return False
     return len(node.arguments) == 2 and all(
@@ -346,7 +346,7 @@ def _keeps(call: Call) -> bool:
 
 
 def _bound(view: FileView, use: Use, name: str) -> Iterator[Node]:
-    """Yields the values assigned to a name in a call's scope or at the top level; a hole for an unknown one."""
+    """Yields the values assigned to a name in a call's scope or at the top level; `NOTHING` for unknown ones."""
     root = tree(view, use.site.path, use.site.block)
     scopes: list[Node] = [root] if root is not None else []
     scopes += view.facts.statements if not _binds(root, name) else []
@@ -404,7 +404,7 @@ def _first_sizes(view: FileView, use: Use) -> list[int | str | None]:
 
 
 def _first_size(view: FileView, use: Use, node: Node, depth: int = 0) -> int | str | None:
-    """Returns the size of the first axis of the array that an expression makes, as written."""
+    """Returns the size of the first axis of an expression's array, as written."""
     if depth > _DEPTH:
         return None
     if isinstance(node, BinaryOperation):

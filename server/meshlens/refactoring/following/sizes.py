@@ -1,4 +1,4 @@
-"""Reads the shapes of arrays from the code that makes them, where it says them."""
+"""Reads the shapes of arrays from the code that creates them, if it shows them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ELEMENTWISE = frozenset("+ - * / ** // %".split())
 
 
 def nothing_known(_: str) -> Shape:
-    """Returns no shape, for a variable of which nothing is known."""
+    """Returns None as the shape of a variable about which nothing is known."""
     return None
 
 
@@ -53,7 +53,7 @@ def shape_of(node: Node, shapes: Shapes, depth: int = _DEPTH) -> Shape:
     Args:
         node: the expression.
         shapes: the shapes of the variables.
-        depth: how many parts of parts are read.
+        depth: how deep nested expressions are read.
     """
     if depth == 0:
         return None
@@ -91,7 +91,7 @@ def shape_of(node: Node, shapes: Shapes, depth: int = _DEPTH) -> Shape:
 
 
 def _together(left: tuple[int | None, ...], right: tuple[int | None, ...]) -> tuple[int | None, ...]:
-    """Returns the shape of what an elementwise operation makes of two arrays."""
+    """Returns the shape of the result of an elementwise operation on two arrays."""
     longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
     lead = len(longer) - len(shorter)
     tail = (
@@ -129,7 +129,7 @@ def _part(whole: Shape, index: Node) -> Shape:
 
 
 def _made(node: Call, of: Callable[[Node], Shape]) -> Shape:
-    """Returns the shape of what a call makes."""
+    """Returns the shape of the array that a call creates."""
     name = last_name(node.callee)
     given = [value for label, _, value in node.arguments if label is None]
     named = {label: value for label, _, value in node.arguments if label is not None}
@@ -178,11 +178,11 @@ def _number(node: Node) -> int | None:
 def shapes_inside(body: Iterable[Node], parameters: Mapping[str, Shape], outside: Shapes) -> Shapes:
     """Returns the shapes of the variables of a function.
 
-    A variable that is bound twice has none, unless it is made again from itself, as the state of a training is.
+    A variable that is bound twice has none, unless it is updated from itself, as a training state is.
 
     Args:
         body: its statements.
-        parameters: the shapes of what it is given.
+        parameters: the shapes of its arguments.
         outside: the shapes of the variables around it.
     """
     every = [node for statement in body for node in walk(statement)]
@@ -227,7 +227,7 @@ def _assigned(nodes: Iterable[Node]) -> Iterator[tuple[str, Node]]:
 
 
 def around_call(view: FileView, use: Use) -> Shapes:
-    """Returns the shapes of the variables where a function is called: of its scope, then of the top level."""
+    """Returns the shapes of the variables at the call of a function: of its scope, then of the top level."""
     plain = [node for node in view.facts.statements if not isinstance(node, (FunctionDef, SeparateDef))]
     at_top = shapes_inside(plain, {}, nothing_known)
     root = tree(view, use.site.path, use.site.block)
@@ -237,7 +237,7 @@ def around_call(view: FileView, use: Use) -> Shapes:
 
 
 def shapes_given(view: FileView, names: Iterable[str], uses: Iterable[Use]) -> dict[str, Shape]:
-    """Returns the shape of each parameter: what all calls say of it, where they say the same.
+    """Returns the shape of each parameter, if all calls agree on it.
 
     Args:
         view: the file.

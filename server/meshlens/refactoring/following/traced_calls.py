@@ -82,14 +82,14 @@ _ARRAY_METHODS = frozenset(
 
 
 def indexed(walk: Walk, node: Node) -> None:
-    """Notes an index that gives a shape unknown at compile time."""
+    """Notes an index whose result has a shape that is unknown at compile time."""
     for part in node.items if isinstance(node, TupleDisplay) else (node,):
         if isinstance(part, Slice):
             for bound in (part.lower, part.upper, part.step):
                 if bound is not None:
                     walk.needs(bound, "slices at")
         elif isinstance(part, Comparison) and walk.kind(part) != "python":
-            walk.problem("python-value", f'picks rows by "{walk.text(part)}"; use jnp.where')
+            walk.problem("python-value", f'selects rows with the mask "{walk.text(part)}"; use jnp.where')
 
 
 def _shapes(walk: Walk, dotted: str, node: Call) -> None:
@@ -105,7 +105,7 @@ def _shapes(walk: Walk, dotted: str, node: Call) -> None:
     for place, (label, _, value) in enumerate(node.arguments):
         counts = is_module or is_reshape or label in _KEYWORDS or (label is None and place in places)
         if counts and label not in ("rngs", "key", "*", "**"):
-            walk.needs(value, "makes as many as")
+            walk.needs(value, "takes a size from")
 
 
 def called(walk: Walk, node: Call, *, is_statement: bool) -> Kind:
@@ -150,7 +150,7 @@ def called(walk: Walk, node: Call, *, is_statement: bool) -> Kind:
 
 
 def _scanned(walk: Walk, dotted: str, arguments: tuple[Argument, ...]) -> None:
-    """Notes which arguments are scanned along their first axis, so that their rows lie along the second."""
+    """Notes which arguments are scanned along their first axis, so that their rows are along the second."""
     label, place = _SCANS[dotted]
     positional = [value for said, _, value in arguments if said is None]
     given = next((value for said, _, value in arguments if said == label), None)
@@ -169,7 +169,7 @@ def _library(walk: Walk, dotted: str, node: Call) -> None:
     kinds = [walk.kind(value) for _, _, value in node.arguments]
     changed = next((kind for kind in kinds if kind != "python"), None)
     if root == _NUMPY and dotted.startswith("numpy.random."):
-        walk.problem("host-work", f"draws from {dotted}, once for all calls")
+        walk.problem("host-work", f"calls {dotted}, which draws only once, when JAX traces it")
     elif root in (_NUMPY, "math") and changed is not None:
         walk.problem("python-value", f"calls {dotted}, which needs values; use jax.numpy", changed)
     elif dotted in _HOST_OF_JAX:

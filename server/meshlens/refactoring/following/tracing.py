@@ -101,7 +101,7 @@ class Walk:
         if isinstance(node, Lambda):
             return self.kind(node.body)
         if node.function.flags:
-            self.problem("generator", "is a generator or a coroutine")
+            self.problem("generator", "is a generator or coroutine")
         self.run(node.function.body)
         return _joined(self.returned) if self.returned else "python"
 
@@ -175,7 +175,7 @@ class Walk:
         for name, alias, _ in node.names:
             module = name if isinstance(node, Import) else node.module
             if module.split(".")[0] not in LIBRARIES:
-                self.problem("unknown-function", f'imports "{module}" while it runs')
+                self.problem("unknown-function", f'imports "{module}" when it runs')
             self.at.names[alias or name.split(".")[0]] = "python"
 
     def define(self, node: FunctionDef | SeparateDef) -> None:
@@ -381,7 +381,7 @@ class Walk:
             self.needs(node, "branches on")
 
     def needs(self, node: Node, does: str) -> None:
-        """Notes that Python needs a traced value."""
+        """Notes that Python needs the concrete value of an expression, which may be traced."""
         kind = self.kind(node)
         if kind != "python":
             remedy = _REMEDIES.get(does.split()[0], "pass it as a constant")
@@ -393,7 +393,7 @@ class Walk:
         return known if known is not None else self.kind(node)
 
     def follow(self, function: Function, given: list[tuple[str | None, Kind | Function]] | None) -> Kind:
-        """Runs a function with arguments; None for one that something else calls with traced values."""
+        """Runs a function with arguments; with None for a function that something else calls with traced values."""
         if self.at.depth >= _DEEPEST:
             return "value"
         names = _bound(parameters_of(function.node), given)

@@ -25,7 +25,7 @@ class Within:
     Attributes:
         functions: the functions and lambdas in it, by site.
         lines: the statements that assign values to reduce after them, by site and kind.
-        arrays: the names of its parameters and of what it calculates with, which hold arrays or collections of them.
+        arrays: the names of its parameters and of the values it computes with, which hold arrays or trees of arrays.
         entered: the kinds of everything that a function reads, for each time that it was followed, by site.
         followed: the sites of the calls that were followed.
     """
@@ -50,16 +50,16 @@ def within(target: Target) -> Within:
 
 
 def must_always_reduce(view: FileView, target: Target, known: Within, sites: set[int]) -> None:
-    """Makes sure that what a function of a step reduces is to be reduced whenever the function runs.
+    """Checks that the values that a function of a step reduces must be reduced every time the function runs.
 
     Args:
         view: the file.
         target: the step.
-        known: what following it showed of its functions.
-        sites: the expressions that are to be reduced.
+        known: what following the step found out about its functions.
+        sites: the expressions to reduce.
 
     Raises:
-        Obstacle: it is not known to be.
+        Obstacle: that is not certain.
     """
     reducing = [one for one in known.functions.values() if any(node.site in sites for node in walk(one))]
     if not reducing:
@@ -69,19 +69,17 @@ def must_always_reduce(view: FileView, target: Target, known: Within, sites: set
         is_alike = all(kinds == times[0] for kinds in times)
         decorators = one.function.decorators if isinstance(one, FunctionDef) else ()
         if not is_alike or any(_maker(view, decorator) not in _WRAPS for decorator in decorators):
-            raise Obstacle("reduced-inside", f"{_called(one)} reduces over rows, but not whenever it runs")
+            raise Obstacle("reduced-inside", f"{_called(one)} reduces over rows, but not on every call")
     for name, node in _other_uses(view, target, known, reducing):
         if node.site not in known.followed:
-            message = (
-                f'"{name}" reduces over the rows of all devices, but is also used where that is not known to be meant'
-            )
+            message = f'"{name}" reduces over the rows of all devices, but other uses may not expect that'
             raise Obstacle("reduced-inside", message)
 
 
 def _other_uses(
     view: FileView, target: Target, known: Within, reducing: list[FunctionDef | Lambda]
 ) -> Iterator[tuple[str, Node]]:
-    """Yields the mentions of functions that reduce, with the call that each belongs to or itself."""
+    """Yields the mentions of functions that reduce, each with the call that it belongs to, or else with itself."""
     nodes = [node for statement in target.body for node in walk(statement)]
     names = {one.function.name for one in reducing if isinstance(one, FunctionDef)}
     before: set[str] | None = None
@@ -118,7 +116,7 @@ def _other_uses(
 
 
 def _operands(view: FileView, node: Node) -> Iterator[Node]:
-    """Yields an expression that stands for a function, or what `grad(…)` and the like make it from."""
+    """Yields an expression that refers to a function, or the operand of the `grad(…)` or similar call that makes it."""
     yield node
     if isinstance(node, Call) and _maker(view, node) in _WRAPS and node.arguments:
         yield from _operands(view, node.arguments[0].value)

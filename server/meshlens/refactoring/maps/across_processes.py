@@ -1,4 +1,4 @@
-"""The calls of a map over several processes' devices: which arguments are split, and the results."""
+"""The calls to a map over several processes' devices: which arguments are split, and the results."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A call of a map.
+    """A call to a map.
 
     Attributes:
         call: the site of the call.
         split: the arguments to pass as arrays of all processes.
-        is_gathered: whether the result is split over devices, so that a process has only a part of it.
+        is_gathered: whether the result is split over devices, so that each process has only a part of it.
     """
 
     call: Site
@@ -54,7 +54,7 @@ class Crossing:
 
 
 def must_be_laid_out_plainly(view: FileView) -> None:
-    """Checks that a file lets its maps place arrays, and draws the same random numbers in every process.
+    """Checks that a file leaves the placing of arrays to its maps, and draws the same random numbers in every process.
 
     Raises:
         Obstacle: it does not.
@@ -62,38 +62,43 @@ def must_be_laid_out_plainly(view: FileView) -> None:
     found = _PLACED.search(view.source)
     if found is not None:
         line = view.lines.line_of(found.start()) + 1
-        raise Obstacle("placed-arrays", f"line {line} places arrays itself, which changes with several processes")
+        raise Obstacle(
+            "placed-arrays",
+            f"line {line} places arrays on devices itself, which works differently with several processes",
+        )
     if _UNSEEDED.search(view.source) is not None and b"random.seed(" not in view.source:
-        raise Obstacle("unseeded", "NumPy draws different random numbers here in each process")
+        raise Obstacle("unseeded", "NumPy draws different random numbers in each process here")
 
 
 def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
-    """Yields the calls of a map, with the changes that each needs.
+    """Yields the calls to a map, with the changes that each needs.
 
     Raises:
-        Obstacle: that is unknown.
+        Obstacle: they are unknown.
     """
     calls = [one for one in view.records.calls_of_maps if one.binder.site == binding.binder.site]
     for call in calls:
         if not call.visible:
             continue
         if not view.is_here(call.call):
-            where = f"the {binding.binder.kind} in line {_line(view, binding.binder.site)}"
-            raise Obstacle("other-file", f"{where} is called from unknown places")
+            where = f"the {binding.binder.kind} on line {_line(view, binding.binder.site)}"
+            raise Obstacle("other-file", f"{where} is called from another file")
         if call.context.env.maps or any(step.how in ("jit", "run", "map", "grad") for step in call.context.route):
             raise Obstacle("inside-jit", f"line {_line(view, call.call)} runs inside compiled code")
         if call.context.env.open:
-            raise Obstacle("unseen-callers", f"line {_line(view, call.call)} is run by unknown callers")
+            raise Obstacle("unseen-callers", f"line {_line(view, call.call)} may be run by unknown callers")
         if not call.exact:
-            raise Obstacle("splat", f"a splat hides arguments in line {_line(view, call.call)}")
+            raise Obstacle("splat", f"a splat hides arguments on line {_line(view, call.call)}")
     seen: dict[Site, Crossing] = {}
     for call in (one for one in calls if one.visible):
         one = _pmapped(view, binding, call) if binding.binder.kind == "pmap" else _sharded(view, binding, call)
         if seen.setdefault(call.call, one) != one:
-            raise Obstacle("several-meanings", f"line {_line(view, call.call)} has several meanings")
+            raise Obstacle(
+                "several-meanings", f"line {_line(view, call.call)} splits its data differently for different callers"
+            )
     if not seen:
-        where = f"the {binding.binder.kind} in line {_line(view, binding.binder.site)}"
-        raise Obstacle("no-call", f"no call of {where} was found, so its arguments are unknown")
+        where = f"the {binding.binder.kind} on line {_line(view, binding.binder.site)}"
+        raise Obstacle("no-call", f"no call to {where} was found, so its arguments are unknown")
     _must_not_come_back(view, tuple(seen.values()))
     yield from seen.values()
 
@@ -101,7 +106,7 @@ def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
 def _pmapped(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
     pmap = read_pmap(view, binding)
     if any(pmap.given(name) is not None for name in ("devices", "backend", "axis_size")):
-        raise Obstacle("devices", "this pmap chooses its devices by hand")
+        raise Obstacle("devices", "this pmap selects its devices itself")
     split = []
     for place, arg in enumerate(call.args):
         axes = pmap.in_axes
@@ -109,7 +114,9 @@ def _pmapped(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
             axes = axes.items[place] if place < len(axes.items) else None
         axes = 0 if arg.label is not None else None if place in pmap.static else axes
         if axes not in (0, None) or arg.site is None:
-            raise Obstacle("in-axes", f"in_axes of line {_line(view, call.call)} have entries other than 0 and None")
+            raise Obstacle(
+                "in-axes", f"the in_axes for line {_line(view, call.call)} contain entries other than 0 and None"
+            )
         if axes == 0:
             split.append(Split(_unsharded(view, arg.site)))
     return Crossing(call.call, tuple(split), _is_stacked(pmap.out_axes))
@@ -150,7 +157,7 @@ def _sharded(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
     mesh = arguments.get("mesh")
     name = view.text(mesh.site) if mesh is not None and mesh.site is not None else ""
     if name not in names_bound(view.facts.statements):
-        raise Obstacle("mesh", "the mesh of this shard_map has no name at the top level")
+        raise Obstacle("mesh", "the mesh of this shard_map is not a top-level variable")
     given = arguments.get("in_specs")
     if given is None or "out_specs" not in arguments:
         raise Obstacle("unknown-specs", "the specs of this shard_map are unknown")
@@ -204,7 +211,7 @@ def _must_not_come_back(view: FileView, found: tuple[Crossing, ...]) -> None:
             given = call.arguments if isinstance(call, Call) else ()
             if any(names_used(value) & results for _, _, value in given):
                 raise Obstacle(
-                    "sharded-state", f"line {_line(view, other.call)} passes rows of all devices back to itself"
+                    "sharded-state", f"line {_line(view, other.call)} passes the rows of all devices back to the map"
                 )
 
 

@@ -1,4 +1,4 @@
-"""How to map a function: by a decorator, in place of the `jit` around it, or next to the function."""
+"""How to map a function: with a decorator, instead of the `jit` around it, or in a wrapper next to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Form:
     """The way to map a function.
 
     Attributes:
-        how: "decorator" above the function, "call" instead of the call of `jit`, "wrapper" below the function.
+        how: "decorator" above the function, "call" instead of the call to `jit`, "wrapper" below the function.
         calls: the calls that will run the map.
         folded: the `jit` that the map replaces.
         is_bound: whether the map receives a bound method.
@@ -97,7 +97,7 @@ def form_of(view: FileView, target: Target, asked: Span, wishes: Wishes) -> Form
 
 def _beside(view: FileView, target: Target, calls: tuple[PlainCall, ...]) -> Form:
     if target.is_method:
-        raise Obstacle("method", f'"{target.name}" is a method, and a map would apply to all of its calls')
+        raise Obstacle("method", f'"{target.name}" is a method, so a map would apply to all calls to it')
     return Form("wrapper", calls, jit_above(view, target), others=True)
 
 
@@ -120,7 +120,7 @@ def _instead_of_jit(
 
 
 def _compiled_partial(view: FileView, target: Target, use: Use) -> tuple[ApiCall, frozenset[str]] | None:
-    """Returns the `jit` of a `partial` that a use is in, with the parameters that it fills; None for other uses."""
+    """Returns the `jit` of a `partial` that contains a use, with the parameters that it binds; None for other uses."""
     above = parent_of(view, use.site)
     if not isinstance(above, Call) or dotted_name(view, above.callee) != "functools.partial":
         return None
@@ -131,12 +131,12 @@ def _compiled_partial(view: FileView, target: Target, use: Use) -> tuple[ApiCall
     if call is None or first.value.site != use.site.index or len(by_place) > len(names):
         return None
     if any(one.label in ("*", "**") for one in rest):
-        raise Obstacle("splat", f'a splat hides which arguments the partial of "{target.name}" fills')
+        raise Obstacle("splat", f'a splat hides which arguments the partial of "{target.name}" binds')
     return call, frozenset({*names[: len(by_place)], *(one.label for one in rest if one.label is not None)})
 
 
 def _made_by(view: FileView, target: Target, call: ApiCall, wishes: Wishes) -> tuple[Use, ...]:
-    """Returns the uses of the result of a call of `jit`."""
+    """Returns the uses of the result of a call to `jit`."""
     above = parent_of(view, call.call)
     if isinstance(above, Call) and above.callee.site == call.call.index:
         return (Use(call.call, above),)
@@ -151,7 +151,7 @@ def _made_by(view: FileView, target: Target, call: ApiCall, wishes: Wishes) -> t
         name = variables[0].name
         _must_be_used_here_only(view, name, wishes)
         return uses_of_attribute(view, name, _class_of(view, call.call))
-    raise Obstacle("used-as-value", f'the jitted version of "{target.name}" has no separate name')
+    raise Obstacle("used-as-value", f'the jitted version of "{target.name}" is not assigned to a variable')
 
 
 def _class_of(view: FileView, site: Site) -> str | None:
@@ -162,7 +162,7 @@ def _on_host(view: FileView, target: Target, use: Use) -> PlainCall:
     call = plain_call(view, target, use)
     if not is_on_host(view, use.site):
         line = view.lines.line_of(view.span(use.site).start) + 1
-        raise Obstacle("traced-call", f"the call in line {line} may run inside a function that JAX traces")
+        raise Obstacle("traced-call", f"the call on line {line} may run inside a function that JAX traces")
     return call
 
 
@@ -176,11 +176,11 @@ def _if_on_host(view: FileView, target: Target, use: Use) -> tuple[PlainCall, ..
 def _must_be_used_here_only(view: FileView, name: str, wishes: Wishes) -> None:
     other = _used_elsewhere(view, name, wishes)
     if other is not None:
-        raise Obstacle("used-elsewhere", f'{other} "{name}" too')
+        raise Obstacle("used-elsewhere", f'{other} "{name}"')
 
 
 def _used_elsewhere(view: FileView, name: str, wishes: Wishes) -> str | None:
     found = used_elsewhere(view, name)
     if found is not None:
-        return f"{found} uses"
-    return None if wishes.sees_all or name.startswith("_") else "other files of this project may use"
+        return f"{found} also uses"
+    return None if wishes.sees_all or name.startswith("_") else "other files of this project may also use"

@@ -1,4 +1,4 @@
-"""Maps a function at its definition, by a decorator that splits the batch, so that no call changes.
+"""Maps a function at its definition, with a decorator that splits the batch, so that no call changes.
 
 This suits functions called in other files or through unknown objects, and functions passed as arguments.
 """
@@ -98,7 +98,7 @@ def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
 
 
 def _is_of_class(view: FileView, mention: AttributeMention, owner: str) -> bool:
-    """Returns whether an attribute is taken from a method's own object, from its class, or from the class by name."""
+    """Returns whether an attribute is read from a method's own object, from its class, or from the class by name."""
     value = mention.node.object
     name = value.name if isinstance(value, Name) else ""
     block = view.facts.blocks.get(owner)
@@ -108,7 +108,7 @@ def _is_of_class(view: FileView, mention: AttributeMention, owner: str) -> bool:
 
 
 def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> None:
-    """Checks that JAX does not trace a use, as it does when it takes gradients of a function.
+    """Checks that JAX does not trace a use, for example to take gradients of a function.
 
     Raises:
         Obstacle: it does.
@@ -127,7 +127,7 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
 
 
 def must_not_be_differentiated_elsewhere(view: FileView, target: Target) -> None:
-    """Checks that no function of another file that JAX gets as an argument, such as a loss, calls a function.
+    """Checks that no function of another file that is passed to JAX, such as a loss function, calls a function.
 
     Raises:
         Obstacle: one does.

@@ -1,4 +1,4 @@
-"""The arrays along whose last axis a step works, which may have no axis but that of the rows."""
+"""The arrays that a step processes along their last axis, which may be their only axis, the row axis."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _Path = tuple[object, ...]
 
 
 def may_be_flat(view: FileView, target: Target, seen: AxesSeen) -> bool:
-    """Returns whether a function works along the last axis of arrays that may have no axis but that of the rows.
+    """Returns whether a function works along the last axis of arrays whose only axis may be the row axis.
 
     Args:
         view: the file.
         target: the function.
-        seen: how many axes arrays have at least where following it showed this.
+        seen: the minimum number of axes of arrays, if following the function showed it.
     """
     roots = reached(view, target)
     is_shown_anywhere = any(_has_two_axes(view, node, seen) for root in roots for node in walk(root))
@@ -56,7 +56,7 @@ def may_be_flat(view: FileView, target: Target, seen: AxesSeen) -> bool:
 
 
 def _may_have_one_axis(view: FileView, sources: list[Node], seen: AxesSeen, *, is_given: bool) -> bool:
-    """Returns whether a network makes a value for each row, or a step makes it of its arguments element by element."""
+    """Returns whether an array may have one value per row, from a network or elementwise from the step's arguments."""
     calls = [node for source in sources for node in walk(source) if isinstance(node, Call)]
     if any(_most(seen.networks.get((view.path, call.site), 0)) == 1 for call in calls):
         return True
@@ -64,7 +64,7 @@ def _may_have_one_axis(view: FileView, sources: list[Node], seen: AxesSeen, *, i
 
 
 def _along_last_of_unknown(root: FunctionDef) -> list[Call]:
-    """Returns the calls along the last axis of values that are not multiplied by a matrix on their right."""
+    """Returns the calls that work along the last axis of values that no matrix is multiplied to from the right."""
     nodes = tuple(walk(root))
     # A product with a matrix on the right contracts an axis that is not that of the rows.
     several = {
@@ -80,7 +80,7 @@ def _along_last_of_unknown(root: FunctionDef) -> list[Call]:
 
 
 def _is_spread_over(call: Call, names: set[str]) -> bool:
-    """Returns whether a function receives an expression that works on the entries of one of these arrays."""
+    """Returns whether a function that works on the entries of one of these arrays receives an expression."""
     given = [walk(value) for label, _, value in call.arguments if label is None][:1]
     parts = [node for nodes in given for node in nodes]
     is_plain = all(
@@ -113,14 +113,14 @@ def _value_of(node: Node) -> Node | None:
 
 
 def _arrays(call: Call) -> Iterator[Expression]:
-    """Yields what a function or a method works on: its first argument, those with names, or its owner."""
+    """Yields the operands of a function or method: its first argument, keyword arguments, or the method's object."""
     yield from (one.value for place, one in enumerate(call.arguments) if not place or one.label not in (None, "axis"))
     if isinstance(call.callee, Attribute):
         yield call.callee.object
 
 
 def _is_shown(view: FileView, sources: list[Node], function: Iterable[Node], seen: AxesSeen) -> bool:
-    """Returns whether the code of a function shows that arrays which depend on some expressions have several axes."""
+    """Returns whether a function's code shows that the arrays that depend on some expressions have several axes."""
     parts = [node for source in sources for node in walk(source)]
     if any(_has_two_axes(view, node, seen) for node in parts):
         return True
@@ -139,7 +139,7 @@ def _looked_at(node: Node) -> Iterator[Node]:
 
 
 def _path(node: Node) -> _Path | None:
-    """Returns the name and the keys by which code reads an array; None for other expressions."""
+    """Returns the name and keys with which code reads an array; None for other expressions."""
     if isinstance(node, Name):
         return (node.name,)
     if isinstance(node, Attribute):
@@ -152,7 +152,7 @@ def _path(node: Node) -> _Path | None:
 
 
 def _has_two_axes(view: FileView, node: Node, seen: AxesSeen) -> bool:
-    """Returns whether an expression shows that there are several axes, or calls a network, which requires them."""
+    """Returns whether an expression shows that an array has several axes, or passes it to a network that needs them."""
     if isinstance(node, Subscript):
         is_shape = (
             isinstance(node.object, Attribute)

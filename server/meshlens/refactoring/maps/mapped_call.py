@@ -1,4 +1,4 @@
-"""A visible call of a pmap at a cursor: its arguments, and the number of devices."""
+"""A visible call to a pmap at a cursor: its arguments, and the number of devices."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Handed:
 
 
 def mapped_call_at(view: FileView, span: Span) -> tuple[MappedCall, ...]:
-    """Returns the records of the innermost call of a `jax.pmap` at a cursor; empty if there is none."""
+    """Returns the records of the innermost call to a `jax.pmap` at a cursor; empty if there is none."""
     found: dict[Site, list[MappedCall]] = {}
     for call in view.records.mapped_calls:
         is_here = call.visible and view.is_here(call.call) and canonical(call.binder.dotted) == "jax.pmap"
@@ -64,7 +64,7 @@ def mapped_call_at(view: FileView, span: Span) -> tuple[MappedCall, ...]:
 
 
 def handed_over(view: FileView, calls: tuple[MappedCall, ...], span: Span) -> Iterator[Handed]:
-    """Yields the arguments that go to axis 0 of the map on every route, by position or keyword."""
+    """Yields the arguments that are mapped over axis 0 on every route, by position or keyword."""
     first = calls[0]
     path = path_to(view, first.call)
     node: Node = path[-1] if path else NOTHING

@@ -92,7 +92,7 @@ class Nest:
         return tuple(_joined(one, other) for one, other in pairs)
 
     def sizes(self, axes: tuple[Axes, ...]) -> tuple[int, int] | None:
-        """Returns how many rows the calls pass along the outer axis and along the inner one."""
+        """Returns the number of rows that the calls pass along the outer axis and along the inner one."""
         found: set[tuple[int | None, int | None]] = set()
         for call in self.outer.calls:
             shapes = [arg.value.shape if isinstance(arg.value, Data) else None for arg in call.args]
@@ -124,7 +124,7 @@ def nest_at(view: FileView, span: Span) -> Nest | None:
             maps = [binder.site for binder in one.context.env.maps if binder.kind == "pmap"]
             nested = one.binder.kind == "pmap" and (one.binder.site in sites or set(sites) & set(maps))
             if maps and nested:
-                message = "the outer function does more than call the inner pmap, and would see shards"
+                message = "the outer function does more than call the inner pmap, so it would see shards"
                 raise Obstacle("more-than-a-pmap", message)
     return None
 
@@ -172,7 +172,7 @@ def _read(view: FileView, outer: Binding, inner: Binding) -> Nest:
     pmaps = (read_plainly(view, outer), read_plainly(view, inner))
     for pmap in pmaps:
         if any(pmap.given(name) is not None for name in _CHOSEN):
-            raise Obstacle("pmap-arguments", "one of these pmaps chooses its devices or has static arguments")
+            raise Obstacle("pmap-arguments", "one of these pmaps selects its devices or has static arguments")
     if pmaps[1].given("donate_argnums") is not None:
         raise Obstacle("pmap-arguments", "the inner pmap donates arguments")
     if any(arg.label is not None for call in pmaps[0].calls for arg in call.args):
@@ -183,7 +183,7 @@ def _read(view: FileView, outer: Binding, inner: Binding) -> Nest:
 def _each(axes: Prefix, count: int) -> list[int | None]:
     if isinstance(axes, Items):
         if len(axes.items) != count:
-            raise Obstacle("in-axes", "the axes of the two pmaps disagree in number")
+            raise Obstacle("in-axes", "the two pmaps have in_axes or out_axes of different lengths")
         return [_leaf(one) for one in axes.items]
     return [_leaf(axes)] * count
 

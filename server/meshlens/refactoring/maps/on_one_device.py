@@ -34,7 +34,7 @@ def must_work_under_vmap(view: FileView, pmap: Pmap) -> None:
     for path in files:
         text, name = view.texts[path], path.rsplit("/", 1)[-1]
         if any(word in text for word in _CALLBACKS):
-            raise Obstacle("callback", f"{name} calls back to the host, which a vmap does for all rows at once")
+            raise Obstacle("callback", f"{name} calls back to the host, which vmap does once for all rows")
         if any(word in text for word in _IN_BATCHES):
             raise Obstacle("rbg-keys", f'{name} uses "rbg" keys, which draw different numbers under vmap')
     results = [call.returned for call in pmap.calls] or [Const(None)]
@@ -79,7 +79,7 @@ def _must_be_known(view: FileView, use: AxisUse) -> None:
     if groups is not None and groups.value != Const(None):
         raise Obstacle("index-groups", f"{where} reduces over groups of indices, which vmap does not")
     if use.kind in _UNKNOWN_TO_VMAP:
-        raise Obstacle("collective", f'vmap has no equivalent of "{use.kind}" in {where}')
+        raise Obstacle("collective", f'{where} uses "{use.kind}", which has no equivalent under vmap')
     if use.kind == "ppermute" and not _is_full(view, arguments["perm"].site if "perm" in arguments else None):
         raise Obstacle("partial-permutation", f"{where} may leave indices out, but vmap needs all of them")
 

@@ -35,11 +35,11 @@ class Obstacle(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pmap:
-    """An application of `jax.pmap` of which everything is known.
+    """An application of `jax.pmap` about which everything is known.
 
     Attributes:
         binding: one record of it; if several routes lead here, they agree.
-        calls: the visible calls of its result.
+        calls: the visible calls to its result.
         in_axes, out_axes: the mapped axes.
         static: the static positions.
         arguments: its arguments by parameter.
@@ -84,7 +84,7 @@ def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | N
 
 
 def _places_applied(view: FileView, dotted: str) -> tuple[tuple[Binding, list[Span]], ...]:
-    """Returns the applications of a map in a file, each with its place and that of a function that it decorates."""
+    """Returns the applications of a map in a file, each with its place and that of the function that it decorates."""
     known: dict[int, tuple[object, tuple[tuple[Binding, list[Span]], ...]]] = view.solution.once(
         f"assists: places of {dotted} in {view.path}", lambda _: {}
     )
@@ -107,7 +107,7 @@ def _find_applied(view: FileView, dotted: str) -> Iterator[tuple[Binding, list[S
 
 
 def applications(view: FileView) -> tuple[Span, ...]:
-    """Returns where a file applies `jax.pmap`, or names it without a visible application, in order."""
+    """Returns the places where a file applies `jax.pmap`, or mentions it without a visible application, in order."""
     known = {
         view.span(binding.binder.site)
         for binding in view.records.bindings
@@ -117,7 +117,7 @@ def applications(view: FileView) -> tuple[Span, ...]:
 
 
 def mentions(view: FileView, around: Span | None = None) -> tuple[Span, ...]:
-    """Returns where a file names `jax.pmap` outside every visible application.
+    """Returns the places where a file mentions `jax.pmap` outside any visible application.
 
     Args:
         view: the file.
@@ -157,10 +157,10 @@ def decorated(view: FileView, binding: Binding) -> FunctionDef | None:
 
 
 def read_pmap(view: FileView, binding: Binding) -> Pmap:
-    """Returns everything needed to write an application's map in another way.
+    """Returns everything needed to rewrite an application of the map.
 
     Raises:
-        Obstacle: something about it is unknown, or the other way does not work at its place.
+        Obstacle: something about it is unknown, or it cannot be rewritten at its place.
     """
     binder = binding.binder
     same = [one for one in view.records.bindings if one.binder.site == binder.site]
@@ -171,7 +171,7 @@ def read_pmap(view: FileView, binding: Binding) -> Pmap:
         raise Obstacle("splat", "a splat hides the arguments of this pmap")
     found = {(_prefix(one.binder, "in_axes"), _prefix(one.binder, "out_axes"), _static(one.binder)) for one in same}
     if len(found) > 1:
-        raise Obstacle("several-meanings", "this pmap gets different arguments on different routes")
+        raise Obstacle("several-meanings", "this pmap gets different arguments from different callers")
     ((in_axes, out_axes, static),) = found
     return Pmap(binding, calls, in_axes, out_axes, static, arguments, _parameters(binding))
 
@@ -232,7 +232,7 @@ def _stands_alone(view: FileView, bindings: list[Binding], calls: tuple[MappedCa
 
 def _where(view: FileView, site: Site) -> str:
     line = view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1
-    return f"in line {line}" if view.is_here(site) else f"in {view.path_of(site).name}, line {line}"
+    return f"on line {line}" if view.is_here(site) else f"in {view.path_of(site).name}, line {line}"
 
 
 def _prefix(binder: Binder, name: str) -> Prefix:

@@ -1,4 +1,4 @@
-"""`in_axes` and `out_axes` as known, and their spelling as axes and as specs."""
+"""The known `in_axes` and `out_axes`, written as axes or as specs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Unknown(Exception):
 
 
 def prefix_of(value: Value) -> Prefix:
-    """Returns the prefix that a value stands for.
+    """Returns the prefix that a value describes.
 
     Raises:
         Unknown: part of it is unknown, or `pmap` does not accept it.

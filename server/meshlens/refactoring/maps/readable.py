@@ -1,4 +1,4 @@
-"""The conditions for rewriting a pmap in any other way."""
+"""The conditions that every rewrite of a pmap requires."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def must_be_the_real_pmap(view: FileView, pmap: Pmap) -> None:
     for path in sorted(paths_of(view, pmap)):
         found = _FAKED.search(view.texts[path])
         if found is not None:
-            where = f"{_name(path)} replaces jax.pmap with another function in line"
+            where = f"{_name(path)} replaces jax.pmap with another function on line"
             raise Obstacle("faked", f"{where} {_line(view.texts[path], found.start())}")
 
 
@@ -80,12 +80,12 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
         text = view.texts[path]
         for found in _SOME_DEVICES.finditer(text, *span):
             if not _OF_A_MAP.search(text, text.rfind(b"\n", 0, found.start()) + 1, found.end()):
-                where = f"{_name(path)} selects some of the devices in line {_line(text, found.start())}"
+                where = f"{_name(path)} selects some of the devices on line {_line(text, found.start())}"
                 raise Obstacle("some-devices", f"{where}; pass devices= to this pmap")
     for call in pmap.calls:
         for statement in _one_row(view, call.call):
-            where = f"line {_line(view.texts[statement.path], view.span(statement).start)} makes one row"
-            raise Obstacle("some-devices", f"{where} of the argument; pass devices= to this pmap")
+            line = _line(view.texts[statement.path], view.span(statement).start)
+            raise Obstacle("some-devices", f"line {line} gives the argument a single row; pass devices= to this pmap")
 
 
 def _code_around(view: FileView, pmap: Pmap) -> Iterator[tuple[str, Span]]:
@@ -137,7 +137,7 @@ def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
 
 
 def paths_of(view: FileView, pmap: Pmap) -> set[str]:
-    """Returns the files in which a pmap is applied or called, and those of the routes there."""
+    """Returns the files in which a pmap is applied or called, and those on the routes there."""
     contexts: list[Context] = [pmap.binding.context, *(call.context for call in pmap.calls)]
     calls = {call.call.path for call in pmap.calls}
     return {pmap.binder.site.path, *calls, *(step.site.path for context in contexts for step in context.route)}

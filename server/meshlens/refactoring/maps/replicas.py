@@ -71,7 +71,7 @@ def replica_at(view: FileView, span: Span) -> Replica | None:
 
 
 def _results(view: FileView, site: Site, name: str) -> tuple[Call, list[Value]] | None:
-    """Returns the last pmap call before a place that assigns a variable, and its result on each route.
+    """Returns the last pmap call before a place that assigns to a variable, and its result on each route.
 
     Returns None if something else assigns it in between.
     """
@@ -126,7 +126,7 @@ def _bound(target: Node, value: Value, name: str) -> list[Value]:
 
 
 def _is_part(above: Node, node: Node) -> bool:
-    """Returns whether an expression takes a named part of another one."""
+    """Returns whether an expression selects a named part of another one."""
     if isinstance(above, Subscript) and not (isinstance(above.key, Constant) and isinstance(above.key.value, str)):
         return False
     return isinstance(above, (Attribute, Subscript)) and above.object.site == node.site
@@ -158,12 +158,12 @@ def _is_same(value: Value) -> bool:
 
 
 def _is_state(value: Value) -> bool:
-    """Returns whether a value differs only as its input did, and was updated with a reduced value."""
+    """Returns whether a value differs between devices only as its input did, and was updated with a reduced value."""
     if isinstance(value, (Seq, Dict)) and not value.open and value.items:
         return all(_is_state(item[1] if isinstance(item, tuple) else item) for item in value.items)
     return isinstance(value, Data) and "met" in value.labels
 
 
 def _is_carried(call: Call, name: str) -> bool:
-    """Returns whether a call takes the variable that it assigns, as a step does with its state."""
+    """Returns whether a call receives the variable that it assigns to, as a step does with its state."""
     return any(isinstance(value, Name) and value.name == name for _, _, value in call.arguments)

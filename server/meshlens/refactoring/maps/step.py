@@ -1,4 +1,4 @@
-"""A step to run on all devices: its shared and split arguments, its results, and the reductions it needs."""
+"""A step to run on all devices: its shared and split arguments, its results, and the reductions that it needs."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ _COUNTING = frozenset(
 )
 _MOVES_ROWS = frozenset("concatenate concat stack hstack vstack append squeeze tile arange".split())
 _WHY = {
-    "mixed": "and is not known to have a row for each row of the batch",
-    "rows": "and its rows may have another order",
-    "tree": "and its rows may have another order",
-    "turned": "and its rows are not on its first axis",
+    "mixed": "and may not have one row for each row of the batch",
+    "rows": "and its rows may be in a different order",
+    "tree": "and its rows may be in a different order",
+    "turned": "and its rows are not along its first axis",
     "own": "because each has its own random key",
     "count": "because each counts its own rows",
     "shape": "because each has the shape of its own rows",
@@ -67,7 +67,7 @@ _WHY = {
 
 
 def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
-    """Returns the axis name of a new map: that of the collectives inside, else the user's, else "batch".
+    """Returns the axis name of a new map: the one that its collectives use, else the user's, else "batch".
 
     Raises:
         Obstacle: the collectives name several, or a different one from the user's.
@@ -82,7 +82,7 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
     if not inside:
         name = wishes.axis_name or wishes.usual_axis_name or _DEFAULT
         if not name.isprintable() or set(name) & set('"\\'):
-            raise Obstacle("axis-name", "this axis name has quotes or backslashes; add it by hand")
+            raise Obstacle("axis-name", "this axis name contains quotes or backslashes; add it by hand")
         return name
     (found,) = inside
     assert found is not None
@@ -93,7 +93,7 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A function that can be mapped with unchanged results of its calls.
+    """A function that can be mapped without changing the results of its calls.
 
     Attributes:
         form: how it is mapped, with its calls.
@@ -102,7 +102,7 @@ class Step:
         axes: for every argument, 0 if it is split and None if it is shared.
         care: the requirements of its modules' layers.
         library: the library whose map it needs.
-        static: the arguments that it needs as Python values, if no `jit` says so.
+        static: the arguments that it needs as Python values, if no `jit` declares them.
         sums: whether something is summed over devices, which counts rows once for each device that holds them.
     """
 
@@ -126,7 +126,7 @@ class Step:
         return (f"static_broadcasted_argnums={numbers}", *others) if places else ()
 
     def static_places(self, target: Target) -> tuple[int, ...]:
-        """Returns the places of the arguments that it needs as Python values."""
+        """Returns the positions of the arguments that it needs as Python values."""
         if self.folded is not None:
             return self.folded.places
         return tuple(place for place, one in enumerate(target.parameters) if one.name in self.static)
@@ -148,7 +148,7 @@ class Step:
 
     @property
     def note(self) -> str:
-        """Returns why the numbers will not be those of one device; "" if they will be."""
+        """Returns why the numbers will differ from those of one device; "" if they will not."""
         return "each device draws its own random numbers" if self.draws else ""
 
     @property
@@ -209,10 +209,10 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
 
 
 def _must_change_alike(target: Target, found: Reductions, shared: frozenset[str]) -> None:
-    """Makes sure that objects of flax.nnx are changed in the same way on every device: one device's are kept.
+    """Checks that flax.nnx objects change in the same way on every device, because only one device's are kept.
 
     Raises:
-        Obstacle: a value that differs between devices is put into one of them.
+        Obstacle: a value that differs between devices is stored in one of them.
     """
     taken = {
         statement.targets[0].name: root_name(statement.value)
@@ -223,8 +223,8 @@ def _must_change_alike(target: Target, found: Reductions, shared: frozenset[str]
     for name in found.changed:
         owner = next((one for one in (name, taken.get(name)) if one in shared), None)
         if owner is not None:
-            message = f'"{target.name}" puts values into "{owner}" that differ between the devices'
-            raise Obstacle("objects", f"{message}: use jit with sharding")
+            message = f'"{target.name}" stores values that differ between devices in "{owner}"'
+            raise Obstacle("objects", f"{message}; use jit with sharding")
 
 
 def _needed_as_values(view: FileView, target: Target, form: Form, library: Library) -> tuple[str, ...]:
@@ -259,7 +259,7 @@ def _places(target: Target, names: tuple[str, ...], count: int) -> list[int]:
 
 
 def _counts_devices(view: FileView, target: Target) -> bool:
-    """Returns whether a function's own collectives give more if more devices hold the same rows."""
+    """Returns whether the results of a function's own collectives grow if more devices hold the same rows."""
     calls = (node for root in reached(view, target) for node in walk(root) if isinstance(node, Call))
     return any(dotted_name(view, call.callee) in _COUNTING for call in calls)
 
@@ -278,9 +278,9 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
         if one in ("rows", "tree") and may_be_flat(view, target, found.seen):
             break
         which = f"result {number} of" if len(results) > 1 else "the result of"
-        raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between the devices, {_WHY.get(one, "")}')
+        raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between devices, {_WHY.get(one, "")}')
     if may_be_flat(view, target, found.seen):
-        message = f'"{target.name}" works along the last axis, which may be the axis of the batch'
+        message = f'"{target.name}" works along the last axis, which may be the batch axis'
         raise Obstacle("last-axis", message)
 
 
@@ -308,7 +308,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
             names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])
         ):
             name = next(iter(shared & names_bound([Assign("assign", 0, (one,), Constant("const", 0, None))])))
-            raise Obstacle("rows-for-all", f'"{name}" is passed to all devices whole but returned as rows')
+            raise Obstacle("rows-for-all", f'"{name}" is passed whole to all devices but returned as rows')
 
 
 def _whole(kind: Kind) -> str:
@@ -320,12 +320,12 @@ def _whole(kind: Kind) -> str:
 
 
 def _moves_rows(view: FileView, target: Target) -> bool:
-    """Returns whether a function may reorder rows or move them to another axis, which only means allow."""
+    """Returns whether a function may reorder rows or move them to another axis, which is fine only for averages."""
     return any(_moves(root) for root in reached(view, target))
 
 
 def _is_along_features(node: Call) -> bool:
-    """Returns whether a call joins arrays along their last axis, or along another one that is not that of the rows."""
+    """Returns whether a call joins arrays along their last axis, or along another one that is not the row axis."""
     axis = next((value for label, _, value in node.arguments if label == "axis"), None)
     if axis is None or over_rows(axis) is not False:
         return False
@@ -373,7 +373,7 @@ def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:
 
 
 def _must_have_as_many_rows(target: Target, axes: tuple[int | None, ...], shapes: Mapping[str, Shape]) -> None:
-    """Makes sure that the calls do not give arrays with different numbers of rows as one batch.
+    """Checks that the calls do not pass arrays with different numbers of rows as one batch.
 
     Raises:
         Obstacle: they do.
@@ -382,8 +382,11 @@ def _must_have_as_many_rows(target: Target, axes: tuple[int | None, ...], shapes
     sizes = {name: shape[0] for name in names if (shape := shapes.get(name))}
     known = {size: name for name, size in sizes.items() if size is not None}
     if len(known) > 1:
-        said = " and ".join(f'{size} of "{name}"' for size, name in known.items())
-        raise Obstacle("which-batch", f'which argument of "{target.name}" holds the batch? the calls give rows: {said}')
+        said = " and ".join(f'{size} in "{name}"' for size, name in known.items())
+        raise Obstacle(
+            "which-batch",
+            f'which argument of "{target.name}" holds the batch? the calls pass different numbers of rows: {said}',
+        )
 
 
 def _receiver(target: Target) -> tuple[str, ...]:
@@ -412,7 +415,9 @@ def _wished(text: str) -> tuple[int | None, ...]:
 def _must_be_plain(view: FileView, target: Target) -> None:
     inside = [node for root in reached(view, target) for node in walk(root)]
     if any(isinstance(node, (Global, Nonlocal)) for node in inside):
-        raise Obstacle("outer-variables", f'"{target.name}" sets outer variables once per trace')
+        raise Obstacle(
+            "outer-variables", f'"{target.name}" sets outer variables, which happens only once, when JAX traces it'
+        )
     known = {*streams_of(view, target), *bundles_of(target)}
     keys = [
         one.name

@@ -1,4 +1,4 @@
-"""One application of `jax.vmap` for a rewrite, and whether devices can replace it."""
+"""One application of `jax.vmap` for a rewrite, and whether a map over devices can replace it."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def read_plainly(view: FileView, binding: Binding) -> Pmap:
         raise Obstacle("spmd-axis-name", "pmap has no equivalent of this vmap's spmd_axis_name")
     found = {(_prefix(one, "in_axes"), _prefix(one, "out_axes")) for one in same}
     if len(found) > 1:
-        raise Obstacle("several-meanings", f"this {binder.kind} gets different arguments on different routes")
+        raise Obstacle("several-meanings", f"this {binder.kind} gets different arguments from different callers")
     ((in_axes, out_axes),) = found
     names = None if binding.parameters is None else tuple(name for name, how, _ in binding.parameters if how != "key")
     return Pmap(binding, calls, in_axes, out_axes, (), arguments, names)
 
 
 def read_replaceable(view: FileView, binding: Binding) -> Pmap:
-    """Returns the same of a vmap that a map over devices may replace: written here, whole, and of one process.
+    """Returns the same for a vmap that a map over devices may replace: it is written out here and runs in one process.
 
     Raises:
         Obstacle: something about it is unknown, or it must stay.
@@ -64,7 +64,7 @@ def read_replaceable(view: FileView, binding: Binding) -> Pmap:
     vmap = read_plainly(view, binding)
     must_be_spelled_here(view, binding)
     must_not_be_unwrapped(view, binding)
-    must_run_in_one_process(view, vmap, "each process would pass only its own rows, but vmap has them all")
+    must_run_in_one_process(view, vmap, "each process would pass only its own rows, but vmap sees the rows of all")
     return vmap
 
 
@@ -78,7 +78,7 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
         outer: the `jit` around the map, which is removed.
 
     Raises:
-        Obstacle: it cannot, or that is unknown.
+        Obstacle: it cannot, or it is unknown whether it can.
     """
     if isinstance(vmap.in_axes, Items) and all(axes is None for axes in vmap.in_axes.items):
         raise Obstacle("nothing-to-split", "no argument is split, but pmap needs at least one")
@@ -90,7 +90,7 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
 
 
 def must_stand_outside_maps(view: FileView, vmap: Pmap) -> None:
-    """Checks that no other map over devices runs a vmap, or places arrays in a program that it is part of.
+    """Checks that no other map over devices runs a vmap, or places arrays in the same program.
 
     Raises:
         Obstacle: one does.
@@ -102,7 +102,7 @@ def must_stand_outside_maps(view: FileView, vmap: Pmap) -> None:
 
 
 def rows_along(vmap: Pmap) -> tuple[int | None, ...] | None:
-    """Returns 0 for every argument that a vmap maps over and None for those that it shares; None if not plainly so."""
+    """Returns 0 for each argument that a vmap maps over and None for shared ones; None if any other axis is used."""
     axes = vmap.in_axes.items if isinstance(vmap.in_axes, Items) else (vmap.in_axes,)
     is_plain = isinstance(vmap.in_axes, Items) and vmap.in_axes.kind == "tuple"
     count = len(axes) if is_plain else argument_count(vmap)
@@ -115,7 +115,7 @@ def rows_along(vmap: Pmap) -> tuple[int | None, ...] | None:
 
 
 def needed_values(view: FileView, vmap: Pmap) -> tuple[int, ...]:
-    """Returns the places of shared arguments that the function of a vmap needs as values of Python.
+    """Returns the positions of shared arguments that the function of a vmap needs as Python values.
 
     Raises:
         Obstacle: it needs one that a call may pass as an array.
@@ -142,8 +142,8 @@ def on_all(view: FileView, vmap: Pmap, span: Span, decorator: Written) -> str:
     Args:
         view: the file.
         vmap: the map.
-        span: what it takes the place of: the map, or the `jit` around it.
-        decorator: the call of what runs a function on all devices.
+        span: the replaced code: the map, or the `jit` around it.
+        decorator: the call that returns the decorator, which runs a function on all devices.
     """
     mapped = view.text(vmap.binder.site)
     indent, taken = around(view, span)
@@ -189,11 +189,12 @@ def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
             raise Obstacle("nested-map", f"this vmap runs inside a {context.env.maps[-1].kind}")
         step = next((step for step in context.route if step.how in ("jit", "run", "map")), None)
         if step is not None:
-            raise Obstacle("inside-jit", f"line {_line(view, step.site)} runs this vmap inside what it compiles")
+            raise Obstacle("inside-jit", f"line {_line(view, step.site)} runs this vmap inside compiled code")
         step = next((step for step in context.route if step.how == "grad"), None)
         if step is not None:
             raise Obstacle(
-                "inside-grad", f"line {_line(view, step.site)} takes gradients, which would be spread over all devices"
+                "inside-grad",
+                f"line {_line(view, step.site)} takes gradients of this vmap, which would be spread over all devices",
             )
     # What runs a function is not always followed, where nothing in it has to do with devices yet.
     function = decorated(view, vmap.binding)
@@ -221,10 +222,10 @@ def _must_place_alone(view: FileView, vmap: Pmap) -> None:
         for one in records.bindings:
             inside = any(binder.site == vmap.binder.site for binder in one.context.env.maps)
             if one.binder.kind in MAPS_ON_DEVICES and (inside or one.binder.site.path == str(view.path)):
-                message = f"the {one.binder.kind} in line {_line(view, one.binder.site)} also places arrays on devices"
+                message = f"the {one.binder.kind} on line {_line(view, one.binder.site)} also places arrays on devices"
                 raise Obstacle("other-maps", message)
     if any(word in view.source for word in _PLACES_ARRAYS):
-        raise Obstacle("placed-arrays", "this file places arrays on devices itself, perhaps where pmap cannot use them")
+        raise Obstacle("placed-arrays", "this file places arrays on devices itself, and pmap might not accept them")
 
 
 def _must_fit(view: FileView, vmap: Pmap, wishes: Wishes) -> None:
@@ -234,11 +235,13 @@ def _must_fit(view: FileView, vmap: Pmap, wishes: Wishes) -> None:
     if devices is None:
         raise Obstacle("unknown-devices", "the number of devices is unknown; pmap takes one row for each")
     if known and known[-1] > devices:
-        raise Obstacle("more-rows", f"a call gives {known[-1]} rows, but pmap takes one for each of {devices} devices")
+        raise Obstacle("more-rows", f"a call passes {known[-1]} rows, but pmap takes one for each of {devices} devices")
     if (None in sizes or not sizes) and not wishes.devices:
         raise Obstacle("unknown-rows", "the number of rows is unknown; pmap takes one for each device")
     if len(known) > 1:
-        raise Obstacle("several-sizes", f"the calls give {' and '.join(map(str, known))} rows, on different devices")
+        raise Obstacle(
+            "several-sizes", f"the calls pass {' and '.join(map(str, known))} rows, so they would use different devices"
+        )
 
 
 def _rows(vmap: Pmap, call: MappedCall) -> int | None:

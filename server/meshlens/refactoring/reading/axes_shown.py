@@ -1,4 +1,4 @@
-"""How many axes the arrays of a function certainly have, because its code would fail if they had fewer."""
+"""The minimum number of axes of a function's arrays, because its code would fail if they had fewer."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _MADE_OF_SIZES = ("zeros", "ones", "full", "empty", "normal", "uniform", "orthog
 
 
 def axes_shown(function: Node, dotted: Dotted) -> dict[str, int]:
-    """Returns the least number of axes of the arrays that a function binds once, by name.
+    """Returns the minimum number of axes of the arrays that a function binds once, by name.
 
-    Only what certainly runs whenever the function does shows them.
+    Only code that certainly runs on every call of the function counts.
 
     Args:
         function: the function.
@@ -68,7 +68,7 @@ def axes_shown(function: Node, dotted: Dotted) -> dict[str, int]:
 
 
 def axes_given(function: Node, dotted: Dotted) -> dict[str, int]:
-    """Returns the least number of axes of what a function is given, by parameter; see `axes_shown`."""
+    """Returns the minimum number of axes of a function's arguments, by parameter; see `axes_shown`."""
     if not isinstance(function, FunctionDef):
         return {}
     names = {one.name for one in parameters_of(function)}
@@ -77,7 +77,7 @@ def axes_given(function: Node, dotted: Dotted) -> dict[str, int]:
 
 
 def axes_of_entries(view: FileView) -> Mapping[str, int]:
-    """Returns the least number of axes of what a file puts under each key, as `{"w": jnp.ones((3, 4))}` does."""
+    """Returns the minimum number of axes of a file's values under each key, as in `{"w": jnp.ones((3, 4))}`."""
     key = f"assists: axes of entries in {view.path}"
     found: Mapping[str, int] = view.solution.once(key, lambda _: _entries(view))
     return found
@@ -98,7 +98,7 @@ def _entries(view: FileView) -> dict[str, int]:
 
 
 def _put(node: Node) -> Iterator[tuple[str, Node]]:
-    """Yields the keys that code puts values under, with these."""
+    """Yields the keys that code stores values under, with the values."""
     if isinstance(node, DictDisplay):
         keys = ((pair.key, pair.value) for pair in node.pairs)
         yield from ((one.value, value) for one, value in keys if isinstance(one, Constant) and type(one.value) is str)
@@ -112,7 +112,7 @@ def _put(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _axes_made(value: Node, values: Mapping[str, list[Node]], depth: int = 4) -> int:
-    """Returns how many sizes an array is made with; 0 if unknown."""
+    """Returns the number of sizes that an array is created with; 0 if unknown."""
     if depth == 0:
         return 0
     if isinstance(value, Name):
@@ -141,7 +141,7 @@ def _most(shown: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def _certainly_shown(function: FunctionDef, dotted: Dotted) -> Iterator[tuple[str, int, frozenset[str]]]:
-    """Yields names of arrays, how many axes these have at least, and what the statements before have bound."""
+    """Yields the names of arrays, their minimum number of axes, and the names that the statements before have bound."""
     before: frozenset[str] = frozenset()
     for statement in function.function.body:
         if isinstance(statement, Return):
@@ -169,7 +169,7 @@ def _certain(node: Node) -> Iterator[Node]:
 
 
 def _shown(node: Node, dotted: Dotted) -> Iterator[tuple[str, int]]:
-    """Yields the names of arrays that a node shows to have some number of axes."""
+    """Yields the names of arrays whose minimum number of axes a node shows."""
     if isinstance(node, Assign) and len(node.targets) == 1:
         target = node.targets[0]
         if isinstance(target, TupleDisplay) and _of_shape(node.value):
@@ -192,7 +192,7 @@ def _shown(node: Node, dotted: Dotted) -> Iterator[tuple[str, int]]:
 
 
 def _of_shape(node: Node) -> str:
-    """Returns the name of the array whose shape an expression is."""
+    """Returns the name of the array whose shape an expression reads."""
     if isinstance(node, Attribute) and node.name == "shape" and isinstance(node.object, Name):
         return str(node.object.name)
     if isinstance(node, Call) and last_name(node.callee) == "shape" and len(node.arguments) == 1:
@@ -202,7 +202,7 @@ def _of_shape(node: Node) -> str:
 
 
 def _made_with(value: Node) -> int:
-    """Returns the least number of axes of what an expression makes."""
+    """Returns the minimum number of axes of the array that an expression creates."""
     if not isinstance(value, Call) or last_name(value.callee) != "einsum" or not value.arguments:
         return 0
     text = value.arguments[0].value

@@ -1,4 +1,4 @@
-"""Calls of a function in the form that a map needs: every argument by position."""
+"""Calls to a function in the form that a map needs: every argument by position."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
     given = use.call.arguments
     names = [parameter.name for parameter in target.parameters[: len(given)]]
     if len(names) < len(given):
-        raise Obstacle("several-counts", f'the call in line {line} passes more arguments than "{target.name}" has')
+        raise Obstacle("several-counts", f'the call on line {line} passes more arguments than "{target.name}" takes')
     for name, (label, _, _) in zip(names, given, strict=True):
         if label is not None and label != name:
-            raise Obstacle("keyword-arguments", f"the call in line {line} passes arguments by keyword")
+            raise Obstacle("keyword-arguments", f"the call on line {line} passes arguments by keyword")
     spans = tuple(view.span(Site(use.site.path, use.site.block, whole)) for _, whole, _ in given)
     return PlainCall(use, tuple(value for _, _, value in given), spans)
 

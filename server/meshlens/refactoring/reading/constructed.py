@@ -1,4 +1,4 @@
-"""The values of the fields of a class, and of the parameters of its `__init__`, that the project's code gives."""
+"""The values that the project's code gives to the fields of a class and to the parameters of its `__init__`."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Made(NamedTuple):
 
 
 def field_values(view: FileView, owner: str, name: str, views: Iterable[FileView]) -> list[Made] | None:
-    """Returns what a field of the objects of a class may be; None if no class declares it.
+    """Returns the possible values of a field of a class; None if no class declares it.
 
     Args:
         view: the file of the class.
         owner: the key of the class.
         name: the field.
-        views: the files that may make such objects.
+        views: the files that may create such objects.
     """
     fields = [(one, key, node) for one, key in reversed([*classes_above(view, owner)]) for node in _fields(one, key)]
     names = [node.target.name for _, _, node in fields if isinstance(node.target, Name)]
@@ -50,13 +50,13 @@ def field_values(view: FileView, owner: str, name: str, views: Iterable[FileView
 
 
 def parameter_values(view: FileView, owner: str, name: str, views: Iterable[FileView]) -> list[Made]:
-    """Returns what a parameter of the `__init__` of a class may be; nothing if that is unknown.
+    """Returns the possible values of a parameter of a class's `__init__`; nothing if they are unknown.
 
     Args:
         view: the file of the class.
         owner: the key of the class.
         name: the parameter.
-        views: the files that may make such objects.
+        views: the files that may create such objects.
     """
     method = method_defined(view, owner, "__init__")
     parameters: tuple[Parameter, ...] = method.target.node.function.parameters[1:] if method is not None else ()
@@ -80,7 +80,7 @@ def _fields(view: FileView, key: str) -> Iterator[AnnAssign]:
 
 
 def is_declared(view: FileView, owner: str, name: str) -> bool:
-    """Returns whether a class, or one that it is derived from, declares a field of a name or sets it in its body."""
+    """Returns whether a class or one of its bases declares a field with this name or sets it in its body."""
     shapes = (one.facts.blocks[key].shape for one, key in classes_above(view, owner))
     return any(
         isinstance(target, Name) and target.name == name
@@ -93,7 +93,7 @@ def is_declared(view: FileView, owner: str, name: str) -> bool:
 
 
 def _given(view: FileView, owner: str, name: str, place: int, views: Iterable[FileView]) -> Iterator[Made]:
-    """Yields what the calls of a class, and those of which nobody knows what they call, pass by a name or a place."""
+    """Yields the values that calls to a class, and calls to unknown callees, pass for a keyword or position."""
     for one in views:
         for key, given, meant in _creations(one):
             is_own = meant == (str(view.path), owner)
@@ -104,7 +104,7 @@ def _given(view: FileView, owner: str, name: str, place: int, views: Iterable[Fi
 
 
 class _Creation(NamedTuple):
-    """A call of a class of the project, or of something unknown.
+    """A call to a class of the project, or of something unknown.
 
     Attributes:
         block: its block.

@@ -1,4 +1,4 @@
-"""Calls of a function in other files of the workspace, and how those files refer to the function's module."""
+"""Calls to a function in other files of the workspace, and how those files refer to the function's module."""
 
 from __future__ import annotations
 

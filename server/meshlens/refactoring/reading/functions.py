@@ -25,7 +25,7 @@ class Target:
         node: its node.
         site: the site of its name.
         is_method: whether it is in a class.
-        filled: the parameters that a `partial` of it gives, by which it is called.
+        filled: the parameters that are bound by the `partial` through which it is called.
     """
 
     node: FunctionDef
@@ -51,7 +51,7 @@ class Target:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Returns its parameters as in the facts, without the `self` of a method and those that are filled."""
+        """Returns its parameters as in the facts, without a method's `self` and without those that are bound."""
         named = (parameter for parameter in self.node.function.parameters if parameter.name)
         every = tuple(parameter for parameter in named if parameter.name not in self.filled)
         return every[1:] if self.has_object else every
@@ -62,7 +62,7 @@ class Target:
         return self.node.function.body
 
     def at(self, index: int) -> Site:
-        """Returns a site of its block."""
+        """Returns the site with an index in its block."""
         return Site(self.site.path, self.site.block, index)
 
 
@@ -72,7 +72,7 @@ class Use:
 
     Attributes:
         site: the name.
-        call: the call of it, if it is called there.
+        call: the call to it, if it is called there.
     """
 
     site: Site
@@ -80,7 +80,7 @@ class Use:
 
 
 def function_at(view: FileView, span: Span) -> Target | None:
-    """Returns the function whose `def` names it at the cursor, or that the name at the cursor certainly refers to."""
+    """Returns the function that is defined at the cursor, or that the name at the cursor certainly refers to."""
     given = "assists: function at a cursor", view.path
     # A solution survives edits that only move lines, but facts do not.
     return view.solution.once_of(given, view.facts, span, lambda: _function_at(view, span))
@@ -222,7 +222,7 @@ def uses_libraries(view: FileView, target: Target) -> bool:
 
 
 def reached(view: FileView, target: Target) -> tuple[FunctionDef, ...]:
-    """Returns a function and those of its file that its names lead to."""
+    """Returns a function and the functions of its file that it refers to, directly or through others."""
     home = home_of(view, target.at(target.node.site))
     found: dict[int, FunctionDef] = {}
     waiting = [target.node]
@@ -254,7 +254,7 @@ def functions(view: FileView) -> tuple[Target, ...]:
 
 
 def functions_called(view: FileView, name: str) -> tuple[Target, ...]:
-    """Returns the functions of a file with a name."""
+    """Returns the functions of a file that have a name."""
     by_name: dict[str, tuple[Target, ...]] = view.solution.once(
         f"assists: functions by name of {view.path}",
         lambda _: {name: tuple(found) for name, found in groupby(sorted(functions(view), key=_name), key=_name)},

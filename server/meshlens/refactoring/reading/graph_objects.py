@@ -1,4 +1,4 @@
-"""Objects of flax.nnx, which change in place: assists replace their contents and never the object."""
+"""Objects of flax.nnx, which change in place: assists replace their contents but never the object itself."""
 
 from __future__ import annotations
 

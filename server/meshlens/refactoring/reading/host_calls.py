@@ -1,4 +1,4 @@
-"""The calls of a function from plain Python, directly or through `jit`, `vmap` or `partial`."""
+"""The calls to a function from plain Python, directly or through `jit`, `vmap` or `partial`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class HostCall:
     Attributes:
         site: the call.
         node: its node.
-        skipped: the number of parameters that a `partial` has filled by position.
+        skipped: the number of parameters that a `partial` has bound by position.
         is_vmapped: whether it goes through a `vmap`.
         is_compiled: whether it goes through a `jit`.
         shared: the positions of parameters that the outermost `vmap` does not map.
@@ -106,13 +106,13 @@ def _compiled_variables(view: FileView) -> Iterator[Callee]:
 
 
 def host_calls(view: FileView, callee: Callee) -> tuple[HostCall, ...]:
-    """Returns the calls of a function from plain Python in this file, in order, without duplicates."""
+    """Returns the calls to a function from plain Python in this file, in order, without duplicates."""
     value = _between(view, callee)
     return _followed(view, [replace(value, site=use.site) for use in _uses(view, callee)])
 
 
 def followed(view: FileView, sites: Iterable[Site]) -> tuple[HostCall, ...]:
-    """Returns the calls from plain Python of the expressions at some sites."""
+    """Returns the calls from plain Python to the expressions at some sites."""
     return _followed(view, [_Value(site) for site in sites])
 
 
@@ -166,7 +166,7 @@ def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
 
 
 def _vmapped(value: _Value, call: Call) -> _Value:
-    """Returns the effect of a `vmap`, which passes an argument whole if its `in_axes` entry is None."""
+    """Returns the effect of a `vmap`, which passes on an argument whole if its `in_axes` entry is None."""
     axes = next((one.value for one in call.arguments if one.label == "in_axes"), None)
     items = axes.items if isinstance(axes, (TupleDisplay, ListDisplay)) else ()
     is_none = [isinstance(one, Constant) and one.value is None for one in items]
@@ -175,7 +175,7 @@ def _vmapped(value: _Value, call: Call) -> _Value:
 
 
 def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
-    """Yields the call whose callee a value is, or the expressions that hold the value next."""
+    """Yields the call that has a value as its callee, or the expressions that the value flows into."""
     above = parent_of(view, value.site)
     if isinstance(above, Call):
         site = Site(value.site.path, value.site.block, above.site)

@@ -40,9 +40,9 @@ class Folded:
         site: the decorator, or the call.
         arguments: the source of the arguments that move to the pmap.
         static: the names of the static parameters.
-        places: their places.
+        places: their positions.
         comments: the comments between its arguments.
-        library: its library: equinox accepts values other than arrays, nnx tracks objects that change.
+        library: its library; equinox accepts values other than arrays, nnx tracks objects that change.
     """
 
     site: Site
@@ -114,7 +114,7 @@ def _value(node: Node) -> object:
 
 
 def jit_around(view: FileView, use: Site) -> ApiCall | None:
-    """Returns the call of `jit` that a function is passed to at a place."""
+    """Returns the call to `jit` that a function is passed to at a place."""
     for call in view.records.calls:
         if canonical(call.dotted) in _JITS and not call.decorator and call.args and call.args[0].site == use:
             return call

@@ -56,7 +56,7 @@ def _must_fit(view: FileView, pmap: Pmap, call: MappedCall) -> None:
     count = sum(arg.label is None for arg in call.args)
     if isinstance(pmap.in_axes, Items) and len(pmap.in_axes.items) != count:
         entries = f"{len(pmap.in_axes.items)} {'entry' if len(pmap.in_axes.items) == 1 else 'entries'}"
-        text = f"in_axes has {entries}, but the call in line {_line(view, call.call)} passes {count} arguments"
+        text = f"in_axes has {entries}, but the call on line {_line(view, call.call)} passes {count} arguments"
         raise Obstacle("in-axes-mismatch", text)
 
 
@@ -71,14 +71,14 @@ def _node(view: FileView, call: MappedCall) -> Call:
     path = path_to(view, call.call)
     node = path[-1] if path else None
     if not isinstance(node, Call) or any(label in ("*", "**") for label, _, _ in node.arguments) or not call.exact:
-        where = f"the call in line {_line(view, call.call)}"
+        where = f"the call on line {_line(view, call.call)}"
         raise Obstacle("keyword-splat", f"{where} passes keywords through a splat")
     return node
 
 
 def _wanted(view: FileView, pmap: Pmap, site: Site, node: Call) -> tuple[str, ...]:
     """Returns the parameters that the keywords of a call name, in positional order."""
-    where = f"the call in line {_line(view, site)}"
+    where = f"the call on line {_line(view, site)}"
     if pmap.parameters is None:
         raise Obstacle("keyword-arguments", f"{where} passes keywords, but the function's parameters are unknown")
     only = {name for name, how, _ in pmap.binding.parameters or () if how == "key"}
@@ -89,7 +89,7 @@ def _wanted(view: FileView, pmap: Pmap, site: Site, node: Call) -> tuple[str, ..
     labels = [label for label, _, _ in node.arguments if label is not None]
     wanted = pmap.parameters[positional : positional + len(labels)]
     if sorted(wanted) != sorted(labels):
-        raise Obstacle("keyword-arguments", f"{where} omits arguments before its keywords")
+        raise Obstacle("keyword-arguments", f"{where} leaves out arguments before its keywords")
     return wanted
 
 

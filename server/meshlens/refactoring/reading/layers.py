@@ -1,6 +1,6 @@
 """The layers in a workspace's modules that keep batch statistics or draw random numbers.
 
-BatchNorm keeps the mean of a batch, which covers all rows only if the devices average it; dropout draws for rows.
+BatchNorm keeps batch means, which cover all rows only if averaged over devices; dropout draws numbers for each row.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Norm:
         view: its file.
         site: the call that creates it, or the `partial` of its class.
         keyword: the name of its axis argument.
-        said: whether that argument is given.
+        said: whether that argument is already given.
     """
 
     view: FileView
@@ -65,7 +65,7 @@ class Layers:
         classes: the classes that are flax.nnx modules.
         norms: the layers that average over the batch.
         random: whether modules draw random numbers when they are called.
-        keeps: where a module stores something about its input; "" if none does.
+        keeps: the place where a module stores something about its input; "" if none does.
     """
 
     classes: frozenset[str]
@@ -168,7 +168,7 @@ def _draws(view: FileView, node: Node, in_init: bool) -> bool:
 
 
 def _kept(root: Node) -> Iterator[str]:
-    """Yields what a method of a module stores in it, except counters."""
+    """Yields the values that a module's method stores in the module, except counters."""
     for node in _walk(root):
         if isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ("sow", "perturb"):
             yield node.callee.name

@@ -1,4 +1,4 @@
-"""Outside names that hold a function made by an expression, and how often a scope binds a name."""
+"""Outside names that hold functions made by expressions, and how often a scope binds a name."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _compiles_itself(view: FileView, node: Node) -> bool:
 
 
 def in_arithmetic(statements: Iterable[Node]) -> frozenset[str]:
-    """Returns the names that statements use in arithmetic directly, which are arrays and not trees or objects."""
+    """Returns the names that statements use directly in arithmetic, which hold arrays, not trees or objects."""
     nodes = [node for statement in statements for node in walk(statement)]
     operands = [
         *(part for node in nodes if isinstance(node, BinaryOperation) for part in (node.left, node.right)),
@@ -195,7 +195,7 @@ def in_arithmetic(statements: Iterable[Node]) -> frozenset[str]:
 
 
 def used_as_arrays(function: Node) -> frozenset[str]:
-    """Returns the names that a function uses as arrays, which are not trees of arrays."""
+    """Returns the names that a function uses as arrays, not as trees of arrays."""
     found: set[str] = {*in_arithmetic((function,))}
     items: dict[str, set[object]] = {}
     for node in walk(function):

@@ -22,7 +22,7 @@ class Mention:
         site: its site.
         root: the block of the outermost function around it, or the block itself.
         node: the name or attribute node.
-        call: the call of it, if it is called there.
+        call: the call to it, if it is called there.
     """
 
     site: Site
@@ -79,7 +79,7 @@ def mentions_of(view: FileView, name: str) -> tuple[Mention, ...]:
 
 
 def attributes_called(view: FileView, name: str) -> tuple[AttributeMention, ...]:
-    """Returns the places that read an attribute of this name, of any object."""
+    """Returns the places that read an attribute with this name on any object."""
     return tuple(
         AttributeMention(Site(str(view.path), one.key, node.site), one.root, node, call)
         for one in entries(view)
@@ -88,7 +88,7 @@ def attributes_called(view: FileView, name: str) -> tuple[AttributeMention, ...]
 
 
 def is_read(view: FileView, name: str) -> bool:
-    """Returns whether a file reads a variable or an attribute of a name, as it does where it calls a function."""
+    """Returns whether a file reads a variable or attribute with a name, for example to call a function."""
     return bool(mentions_of(view, name) or attributes_called(view, name))
 
 
@@ -112,5 +112,5 @@ def made_of(view: FileView, home: str) -> set[str]:
 
 
 def storing(view: FileView, attribute: str) -> set[str]:
-    """Returns the names of the functions that assign an attribute, "" for the top level."""
+    """Returns the names of the functions that assign to an attribute, "" for the top level."""
     return {one.found.name for one in entries(view) if attribute in one.found.stored_attributes}

@@ -30,7 +30,7 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
             return
         if receiver not in form.folded.static:
             raise Obstacle(
-                "object-argument", f'jit flattens the object of "{target.name}", and pmap would map its leaves'
+                "object-argument", f'jit flattens the "self" of "{target.name}", but pmap would map its leaves'
             )
         return
     home = class_around(view, target.at(target.node.site)) or ""
@@ -41,10 +41,12 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
     bases, decorators = block.shape.bases, block.shape.decorators
     plain = all(base.name == "object" for _, _, base in bases if isinstance(base, Name)) and not decorators
     if not plain or any(not isinstance(base, Name) for _, _, base in bases) or methods.keys() & _COMPARES:
-        raise Obstacle("object-hash", f'pmap may not tell the objects of "{home}" apart as static arguments')
+        raise Obstacle("object-hash", f'pmap may confuse different objects of "{home}" when they are static arguments')
     for name in sorted(_read(target, receiver, methods)):
         if storing(view, name) - {"__init__"}:
-            raise Obstacle("object-changes", f'"{target.name}" reads "{name}" of its object, which changes')
+            raise Obstacle(
+                "object-changes", f'"{target.name}" reads the attribute "{name}", which is set outside __init__'
+            )
 
 
 def _read(target: Target, receiver: str, methods: dict[str, FunctionDef]) -> set[str]:

@@ -1,4 +1,4 @@
-"""The requirements of layers with batch statistics or random numbers on a function that is to be mapped."""
+"""The requirements of layers with batch statistics or random numbers on a mapped function."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NOTHING = Care()
 
 
 def care_for(view: FileView, target: Target, library: Library) -> Care:
-    """Returns the requirements of a step's layers while it is mapped.
+    """Returns what a step's layers require while it is mapped.
 
     Raises:
         Obstacle: its modules store or draw something that would differ between devices.
@@ -68,7 +68,7 @@ def care_for(view: FileView, target: Target, library: Library) -> Care:
     linen = tuple(one for one in layers.norms if one.keyword == "axis_name")
     if not linen:
         message = f'"{target.name}" updates batch statistics of layers that this project does not create'
-        raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+        raise Obstacle("batch-statistics", f"{message}; {_INSTEAD}")
     _must_update_here_only(view, reached(view, target))
     return Care(tuple(one for one in linen if not one.said))
 
@@ -87,21 +87,21 @@ def works_on_modules(view: FileView, target: Target, inside: list[Node] | None =
 def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Layers, library: Library) -> Care:
     if not layers.classes:
         message = f'"{target.name}" works on objects of flax.nnx whose classes are not in this project'
-        raise Obstacle("objects", f"{message}: {_INSTEAD}")
+        raise Obstacle("objects", f"{message}; {_INSTEAD}")
     if layers.keeps:
-        raise Obstacle("objects", f"a module stores data from each batch ({layers.keeps}): {_INSTEAD}")
+        raise Obstacle("objects", f"a module stores data from each batch ({layers.keeps}); {_INSTEAD}")
     learns = any(isinstance(node, Call) and dotted_name(view, node.callee) in TAKES for node in inside)
     if not learns and any(b".eval()" in view.texts[path] for path in _paths(view, layers)):
         return Care()
     if layers.random and library != "nnx":
         message = "its modules hold random streams, which would be the same on each device"
-        raise Obstacle("random-numbers", f"{message}: {_INSTEAD}")
+        raise Obstacle("random-numbers", f"{message}; {_INSTEAD}")
     open_norms = tuple(one for one in layers.norms if not one.said)
     outside = _run_on_one_device(view, target, inside, layers) if open_norms else None
     if outside is not None and library != "nnx":
         line, name = outside
-        message = f'line {line} runs "{name}" on one device, but BatchNorm needs an axis'
-        raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+        message = f'line {line} runs "{name}" outside any map, where BatchNorm would have no axis'
+        raise Obstacle("batch-statistics", f"{message}; {_INSTEAD}")
     return Care(open_norms if outside is None else (), outside is not None, layers.random)
 
 
@@ -115,7 +115,7 @@ def _run_on_one_device(view: FileView, target: Target, inside: list[Node], layer
 
 
 def _trained_by(view: FileView, target: Target, inside: list[Node]) -> Target | None:
-    """Returns another function that takes gradients of modules, that no map runs, and that does not run this one."""
+    """Returns another function that takes gradients of modules, is run by no map, and does not run this one."""
     known = {id(node) for node in inside}
     for one in functions(view):
         roots = reached(view, one)
@@ -134,7 +134,7 @@ def _paths(view: FileView, layers: Layers) -> set[str]:
 
 
 def _is_updating(node: Node) -> bool:
-    """Returns whether a call of a flax.linen module updates its variables."""
+    """Returns whether a call to a flax.linen module updates its variables."""
     return isinstance(node, Call) and any(
         label == "mutable" and not (isinstance(value, Constant) and value.value is False)
         for label, _, value in node.arguments
@@ -152,8 +152,8 @@ def _must_update_here_only(view: FileView, functions_of_step: Collection[Functio
         for node in _outside(root, functions_of_step) if root is not None else ():
             if _is_updating(node):
                 line = line_of(view, Site(str(view.path), entry.key, node.site))
-                message = f"line {line} also updates batch statistics, but on one device"
-                raise Obstacle("batch-statistics", f"{message}: {_INSTEAD}")
+                message = f"line {line} also updates batch statistics, but outside any map"
+                raise Obstacle("batch-statistics", f"{message}; {_INSTEAD}")
 
 
 def _outside(node: Node, apart: Collection[FunctionDef]) -> Iterator[Node]:

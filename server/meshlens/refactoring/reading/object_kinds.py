@@ -1,4 +1,4 @@
-"""The library that an object belongs to, judged by its class."""
+"""Finds the library that an object belongs to, from its class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions and data that are on several devices already: under a map, on a mesh, or with a sharding."""
+"""Functions and data that are already on several devices: under a map, on a mesh, or with a sharding."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ONE_DEVICE_REJECTED = (0, 8, 0), (0, 9, 1)
 
 
 def already_mapped(view: FileView, target: Target, title: str) -> Refused | None:
-    """Returns the refusal of a map for a function that one runs already; None if none does.
+    """Returns the refusal for a function that a map already runs; None if no map does.
 
     Args:
         view: the file.
@@ -53,8 +53,8 @@ def already_mapped(view: FileView, target: Target, title: str) -> Refused | None
     if not found:
         return None
     first = found[0]
-    where = f"in line {line_of(view, first.site)}" if view.is_here(first.site) else "in another file"
-    return Refused(title, "already-mapped", f'{first.dotted} {where} runs "{target.name}" on all devices already')
+    where = f"on line {line_of(view, first.site)}" if view.is_here(first.site) else "in another file"
+    return Refused(title, "already-mapped", f'{first.dotted} {where} already runs "{target.name}" on all devices')
 
 
 def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
@@ -74,14 +74,14 @@ def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[
     for site, values in calls:
         scope = _scope(view, site)
         if any(dotted_name(view, node.callee) in _ENTERS for node in _calls_in(scope)):
-            raise Obstacle("already-sharded", f'the calls of "{target.name}" already run on a mesh')
+            raise Obstacle("already-sharded", f'the calls to "{target.name}" already run on a mesh')
         if any(_comes_from(view, scope, value, _places) for value in values):
             message = f'line {line_of(view, site)} passes "{target.name}" data that is already placed on devices'
             raise Obstacle("already-sharded", message)
 
 
 def must_not_be_on_one_device(view: FileView, target: Target, shared: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
-    """Checks that no argument that a pmap passes to all devices whole is put on one device, where JAX rejects that.
+    """Checks that no argument that a pmap passes whole to all devices is on one device, in releases that reject that.
 
     Args:
         view: the file.
@@ -134,7 +134,7 @@ def _is_on_a_device(view: FileView, scope: tuple[Node, ...], call: Call) -> bool
 def _comes_from(
     view: FileView, scope: tuple[Node, ...], value: Node, is_source: Callable[[FileView, tuple[Node, ...], Call], bool]
 ) -> bool:
-    """Returns whether an expression, or what its names are assigned to, has such a call in it."""
+    """Returns whether an expression, or a value assigned to one of its names, contains such a call."""
     waiting, seen = [value], {""}
     for _ in range(_DEEPEST + 1):
         nodes = [node for one in waiting for node in walk(one)]

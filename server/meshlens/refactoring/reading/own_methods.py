@@ -1,4 +1,4 @@
-"""The method of the project that runs where code calls one of its own object or of a class by its name."""
+"""Finds the project's method that runs when code calls one on its own object, or on a class by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OwnMethod:
     Attributes:
         view: its file.
         target: the method.
-        is_bound: whether the call leaves its first parameter out.
+        is_bound: whether the call leaves out its first parameter.
     """
 
     view: FileView
@@ -84,14 +84,14 @@ def block_name(block: str) -> str:
 def own_method(view: FileView, owner: str, name: str, *, through_class: bool) -> OwnMethod | Unread | None:
     """Returns the method that a class runs under a name.
 
-    "unread" is for one that cannot be followed: a subclass may run another one, or it changes its object, or it is
-    abstract. None is for a name that the project's classes do not define as a method.
+    Returns "unread" for a method that cannot be followed: a subclass may override it, it changes its object, or it is
+    abstract. Returns None for a name that the project's classes do not define as a method.
 
     Args:
         view: the file of the class.
         owner: the key of the class.
         name: the name of the method.
-        through_class: whether it is taken from the class and not from an object.
+        through_class: whether it is read from the class and not from an object.
     """
     found = next(_defined(view, owner, name, 0), None)
     if found is None:
@@ -108,7 +108,7 @@ def own_method(view: FileView, owner: str, name: str, *, through_class: bool) ->
 
 
 def method_defined(view: FileView, owner: str, name: str) -> OwnMethod | None:
-    """Returns the method that a class or a base of it defines for its objects; None if it is left to subclasses."""
+    """Returns the method that a class or one of its bases defines; None if it is left to subclasses."""
     found = next(_defined(view, owner, name, 0), None)
     if found is None or _is_abstract(found[1]):
         return None
@@ -116,7 +116,7 @@ def method_defined(view: FileView, owner: str, name: str) -> OwnMethod | None:
 
 
 def classes_above(view: FileView, owner: str, depth: int = 0) -> Iterator[tuple[FileView, str]]:
-    """Yields a class of the workspace and those that it is derived from."""
+    """Yields a class of the workspace and its base classes."""
     block = view.facts.blocks.get(owner)
     if block is None or not isinstance(block.shape, ClassDef) or depth > _DEEPEST:
         return
@@ -150,14 +150,14 @@ def _module_meant(view: FileView, node: Node) -> FileView | None:
 
 
 def class_named(view: FileView, name: str) -> str | None:
-    """Returns the key of the class of the top level that a name means."""
+    """Returns the key of the top-level class that a name refers to."""
     shapes = ((key, view.facts.blocks[key].shape) for key in view.facts.top)
     found = [key for key, shape in shapes if isinstance(shape, ClassDef) and shape.name == name]
     return found[0] if len(found) == 1 else None
 
 
 def _defined(view: FileView, owner: str, name: str, depth: int) -> Iterator[tuple[FileView, Target]]:
-    """Yields the method of a class, and those of the classes that it is derived from."""
+    """Yields the method of a class, and those of its base classes."""
     block = view.facts.blocks.get(owner)
     if block is None or not isinstance(block.shape, ClassDef) or depth > _DEEPEST:
         return
@@ -191,7 +191,7 @@ def _class_of(view: FileView, base: Node) -> tuple[FileView, str] | None:
 
 
 def _is_abstract(target: Target) -> bool:
-    """Returns whether a method does nothing, or only raises, as one that subclasses are to define."""
+    """Returns whether a method does nothing or only raises, as methods do that subclasses must override."""
     return all(
         isinstance(one, (Pass, Raise)) or (isinstance(one, ExpressionStatement) and isinstance(one.value, Constant))
         for one in target.body
@@ -217,7 +217,7 @@ def _root(node: Node) -> str:
 
 
 def _may_be_another(view: FileView, owner: str, name: str) -> bool:
-    """Returns whether some class of the workspace that is derived from this one may define the method again."""
+    """Returns whether some subclass in the workspace may override the method."""
     shape = view.facts.blocks[owner].shape
     own = shape.name if isinstance(shape, ClassDef) else ""
     key = f"assists: classes that define {name} and derive from {own} of {view.path}"

@@ -47,7 +47,7 @@ def new_parameter(view: FileView, target: Target, name: str) -> FileEdit:
 
 
 def must_go_by_position(target: Target) -> None:
-    """Checks that all arguments of a function can be passed by position, once its bare star is removed.
+    """Checks that all arguments of a function can be passed by position after its bare star is removed.
 
     Raises:
         Obstacle: it takes any number of arguments, or a required parameter follows an optional one.

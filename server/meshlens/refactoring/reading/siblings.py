@@ -48,7 +48,7 @@ def imported_value(view: FileView, name: str) -> tuple[str, str] | None:
 
 
 def calls_elsewhere(view: FileView, name: str) -> Iterator[tuple[FileView, str, Call]]:
-    """Yields the calls of a function in the other files of the workspace, with their views and blocks."""
+    """Yields the calls to a function in the other files of the workspace, with their views and blocks."""
     for path in view.solution.facts:
         if path == str(view.path) or name.encode() not in view.texts.get(path, b""):
             continue

@@ -62,7 +62,7 @@ def _mentions_in(view: FileView, name: str, home: str | None) -> list[Mention]:
 
 
 def is_compiled_first(view: FileView, name: str, home: str | None) -> bool:
-    """Returns whether a `jit` of a function takes over its name before any use, as in `step = jax.jit(step)`."""
+    """Returns whether a function's name is rebound to its `jit` before any use, as in `step = jax.jit(step)`."""
     statement = compiled_under_its_name(view, home, name)
     count = bound_at_top(view, name) if home is None else bound_inside(view, name).get(home, 0)
     if statement is None or count != 2:

@@ -39,7 +39,7 @@ def applied(
         whole: the map and the transformations around it, if they are removed as well.
 
     Raises:
-        Obstacle: there are comments between the removed arguments, or the function is not written there.
+        Obstacle: there are comments between the removed arguments, or the function is not written out there.
     """
     site = binding.binder.site
     span = whole if whole is not None else view.span(site)
@@ -54,7 +54,7 @@ def applied(
         lines = [_held(view, layer, spelling, indent) for layer in layers]
         return FileEdit(view.path, Edit(span, f"\n{indent}@".join(lines)))
     if operand is None:
-        raise Obstacle("applied-elsewhere", "the mapped function is not written here")
+        raise Obstacle("applied-elsewhere", "the mapped function is not written out here")
     inside: Source | Call = Source(view.text(operand), around(view, view.span(operand))[0])
     for layer in reversed(layers):
         inside = Call(layer.callee, (inside, *layer.arguments))

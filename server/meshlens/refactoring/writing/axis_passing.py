@@ -1,4 +1,4 @@
-"""Writes how the name of a step's axis reaches the functions that reduce for it."""
+"""Writes the code that passes a step's axis name to the functions that reduce for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 
 def passing_axis(view: FileView, target: Target, found: Reductions, spelling: Spelling, axis: str) -> list[FileEdit]:
-    """Returns the edits that pass the name of a step's axis on, and make the functions that get it reduce.
+    """Returns the edits that pass on a step's axis name, and make the functions that get it reduce.
 
     Args:
         view: the file of the step.

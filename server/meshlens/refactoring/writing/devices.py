@@ -38,7 +38,7 @@ def device_mesh(wishes: Wishes, axis: str, spelling: Spelling) -> str:
         spelling: spells the names.
 
     Raises:
-        Obstacle: the user chose more axes than have a name here.
+        Obstacle: the user chose more axes than there are names for.
     """
     devices = f"{spelling.numpy('array')}({_first(wishes, spelling)})"
     if len(wishes.devices) < 2:
@@ -46,7 +46,7 @@ def device_mesh(wishes: Wishes, axis: str, spelling: Spelling) -> str:
     if len(wishes.devices) > 2:
         raise Obstacle("mesh-axes", 'a mesh can have at most two axes here, as in "2x4"')
     if axis[1:-1] == _SECOND:
-        raise Obstacle("axis-name", f'"{_SECOND}" is the name of the second axis of the mesh')
+        raise Obstacle("axis-name", f'"{_SECOND}" is already the name of the second mesh axis')
     sizes = ", ".join(map(str, wishes.devices))
     return f"{spelling.mesh()}({devices}.reshape({sizes}), ({axis}, {axis[0]}{_SECOND}{axis[0]}))"
 

@@ -1,4 +1,4 @@
-"""Puts expressions into variables above their statement, so that an `if` can reduce them over devices or not."""
+"""Moves expressions into variables above their statement, so that an `if` can reduce them over devices or not."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def hoisted(
         statement = next((one for one in reversed(path) if isinstance(one, _STATEMENTS)), None)
         if statement is None or how not in _NAMES or not _runs_once(statement, node, path, [one for one, _ in inside]):
             line = line_of(view, target.at(node.site))
-            message = f"line {line} reduces inside an expression, which the uses without an axis cannot skip"
+            message = f"line {line} reduces inside an expression; uses without an axis could not skip that"
             raise Obstacle("reduction-inside", message)
         name = _own_name(statement, node) or next(one for one in _names_for(view, node, how, path) if one not in taken)
         taken.add(name)
@@ -73,7 +73,7 @@ def hoisted(
         start = view.span(target.at(statement.site)).start
         if view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
             line = line_of(view, target.at(statement.site))
-            raise Obstacle("no-place", f"line {line} holds more than one statement")
+            raise Obstacle("no-place", f"line {line} contains more than one statement")
         fresh = [(node, name) for node, _, name in found if not (isinstance(node, Name) and node.name == name)]
         lines = [f"{name} = {_text(view, target, node)}" for node, name in fresh]
         lines.append(f"if {axis} is not None:")
@@ -94,7 +94,7 @@ def reduction(names: tuple[str, ...], how: str, spelling: Spelling, axis: str) -
 
 
 def _runs_once(statement: _Statement, node: Node, path: tuple[Node, ...], every: list[Node]) -> bool:
-    """Returns whether an expression runs exactly once with its statement, and may as well run before the rest of it."""
+    """Returns whether an expression runs exactly once with its statement, and can run before the rest of it."""
     between = path[path.index(statement) + 1 : -1]
     if any(isinstance(one, _NOT_ONCE) or any(one is other for other in every) for one in between):
         return False
@@ -102,7 +102,7 @@ def _runs_once(statement: _Statement, node: Node, path: tuple[Node, ...], every:
 
 
 def _own_name(statement: _Statement, node: Node) -> str:
-    """Returns the name of a variable that only a `return` reads, which can be reduced itself; "" for other code."""
+    """Returns the name of a variable that only a `return` reads, so that it can be reduced directly; else ""."""
     if not isinstance(node, Name) or not isinstance(statement, Return):
         return ""
     is_only = sum(isinstance(one, Name) and one.name == node.name for one in walk(statement)) == 1
@@ -127,7 +127,7 @@ def _names_for(view: FileView, node: Node, how: str, path: tuple[Node, ...]) -> 
 
 
 def _operand(node: Node) -> Node | None:
-    """Returns what `x.mean()` or `jnp.mean(x)` is the mean of."""
+    """Returns the operand of `x.mean()` or `jnp.mean(x)`."""
     if not isinstance(node, Call) or last_name(node.callee) not in ("mean", "sum"):
         return None
     if not node.arguments and isinstance(node.callee, Attribute):
@@ -136,7 +136,7 @@ def _operand(node: Node) -> Node | None:
 
 
 def _text(view: FileView, target: Target, node: Node) -> str:
-    """Returns the source of an expression, in brackets if it continues on another line without its own."""
+    """Returns the source of an expression, in parentheses if it spans several lines without brackets of its own."""
     span = view.span(target.at(node.site))
     text = view.source[span.start : span.end].decode("utf-8", "replace")
     return f"({text})" if "\n" in text and not isinstance(node, Call) else text

@@ -10,7 +10,7 @@ from meshlens.text import FileEdit
 _WITH_KEYWORDS = "with_keywords"
 _KEYWORDS_TEXT = '''\
 def {name}(function, names):
-    """Calls a function with its last arguments by keyword, which shard_map does not take."""
+    """Passes a function's last arguments by keyword, which shard_map does not accept."""
 
     def called(*args):
         count = len(args) - len(names)
@@ -48,5 +48,5 @@ def mapped_axis_helper(view: FileView, spelling: Spelling) -> tuple[str, tuple[F
 
 
 def keywords_helper(view: FileView) -> tuple[str, tuple[FileEdit, ...]]:
-    """Returns the name in a file of the function that passes arguments by keyword, and the edit that adds it."""
+    """Returns the name of a file's helper that passes arguments by keyword, and the edit that adds it."""
     return with_helper(view, _WITH_KEYWORDS, _KEYWORDS_TEXT)

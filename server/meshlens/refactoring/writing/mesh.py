@@ -73,7 +73,7 @@ def mesh_name(view: FileView, text: str, site: Site, place: Place) -> tuple[str,
 
 
 def _function_around(view: FileView, site: Site, at: int) -> Span | None:
-    """Returns the innermost function around a site and an earlier place; a name new in it shadows nothing."""
+    """Returns the innermost function around a site and an earlier place; a new name in it shadows nothing."""
     spans = [
         view.span(Site(site.path, site.block, node.site))
         for node in path_to(view, site)

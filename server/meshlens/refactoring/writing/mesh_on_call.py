@@ -24,7 +24,7 @@ from meshlens.text import FileEdit
 
 _ON_CALL = '''\
 def {name}(function, mesh, **specs):
-    """Runs a function on the devices of the mesh that `mesh()` returns, which is made at the first call."""
+    """Runs a function on the mesh that `mesh()` creates at the first call."""
 
     def run(*args):
         return {shard_map}(function, mesh=mesh(), **specs)(*args)

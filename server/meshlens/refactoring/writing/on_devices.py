@@ -34,7 +34,7 @@ _VMAPS: dict[Library, tuple[str, str]] = {
 
 _BY_PMAP = '''\
 def {name}(in_axes, out_axes, {options}):
-    """Runs a function on all devices, and puts the rows that come out together."""
+    """Runs a function on all devices and merges the rows of its results."""
 
     def decorate(function):
         @{cache}
@@ -114,7 +114,7 @@ def pmap_helper(
 
 
 def each_device(view: FileView, spelling: Spelling, care: Care, axis: str) -> Helper:
-    """Returns a call of the decorator that makes a function's modules work over all devices while it runs.
+    """Returns a call to the decorator that makes a function's modules work over all devices while it runs.
 
     Args:
         view: the file.
@@ -138,9 +138,9 @@ def each_device(view: FileView, spelling: Spelling, care: Care, axis: str) -> He
 def _each_device(care: Care) -> str:
     """Returns the source of the decorator."""
     does = {
-        (True, False): "Has BatchNorm average over all devices while a function runs.",
-        (False, True): "Gives each device random streams of its own while a function runs.",
-        (True, True): "Has BatchNorm average over all devices, which get random streams of their own.",
+        (True, False): "Makes BatchNorm average over all devices while a function runs.",
+        (False, True): "Gives each device its own random streams while a function runs.",
+        (True, True): "Makes BatchNorm average over all devices, each with its own random streams.",
     }[care.joins, care.draws]
     lines = [
         "def {name}(axis_name):",
@@ -215,7 +215,7 @@ def shard_map_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: s
 
 def _by_shard_map(wanted: Wanted) -> str:
     """Returns the source of the decorator."""
-    rest = "stay together" if wanted.sums else "go to each as a whole"
+    rest = "are not split" if wanted.sums else "are copied to all"
     lines = [
         "def {name}(in_specs, out_specs, **options):",
         f'    """Runs a function on all devices; rows that do not divide {rest}."""',

@@ -36,9 +36,9 @@ from meshlens.text import Edit, FileEdit, Span
 
 _JOIN = '''\
 def {name}():
-    """Joins the processes of a cluster, or those that the environment tells of; a program alone joins none."""
-    told = {{"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}}
-    given = {{name: int({environ}[key]) for name, key in told.items() if key in {environ}}}
+    """Joins the processes of a cluster, or those set in the environment; a single program joins none."""
+    variables = {{"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}}
+    given = {{name: int({environ}[key]) for name, key in variables.items() if key in {environ}}}
     try:
         {initialize}(**given)
     except ValueError as error:
@@ -72,7 +72,7 @@ def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
         first = next(asking, None)
         if first is not None:
             line = other.lines.line_of(first.block.span(0).start) + 1
-            raise Obstacle("devices-at-import", f"importing {other.path.name} requests devices in line {line}")
+            raise Obstacle("devices-at-import", f"importing {other.path.name} requests devices on line {line}")
     name, helper = with_helper(
         view, "join_processes", _JOIN, environ=spelling.of("os", "environ"),
         initialize=spelling.of("jax", "distributed.initialize"),
@@ -98,7 +98,7 @@ def _start(view: FileView) -> tuple[int, str, bool]:
             return start, head, False
     importer = next((path for path in sorted(view.solution.facts) if _imports(view, path)), None)
     if importer is not None:
-        message = f"{importer.rsplit('/', 1)[-1]} imports this file, which would then join the processes"
+        message = f"{importer.rsplit('/', 1)[-1]} imports this file, which would then join the processes too"
         raise Obstacle("imported", message)
     for one in _top(view):
         shape = one.statement
@@ -106,7 +106,7 @@ def _start(view: FileView) -> tuple[int, str, bool]:
         if not isinstance(shape, (Import, ImportFrom)) and not is_text:
             start = one.block.span(0).start
             return start, "", isinstance(shape, (FunctionDef, SeparateDef, ClassDef))
-    raise Obstacle("no-program", "this file does not run a program")
+    raise Obstacle("no-program", "this file contains no code to run")
 
 
 def _imports(view: FileView, path: str) -> bool:

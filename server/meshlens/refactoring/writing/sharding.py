@@ -21,7 +21,7 @@ def {name}(tree):
 
     def split(x):
         if x.shape[0] % count:
-            raise ValueError(f"{{x.shape[0]}} rows do not split over {{count}} devices: take a multiple of {{count}}")
+            raise ValueError(f"cannot split {{x.shape[0]}} rows over {{count}} devices; use a multiple of {{count}}")
         return x.reshape(count, -1, *x.shape[1:])
 
     return {tree_map}(split, tree)'''
@@ -35,7 +35,7 @@ def {name}(tree):
 
 _FIRST_REPLICA = '''\
 def {name}(tree):
-    """Takes the first of the copies that the devices hold of every array."""
+    """Returns the first device's copy of every array."""
     return {tree_map}(lambda x: x[0], tree)'''
 
 
@@ -56,11 +56,11 @@ def {name}(tree):
         return x.reshape(count, -1, *x.shape[1:])
 
     return {tree_map}(split, tree)'''
-_TOO_MANY = 'raise ValueError(f"{x.shape[0]} rows do not split over {count} devices: take a multiple of {count}")'
+_TOO_MANY = 'raise ValueError(f"cannot split {x.shape[0]} rows over {count} devices; use a multiple of {count}")'
 
 _MERGE = '''\
 def {name}(tree, batch):
-    """Puts the rows together that the devices hold; where those of the batch did not divide, each holds all."""
+    """Merges the rows of all devices; if the rows of the batch did not divide, every device has all of them."""
     rows = {leaves}(batch)[0].shape[0]
     return {tree_map}(lambda x: x[0] if rows % x.shape[0] else x.reshape(-1, *x.shape[2:]), tree)'''
 
@@ -69,7 +69,7 @@ def split_helper(view: FileView, spelling: Spelling, count: str, *, sums: bool, 
     """Returns the helper that splits a batch, all of whose arrays must have the same number of rows.
 
     If the rows do not divide, each device gets a copy of the batch. A sum over the devices would count copied rows
-    once for each device: then one device gets them, or they raise an error.
+    once for each device, so then one device gets them, or an error is raised.
 
     Args:
         view: the file.
@@ -81,10 +81,10 @@ def split_helper(view: FileView, spelling: Spelling, count: str, *, sums: bool, 
     otherwise, undivided = "", _TOO_MANY
     if not sums:
         broadcast_to = spelling.jax_numpy("broadcast_to")
-        otherwise, undivided = ", or all rows where they do not divide", f"return {broadcast_to}(x, (count, *x.shape))"
+        otherwise, undivided = ", or all rows if they do not divide", f"return {broadcast_to}(x, (count, *x.shape))"
     elif alone:
-        otherwise, undivided = ", or one device all rows where they do not divide", "return x[None]"
-    # pmap refuses arrays that lie whole on one device or on all.
+        otherwise, undivided = ", or one device all rows if they do not divide", "return x[None]"
+    # pmap rejects arrays that are whole on one device or on all.
     device_get, tracer = spelling.of("jax", "device_get"), spelling.of("jax", "core.Tracer")
     names = {"leaves": tree_leaves(spelling), "tree_map": spelling.tree_map(), "tracer": tracer}
     names |= {"device_get": device_get, "otherwise": otherwise, "undivided": undivided}
@@ -111,7 +111,7 @@ def shard_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
 def replicate_helper(view: FileView, spelling: Spelling, devices: str) -> Helper:
     """Returns the helper that copies state to every device.
 
-    `jax.device_put_replicated` is deprecated since JAX 0.8.1 and removed in 0.10.0; this works in every version.
+    `jax.device_put_replicated` was deprecated in JAX 0.8.1 and removed in 0.10.0; this helper works in every version.
 
     Args:
         view: the file.
@@ -138,7 +138,7 @@ def replicate_helper(view: FileView, spelling: Spelling, devices: str) -> Helper
 
 
 def first_replica_helper(view: FileView, spelling: Spelling) -> Helper:
-    """Returns the helper that takes one of the copies back."""
+    """Returns the helper that takes back one of the copies."""
     flax = name_of_module(view, "flax.jax_utils")
     if flax is not None:
         return f"{flax}.unreplicate", ()
@@ -148,17 +148,17 @@ def first_replica_helper(view: FileView, spelling: Spelling) -> Helper:
 _DEVICE_MESH = '''\
 @{cache}
 def {name}():
-    """Returns the mesh of all devices, made when it is first used."""
+    """Returns the mesh of all devices, created on first use."""
     return {made}'''
 
 _SHARD_BATCH = '''\
 def {name}(tree):
-    """Splits the rows of every array over the devices; an array that does not divide is copied to each."""
+    """Splits the rows of every array over the devices; an array that does not divide is copied to all."""
     mesh = {mesh}()
 
     def place(x):
         if isinstance(x, {ndarray}):
-            x = x.copy()  # device_put may go on reading what it is given
+            x = x.copy()  # device_put may keep reading the array
         elif not isinstance(x, {array}):
             return x
         divides = x.ndim > 0 and x.shape[0] % mesh.shape[{axis}] == 0
@@ -184,7 +184,7 @@ def {name}(tree):
 
     def place(x):
         if isinstance(x, {ndarray}):
-            x = x.copy()  # device_put may go on reading what it is given
+            x = x.copy()  # device_put may keep reading the array
         elif not isinstance(x, {array}):
             return x
         return {device_put}(x, sharding)
@@ -194,12 +194,12 @@ def {name}(tree):
 
 _SHARD_AXIS = '''\
 def {name}(tree, axis):
-    """Splits an axis of every array over the devices; an array that does not divide is copied to each."""
+    """Splits an axis of every array over the devices; an array that does not divide is copied to all."""
     mesh = {mesh}()
 
     def place(x):
         if isinstance(x, {ndarray}):
-            x = x.copy()  # device_put may go on reading what it is given
+            x = x.copy()  # device_put may keep reading the array
         elif not isinstance(x, {array}):
             return x
         divides = x.ndim > axis and x.shape[axis] % mesh.shape[{axis}] == 0
@@ -210,12 +210,12 @@ def {name}(tree, axis):
 
 _SHARD_STATE = '''\
 def {name}(tree):
-    """Splits every array over the devices along its largest dimension that divides; others are copied to each."""
+    """Splits every array over the devices along its largest dimension that divides; others are copied to all."""
     mesh = {mesh}()
 
     def place(x):
         if isinstance(x, {ndarray}):
-            x = x.copy()  # device_put may go on reading what it is given
+            x = x.copy()  # device_put may keep reading the array
         elif not isinstance(x, {array}):
             return x
         divides = [axis for axis, size in enumerate(x.shape) if size and size % mesh.shape[{axis}] == 0]

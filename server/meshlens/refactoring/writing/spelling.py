@@ -74,7 +74,7 @@ class Spelling:
         return self._imported("jax.sharding", "PartitionSpec", "P")
 
     def shard_map(self) -> str:
-        """Returns the file's spelling of `shard_map`, from the module where the JAX in use has it."""
+        """Returns the file's spelling of `shard_map`, from the module that has it in the project's JAX version."""
         if self._view.jax_version >= _SHARD_MAP_IN_JAX:
             return self.of("jax", "shard_map")
         return self._imported("jax.experimental.shard_map", "shard_map", "shard_map")

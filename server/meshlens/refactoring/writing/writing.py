@@ -84,13 +84,13 @@ def listed(items: Sequence[object]) -> str:
 
 
 def width_of(view: FileView) -> int:
-    """Returns the maximum line length of a file, judged by its lines."""
+    """Returns the maximum line length of a file, inferred from its lines."""
     longest = max((len(line) for line in view.source.splitlines()), default=0)
     return next((width for width in _WIDTHS if longest <= width), _WIDTHS[-1])
 
 
 def quoted(view: FileView, text: str) -> str:
-    """Returns a string in the quotes that a file mostly uses."""
+    """Returns a string literal with the quotes that a file mostly uses."""
     single, double = len(_SINGLE.findall(view.source)), len(_DOUBLE.findall(view.source))
     return f"'{text}'" if single > double and "'" not in text else f'"{text}"'
 

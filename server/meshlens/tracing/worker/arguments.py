@@ -105,8 +105,8 @@ class _Caught(BaseException):
 class _Waiting:
     """A jitted function that waits for its first call with arrays.
 
-    A decorator of the file can give the function a name of its own, such as `wrapper`; then the variable that it is
-    called by says which one it is.
+    A decorator in the file can rename the function, for example to `wrapper`; then the variable through which it is
+    called identifies it.
     """
 
     def __init__(self, function: Any, jitted: Any, caught: dict[str, Any], variable: str | None = None) -> None:
@@ -184,7 +184,7 @@ def _waiting_for(make: Any, file: str, name: str, caught: dict[str, Any]) -> Any
 
 
 def _catcher(file: str, name: str, caught: dict[str, Any]) -> Any:
-    """Returns a trace function that catches the call of a function that is not itself jitted."""
+    """Returns a trace function that catches the call to a function that is not itself jitted."""
     last = name.rpartition(".")[2]
 
     def catch(frame: Any, event: str, _: Any) -> None:

@@ -1,4 +1,4 @@
-"""Finds a call of a function that its file shows, for its arguments; says what to write where they cannot be had."""
+"""Finds a call to a function in its file, for the arguments; explains what to write if they cannot be found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_SITES = 5
 
 
 def read(file: str, name: str, inside: Inside) -> Calls | None:
-    """Returns the calls of a function that its file shows; None where the file cannot be read as Python."""
+    """Returns the visible calls to a function in its file; None if the file cannot be read as Python."""
     try:
         return Calls(file, name, inside)
     except (OSError, SyntaxError, ValueError, RecursionError):
@@ -27,15 +27,15 @@ def read(file: str, name: str, inside: Inside) -> Calls | None:
 
 
 class Calls:
-    """The calls of a function that its file shows.
+    """The visible calls to a function in its file.
 
     Attributes:
-        name: the function, as it was named.
-        definition: its definition; None where a call made it.
+        name: the function's name, as requested.
+        definition: its definition; None if a call created it.
     """
 
     def __init__(self, file: str, name: str, inside: Inside) -> None:
-        """Reads the file; it runs nothing."""
+        """Reads the file without running it."""
         self.source = Source(file, text_of(file))
         self.name = name
         self._inside = inside
@@ -49,7 +49,7 @@ class Calls:
         return any(self._begins_on_import(one, 0) for one in self.sites)
 
     def is_local(self, module: Any) -> bool:
-        """Tells whether the function exists in a frame alone: another function defines it, and something calls it."""
+        """Returns whether the function exists only in a frame: another function defines it, and something calls it."""
         found = module
         for part in self.name.split("."):
             found = getattr(found, part, None)
@@ -62,10 +62,10 @@ class Calls:
         return any(self._begins_on_import(one, depth + 1) for one in callers if site.owner not in one.owners)
 
     def first(self, module: Any, argv: list[str]) -> tuple[Shown, Callable[[], Shown], int]:
-        """Returns the first call whose arguments can be had, the same made for real, and its row.
+        """Returns the first call with computable arguments, a function that makes them with real arrays, and its row.
 
         Args:
-            module: what the file was imported as; None where importing would run the calls.
+            module: the imported module of the file; None if importing it would run the calls.
             argv: the command line of the program.
 
         Raises:
@@ -101,7 +101,7 @@ class Calls:
         return found
 
     def _check(self, function: Any, site: Site) -> None:
-        """Refuses the call of another function of the same name."""
+        """Raises an error if the call is to another function of the same name."""
         plain = inspect.unwrap(function)
         code = getattr(plain, "__code__", None)
         if "<locals>" in getattr(plain, "__qualname__", "") and getattr(self.definition, "decorator_list", None):
@@ -112,7 +112,7 @@ class Calls:
             raise NoProgram("no-arguments", f'line {site.call.lineno} calls another "{self.name}"')
 
     def _unknown(self, site: Site, error: BaseException) -> NoProgram:
-        """Says which value the file does not show, and the comment that would tell it."""
+        """Returns an error that names the value that the file does not show, and the comment that would supply it."""
         rows = [row for path, row in rows_of_error(error, self._inside) if path == self._inside.file]
         row = rows[0] if rows else site.call.lineno
         refused = refusing.first_refused() if _is_refusal(error) else ""
@@ -121,7 +121,7 @@ class Calls:
         elif refused:
             why = f"line {row}: this {refused}"
         elif isinstance(error, SystemExit):
-            why = f"line {row}: the program ends here; hand over its command line after --"
+            why = f"line {row}: the program ends here; pass its command-line arguments after --"
         else:
             why = f"line {row}: {type(error).__name__}: {' '.join(str(error).split())[:300]}".rstrip(": ")
         is_outside = bool(refused) or isinstance(error, (OSError, ImportError))
@@ -130,10 +130,10 @@ class Calls:
         return NoProgram("no-arguments", f"{self._begin(site)}: {why}{remedy}", {"place": [self._inside.file, row]})
 
     def _begin(self, site: Site) -> str:
-        return f'the arguments of "{self.name}" in its call on line {site.call.lineno} cannot be worked out'
+        return f'cannot determine the arguments of "{self.name}" in the call on line {site.call.lineno}'
 
     def _comment(self, site: Site, rows: list[int]) -> tuple[int, str] | None:
-        """The line and the comment that would tell the argument that could not be made."""
+        """Returns the line and the comment that would supply the argument that could not be computed."""
         steps = self.source.steps(site)
         wanted = {name for one in (*site.call.args, *site.call.keywords) for name in reads(one)}
         for index in range(len(steps) - 1, -1, -1):
@@ -145,7 +145,7 @@ class Calls:
         return None
 
     def _shape(self, name: str, site: Site) -> str:
-        """Returns the form of an argument, judged by its uses in the function: `{"image": f32[...]}`."""
+        """Returns the form of an argument, inferred from its uses in the function: `{"image": f32[...]}`."""
         parameter = next(
             (
                 one.arg
@@ -172,7 +172,7 @@ class Calls:
 
 
 def _is_refusal(error: BaseException | None) -> bool:
-    """Tells whether an error comes of something that was refused."""
+    """Returns whether an error was caused by a refused action."""
     while error is not None:
         if isinstance(error, refusing.NotRun):
             return True
@@ -185,7 +185,7 @@ def _holds(node: ast.AST, row: int) -> bool:
 
 
 def _parse_absl(argv: list[str]) -> None:
-    """Gives absl's flags their values, as `app.run` does before it calls the program."""
+    """Parses absl's flags, as `app.run` does before it calls the program."""
     flags = sys.modules.get("absl.flags")
     if flags is not None and not flags.FLAGS.is_parsed():
         try:

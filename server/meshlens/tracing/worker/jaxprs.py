@@ -38,10 +38,10 @@ class Reading:
     """The results of a walk through a jaxpr.
 
     Attributes:
-        lines: the type of the last value that each line hands on to another in the forward pass, by place; of a line
-            that hands on nothing, the last one. Differentiation adds values that only the backward pass uses.
+        lines: the type of the last value that each line passes to another in the forward pass, by place; for a line
+            that passes on nothing, of its last value. Differentiation adds values that only the backward pass uses.
         handed_on: the numbers of the equations that compute these values.
-        collectives: explicit collectives, or those that differentiation makes of them.
+        collectives: explicit collectives, or those that differentiation turns them into.
         rows: every user line that leads to an equation.
         equations: the number of equations, and of those on a user's line.
         flops: operations of matrix products and convolutions, over all devices.
@@ -76,7 +76,7 @@ class Reading:
             self.lines[place] = aval
 
     def is_transposed(self, stack: Any) -> bool:
-        """Returns whether a name stack of the jaxpr, which shares it among equations, is of the backward pass."""
+        """Returns whether a name stack, which equations of the jaxpr share, belongs to the backward pass."""
         found = self._transposed.get(id(stack))
         if found is None:
             found = self._transposed[id(stack)] = "transpose(" in str(stack)
@@ -256,7 +256,7 @@ def _keep_line(
 
 
 def written_type(aval: Any) -> dict[str, Any]:
-    """Returns the type of a value as an answer has it."""
+    """Returns the type of a value in the form used by answers."""
     return {
         "dtype": str(aval.dtype),
         "shape": [size if isinstance(size, int) else str(size) for size in aval.shape],

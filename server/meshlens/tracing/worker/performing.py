@@ -57,7 +57,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 class _Room:
-    """Writes answers, each atomically under its name, from the process that made it alone."""
+    """Writes answers, each atomically under its name, but only from the process that created it."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -120,7 +120,7 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
         if real is None or not _holds_abstract(error):
             raise
         # The function itself holds arrays that were made for their shapes alone.
-        begin("working out the arguments")
+        begin("finding the arguments")
         function, args, kwargs = real()
         begin("tracing")
         traced = tracing.trace(function, args, kwargs)
@@ -148,9 +148,9 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
 
 
 def _keep_lines_inside(reading: jaxprs.Reading) -> None:
-    """Makes JAX keep the lines of what a `cond`, a loop or a `checkpoint` runs.
+    """Makes JAX keep the source lines of code inside a `cond`, a loop or a `checkpoint`.
 
-    From 0.7.0 to 0.9.0 it lowers them once for all calls, and then gives all that is inside the line of the call.
+    From 0.7.0 to 0.9.0, JAX lowers it once for all calls, and then gives everything inside the line of the call.
     """
     from jax._src.interpreters import mlir
 
@@ -203,8 +203,8 @@ def _program(
 def _visible(
     visible: calls.Calls, module: Any, argv: list[str], begin: Any, notes: list[str]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any]:
-    """The arguments of a call that the file shows."""
-    begin("working out the arguments")
+    """Returns the arguments of a visible call in the file."""
+    begin("finding the arguments")
     found, again, row = visible.first(module, argv)
     notes.append(f"the arguments are those of the call on line {row}")
     notes += found.notes
@@ -217,12 +217,12 @@ def _visible(
 
 
 def _holds_abstract(error: BaseException) -> bool:
-    """Tells whether an error says that an array of an earlier trace is used in this one."""
+    """Returns whether an error reports that this trace uses an array of an earlier one."""
     return any(one.__name__ in ("UnexpectedTracerError", "TraceContextError") for one in type(error).__mro__)
 
 
 def _hold(request: dict[str, Any]) -> list[str]:
-    """Fixes the devices and platform of the request, whatever the user's code sets."""
+    """Fixes the devices and platform to those of the request, whatever the user's code sets."""
     import jax
 
     count = int(request["devices"])
@@ -329,7 +329,7 @@ def _told(error: BaseException, stage: str, inside: Inside) -> dict[str, Any]:
 
 
 def _copies(lowered: Any) -> tuple[int, int]:
-    """Returns the number of replicas and partitions of a module; unknown counts as many."""
+    """Returns the number of replicas and partitions of a module; an unknown number counts as many."""
     try:
         attributes = lowered.compiler_ir().operation.attributes
         return tuple(int(attributes[f"mhlo.num_{name}"].value) for name in ("replicas", "partitions"))  # type: ignore[return-value]

@@ -64,7 +64,7 @@ class Inside:
         return real, real.startswith(self.root)
 
     def _real(self, name: str) -> str:
-        """Returns the path of a file without links, asking once for the folder of many."""
+        """Returns the path of a file without links, resolving each folder only once."""
         folder, base = os.path.split(name)
         if not folder or os.path.islink(name):
             return os.path.realpath(name)

@@ -1,6 +1,6 @@
 """The compiler of NVIDIA's plugin, which partitions for GPUs that the machine does not have.
 
-It needs the plugin of the JAX release, but neither a driver nor the CUDA wheels; releases before 0.10 lack a part.
+It needs the plugin for the JAX release, but neither a driver nor the CUDA wheels; before 0.10, a part of it is missing.
 """
 
 from __future__ import annotations

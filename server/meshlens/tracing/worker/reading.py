@@ -21,13 +21,13 @@ _CHANGES_ALL = frozenset({"set_mesh", "use_mesh"})
 
 
 class Site:
-    """A place where a function is called, or handed on to be called.
+    """A place where a function is called, or passed to something that calls it.
 
     Attributes:
         call: the call.
-        owners: the classes and functions that it stands in, the outermost first.
-        chain: the statements that it stands in, from one of the owner's body to the innermost.
-        hands_on: the function is an argument of the call, not what is called.
+        owners: the classes and functions that it is in, outermost first.
+        chain: the statements that it is in, from one of the owner's body to the innermost.
+        hands_on: whether the function is an argument of the call instead of the callee.
     """
 
     def __init__(self, call: ast.Call, owners: tuple[Any, ...], chain: tuple[ast.stmt, ...], hands_on: bool) -> None:
@@ -38,16 +38,16 @@ class Site:
 
     @property
     def owner(self) -> Any:
-        """The function whose code makes the call; None for the file itself."""
+        """Returns the function whose code makes the call; None for the file itself."""
         return next((one for one in reversed(self.owners) if isinstance(one, Function)), None)
 
 
 class Step:
-    """A part of what runs before a call.
+    """A part of the code that runs before a call.
 
     Attributes:
-        node: the statement that runs; an assignment where a loop, a context or a comment gives a value.
-        context: what a `with` enters; then the statement binds its name, if it has one.
+        node: the statement that runs; an assignment if a loop, a context or a comment provides a value.
+        context: the context that a `with` enters; then the statement binds its name, if it has one.
         binds: the names that it binds, or whose value it changes.
         changes: the name whose method it calls: `parser.add_argument(…)`.
         reads: the names that it reads.
@@ -62,12 +62,12 @@ class Step:
 
 
 class Source:
-    """A file's tree, with where each node stands.
+    """A file's tree, with the place of each node.
 
     Attributes:
         file: its path.
         tree: its module.
-        assumed: the assignments that its comments tell, by row.
+        assumed: the assignments in its comments, by row.
         modules: the names that it imports.
     """
 
@@ -80,7 +80,7 @@ class Source:
         }
 
     def sites(self, name: str, aliases: bool = True) -> list[Site]:
-        """Returns the places where a function is called, in order; what `jit` and its like make of it is it too."""
+        """Returns the places where a function or a transformed version of it is called, in order."""
         names = {name}
         if aliases:
             names |= set(self._aliases(name))
@@ -88,7 +88,7 @@ class Source:
         return sorted(found, key=lambda site: (site.hands_on, site.call.lineno))
 
     def definition(self, dotted: str) -> Any:
-        """Returns the definition of a function, by its name with those of what it stands in; None if there is none."""
+        """Returns the definition of a function, by its qualified name; None if there is none."""
         wanted = dotted.split(".")
         for owners in self._definitions(self.tree, ()):
             names = [one.name for one in owners]
@@ -104,7 +104,7 @@ class Source:
             yield from self._definitions(child, inner)
 
     def _aliases(self, name: str) -> Iterator[str]:
-        """The names of what a call makes of the function: `fast = jax.jit(step)`."""
+        """Returns the names of transformed versions of the function: `fast = jax.jit(step)`."""
         for node in ast.walk(self.tree):
             if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
                 continue
@@ -133,7 +133,7 @@ class Source:
                 yield from self._sites(child, owners, chain, names)
 
     def steps(self, site: Site) -> list[Step]:
-        """Returns what runs in the owner's body before a call, in order: each loop around it in its first iteration."""
+        """Returns the steps in the owner's body before a call, in order: the first iteration of each loop around it."""
         body = site.owner.body if site.owner is not None else self.tree.body
         found: list[Step] = []
         for depth, statement in enumerate(site.chain):
@@ -170,7 +170,7 @@ class Source:
                 yield Step(_at(ast.Assign([target], item.context_expr), item.context_expr), context=True)
 
     def _assumed_at(self, statement: ast.stmt) -> list[ast.Assign]:
-        """The assignments of the comments on the line of a statement's head, and on lines above it."""
+        """Returns the assignments in comments on a statement's first line and on the lines above it."""
         end = statement.end_lineno or statement.lineno
         body = getattr(statement, "body", None)
         if body:
@@ -194,12 +194,12 @@ class _Holder(ast.AST):
 
 
 def sliced(steps: list[Step], needed: set[str], modules: set[str]) -> list[Step]:
-    """Returns the steps that some names depend on, in order, with all contexts and what changes everything after it.
+    """Returns the steps that some names depend on, in order, with all contexts and steps that affect all later code.
 
     Args:
-        steps: what runs.
+        steps: the steps that run.
         needed: the names.
-        modules: names of imported modules, which no call of theirs changes.
+        modules: the names of imported modules, which calls to their functions do not change.
     """
     late: set[str] = set()
     while True:
@@ -212,7 +212,7 @@ def sliced(steps: list[Step], needed: set[str], modules: set[str]) -> list[Step]
 
 
 def _needed_steps(steps: list[Step], live: set[str], late: set[str], modules: set[str]) -> list[Step]:
-    """One walk from the last step to the first, with the names whose values matter so far."""
+    """Walks once from the last step to the first, tracking the names whose values matter."""
     kept: list[Step] = []
     live = set(live)
     for step in reversed(steps):
@@ -223,7 +223,7 @@ def _needed_steps(steps: list[Step], live: set[str], late: set[str], modules: se
 
 
 def _rebound(node: ast.stmt) -> set[str]:
-    """The names that a statement certainly gives another value."""
+    """Returns the names that a statement certainly rebinds."""
     if isinstance(node, ast.Assign):
         targets = [one for target in node.targets for one in getattr(target, "elts", [target])]
         return {one.id for one in targets if isinstance(one, ast.Name)}
@@ -248,7 +248,7 @@ def changed_by_call(node: ast.AST) -> str | None:
 
 
 def reads(node: ast.AST) -> set[str]:
-    """Returns the names that code reads from outside of it."""
+    """Returns the names that code reads but does not bind itself."""
     if isinstance(node, (*Function, ast.Lambda)):
         arguments = node.args
         plain = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -297,12 +297,12 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def runs_on_import(site: Site) -> bool:
-    """Tells whether importing the file runs a call: it stands in no function, and not in the program's own part."""
+    """Returns whether importing the file runs a call: it is in no function, and not in the `__main__` part."""
     return not site.owners and not any(isinstance(one, ast.If) and is_main_test(one.test) for one in site.chain)
 
 
 def is_main_test(test: ast.expr) -> bool:
-    """Tells whether a condition is `__name__ == "__main__"`."""
+    """Returns whether a condition is `__name__ == "__main__"`."""
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
@@ -331,7 +331,7 @@ def _is_in_body(call: ast.Call, statement: ast.stmt) -> bool:
 
 
 def _is_handed_on(call: ast.Call, statement: ast.stmt) -> bool:
-    """Tells whether a function is handed to something that runs it: `app.run(main)`, a statement of its own."""
+    """Returns whether a function is passed to something that runs it, in a statement such as `app.run(main)`."""
     return isinstance(statement, (ast.Expr, ast.If)) and not (
         isinstance(statement, ast.Expr) and statement.value is not call
     )
@@ -348,7 +348,7 @@ def _comprehensions_around(call: ast.Call, statement: ast.stmt) -> list[ast.comp
 
 
 def _first_of(target: ast.expr, iterated: ast.expr) -> Step:
-    """The first value of a loop, as an assignment."""
+    """Returns the first iteration of a loop as an assignment."""
     first = ast.Call(ast.Name("next", ast.Load()), [ast.Call(ast.Name("iter", ast.Load()), [iterated], [])], [])
     return Step(_at(ast.Assign([target], first), iterated))
 
@@ -364,7 +364,7 @@ def _bound_by(target: ast.expr) -> set[str]:
 
 
 def _operands(call: ast.Call) -> list[ast.expr]:
-    """The arguments of a call, and those of a `partial` among them."""
+    """Returns the arguments of a call, and those of a `partial` among them."""
     found = [*call.args, *(keyword.value for keyword in call.keywords)]
     inner = [one for one in found if isinstance(one, ast.Call)]
     return [*found, *(argument for one in inner for argument in _operands(one))]
@@ -383,7 +383,7 @@ def _root(node: ast.AST) -> str | None:
 
 
 def _assumptions(text: str) -> Iterator[tuple[int, tuple[ast.Assign, bool]]]:
-    """The assignments in comments, by row, and whether a comment has the row for itself."""
+    """Returns the assignments in comments, by row, and whether each comment is alone on its row."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):

@@ -1,4 +1,4 @@
-"""Refuses what code that only makes arguments has no business with: to write files, to connect, to start processes."""
+"""Refuses actions that code that creates arguments must not take: writing files, connecting, starting processes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _REFUSED = {
     "os.fork": "starts a process",
     "os.forkpty": "starts a process",
     "pty.spawn": "starts a process",
-    "os.mkdir": "makes a folder",
+    "os.mkdir": "creates a folder",
     "os.remove": "removes a file",
     "os.rmdir": "removes a folder",
     "os.rename": "moves a file",
-    "os.link": "makes a link",
-    "os.symlink": "makes a link",
+    "os.link": "creates a link",
+    "os.symlink": "creates a link",
     "os.truncate": "writes a file",
     "shutil.rmtree": "removes a folder",
     "shutil.move": "moves a file",
@@ -43,7 +43,7 @@ class NotRun(PermissionError):
 class _State:
     """The switch of the audit hook, and the first event that was refused.
 
-    An audit hook stays for good, so it asks here.
+    An audit hook cannot be removed, so it checks this switch.
     """
 
     def __init__(self) -> None:
@@ -82,11 +82,11 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if what is None or _is_importing():
         return
     _STATE.first = _STATE.first or what
-    raise NotRun(f"code that makes arguments {what}, which a trace does not do")
+    raise NotRun(f"the code that makes the arguments {what}, which a trace does not allow")
 
 
 def _is_importing() -> bool:
-    """Tells whether a module is being imported, which runs its code as importing the file itself does."""
+    """Returns whether a module is being imported, which is allowed, since importing the file itself runs code too."""
     frame: Any = sys._getframe(2)
     while frame is not None:
         if frame.f_code.co_name == "_find_and_load" and "importlib" in frame.f_code.co_filename:

@@ -1,4 +1,4 @@
-"""Reads the shardings of the results of a jaxpr, as far as its equations tell them, for code that makes arguments."""
+"""Reads the shardings of a jaxpr's results, as far as its equations determine them, for code that creates arguments."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _SORTS = frozenset({"sort", "dot_general", "gather", "scatter", "cumsum", "conv_
 
 
 class Unknown:
-    """The sharding of a value that was made of sharded ones in a way that does not tell its own."""
+    """The sharding of a value that was computed from sharded ones in a way that does not determine it."""
 
 
 UNKNOWN = Unknown()
 
 
 def output_shardings(jaxpr: Any, alike: list[tuple[int, int]]) -> list[Any]:
-    """Returns the sharding of each output: one of JAX's, None for what no device was chosen for, or `UNKNOWN`.
+    """Returns the sharding of each output: a JAX sharding, None if no device was chosen for it, or `UNKNOWN`.
 
     Args:
         jaxpr: a closed jaxpr.
-        alike: pairs of outputs of which the second is laid out as the first, though no equation says so.
+        alike: pairs of outputs of which the second is laid out like the first, although no equation shows that.
     """
     inner = jaxpr.jaxpr
     known: dict[Any, Any] = {}
@@ -88,7 +88,7 @@ def _called(equation: Any, given: list[Any]) -> list[Any]:
 
 
 def _carried(equation: Any, variable: Any, given: list[Any]) -> Any:
-    """A value of the same shape as its one sharded operand is sharded alike; any other is unknown."""
+    """Returns the sharding of a result: that of its only sharded operand if their shapes agree, else unknown."""
     sharded = [(one, before) for one, before in zip(equation.invars, given) if before is not None]  # noqa: B905
     if not sharded:
         return None

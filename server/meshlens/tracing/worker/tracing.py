@@ -53,7 +53,7 @@ def _is_old_pmap(function: Any) -> bool:
 
 
 def _over_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Traces a function as one of its arrays alone; its other arguments are constant."""
+    """Traces a function of its array arguments only; its other arguments are constants."""
     import jax
 
     leaves, tree = jax.tree_util.tree_flatten((args, kwargs))

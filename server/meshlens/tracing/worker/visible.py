@@ -1,8 +1,8 @@
-"""Arguments of a function from a call of it that the file shows: the code that makes them runs for its shapes alone.
+"""Arguments of a function from a visible call in its file: the code that creates them runs only for the shapes.
 
-Of what runs before the call, only what the arguments depend on runs here, under a trace of JAX's, so that no array is
-made.  Where that needs values that a trace does not have, it runs again with real arrays.  Neither may write a
-file, open a connection or start a process.
+Of the code before the call, only the part that the arguments depend on runs, under a JAX trace, so that no array is
+created. If it needs values that a trace does not have, it runs again with real arrays. Neither run may write a file,
+open a connection or start a process.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Program:
     """A file's code and the module that its functions live in; runs what leads to a call."""
 
     def __init__(self, source: Source, module: Any, argv: list[str]) -> None:
-        """Keeps both.
+        """Stores the arguments.
 
         Args:
             source: the file.
-            module: what it was imported as.
+            module: its imported module.
             argv: the command line of the program.
         """
         self.source = source
@@ -52,7 +52,7 @@ class Program:
         self.entered = ExitStack()
 
     def call(self, site: Site, depth: int = 0) -> tuple[Any, tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-        """Runs what leads to a call, and returns what is called, its arguments, and the names that are known there."""
+        """Runs the code that leads to a call, and returns the callee, its arguments, and the names known there."""
         call = site.call
         made = ast.Call(
             ast.Name(_CALLED, ast.Load()),
@@ -78,7 +78,7 @@ class Program:
     def _in_function(
         self, owner: Any, site: Site, body: list[ast.stmt], result: ast.expr, depth: int
     ) -> tuple[Any, tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-        """The same in a function: its parameters come from a call of it in turn."""
+        """Does the same in a function, whose parameters come from a call to it in turn."""
         args, kwargs, around = self._arguments(owner, site.owners, depth)
         given = ast.Call(ast.Name("locals", ast.Load()), [], [])
         last = ast.copy_location(ast.Return(ast.Tuple([result, given], ast.Load())), site.call)
@@ -93,7 +93,7 @@ class Program:
         return (*called, {**outside, **names})
 
     def _function(self, node: ast.FunctionDef, outside: dict[str, Any]) -> Any:
-        """A function whose free names are those of another function's frame."""
+        """Returns a function whose free names are those of another function's frame."""
         names = [ast.arg(name) for name in outside]
         empty: dict[str, Any] = {"posonlyargs": [], "kwonlyargs": [], "kw_defaults": [], "defaults": []}
         back = ast.copy_location(ast.Return(ast.Name(node.name, ast.Load())), node)
@@ -107,9 +107,9 @@ class Program:
     def _arguments(
         self, owner: Any, owners: tuple[Any, ...], depth: int
     ) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-        """The arguments of a call of the function that makes a call, and the names around its definition."""
+        """Returns the arguments of a call to the function that contains a call, and the names around its definition."""
         if depth > _DEEPEST:
-            raise Unseen(f'the calls that lead to "{owner.name}" go in circles')
+            raise Unseen(f'the calls that lead to "{owner.name}" are recursive')
         outer = [one for one in owners if isinstance(one, Function) and one is not owner]
         sites = [one for one in self.source.sites(owner.name, aliases=False) if owner not in one.owners]
         sites.sort(key=lambda one: one.hands_on)
@@ -126,7 +126,7 @@ class Program:
         return (), {}, {}
 
     def _filled(self, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Adds what nobody handed over: from a comment, from the options of click, or a settings class's defaults."""
+        """Adds arguments that no call passes: from a comment, click's options, or a settings class's defaults."""
         plain = owner.args
         needed = [*plain.posonlyargs, *plain.args][len(args) :]
         needed = needed[: max(len(needed) - len(plain.defaults), 0)]
@@ -169,7 +169,7 @@ class Program:
         )
 
     def _written(self, step: Step) -> ast.stmt:
-        """A step as it runs here: a context stays entered, and `f32[8, 4]` in a comment is an array."""
+        """Returns a step as it runs here: a context stays entered, and `f32[8, 4]` in a comment is an array."""
         node = step.node
         if step.context and isinstance(node, ast.Assign):
             arguments = ast.arguments(
@@ -190,7 +190,7 @@ class Program:
         return {_CALLED: _called, _ENTER: self._enter, _ZEROS: _zeros}
 
     def _enter(self, make: Any) -> Any:
-        """Enters a context for good, outside of the trace: meshes and axis rules hold for what is traced later too."""
+        """Enters a context for good, outside the trace, because meshes and axis rules also apply to later tracing."""
         import jax
 
         with jax.ensure_compile_time_eval():
@@ -201,15 +201,15 @@ class Program:
 
 
 def shown(program: Program, site: Site, *, for_shapes: bool) -> Shown:
-    """Returns a function and the arguments of a call that is visible.
+    """Returns a function and the arguments of a visible call.
 
     Args:
         program: the file.
         site: the call.
-        for_shapes: runs what makes them under a trace, which makes no array; else for real.
+        for_shapes: whether to run the code under a trace, which creates no arrays, or with real arrays.
 
     Raises:
-        Exception: whatever the code that makes them raises.
+        Exception: any exception of the code that creates them.
     """
     program.entered.close()
     with refusing.refusing():
@@ -242,21 +242,21 @@ def _for_shapes(program: Program, site: Site) -> Shown:
     notes = []
     if lost:
         notes.append(
-            f"{lost} of the {made.count} arrays of the call are computed from sharded ones, so their sharding is not "
-            "known and XLA chose it; use jax.device_put with a sharding, or write an entry"
+            f"{lost} of the {made.count} arrays of the call are computed from sharded ones, so their sharding is "
+            "unknown and XLA chose it; use jax.device_put with a sharding, or write an entry"
         )
     args, kwargs = made.given(arrays)
     return Shown(made.function, abstract(args), abstract(kwargs), notes)
 
 
 class Shown:
-    """A function with the arguments of a call that is visible.
+    """A function with the arguments of a visible call.
 
     Attributes:
-        function: what is called, with `jit` or whatever is around it.
+        function: the callee, including `jit` or other transformations around it.
         args: its arguments, abstract.
-        kwargs: the same by name.
-        notes: what one has to know of them.
+        kwargs: its keyword arguments, abstract.
+        notes: notes about them for the user.
     """
 
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], notes: list[str]) -> None:
@@ -267,13 +267,13 @@ class Shown:
 
 
 class _Made:
-    """The arguments that code under a trace has made, with their arrays taken out.
+    """The arguments that code under a trace has created, with their arrays extracted.
 
     Attributes:
-        function: what is called with them.
-        count: how many arrays there are.
-        alike: pairs of results of the trace of which the second is sharded as the first.
-        likes: pairs of arrays of which the second was made like the first.
+        function: the function that is called with them.
+        count: the number of arrays.
+        alike: pairs of results of the trace of which the second is sharded like the first.
+        likes: pairs of arrays of which the second was created like the first, as by `zeros_like`.
     """
 
     def __init__(self) -> None:
@@ -289,7 +289,7 @@ class _Made:
         self._state: Any = None
 
     def taken(self, given: Any) -> list[Any]:
-        """Takes the arrays out, and returns them; those that were made like others come after them, in pairs."""
+        """Extracts and returns the arrays, followed by the pairs of `likes`."""
         import jax
 
         self._leaves, self._tree = jax.tree_util.tree_flatten(given)
@@ -309,7 +309,7 @@ class _Made:
         return arrays
 
     def given(self, arrays: list[Any]) -> Any:
-        """Returns the arguments with these arrays in them."""
+        """Returns the arguments with these arrays put back."""
         import jax
 
         leaves = list(self._leaves)
@@ -325,9 +325,9 @@ class _Made:
 
 @contextmanager
 def _likes_noted(made: _Made) -> Iterator[None]:
-    """Notes which arrays `zeros_like` and its kin make like others, as optimizers do, and makes global arrays abstract.
+    """Records which arrays `zeros_like` and similar functions create like others, and makes global arrays abstract.
 
-    No equation says the first: zeros depend on nothing.  The second needs arrays that are there.
+    No equation shows the first, because zeros depend on nothing; creating global arrays would need real data.
     """
     import jax
     import jax.numpy as jnp
@@ -378,7 +378,7 @@ def _likes_noted(made: _Made) -> Iterator[None]:
 
 
 def _explicit(aval: Any) -> Any:
-    """The sharding in the type of an array, where an axis of its mesh is explicit."""
+    """Returns the sharding in an array's type, if an axis of its mesh is explicit."""
     sharding = getattr(aval, "sharding", None)
     kinds = getattr(getattr(sharding, "mesh", None), "axis_types", None) or ()
     return sharding if any("Explicit" in str(kind) for kind in kinds) else None
@@ -395,7 +395,7 @@ def _zeros(dtype: str, shape: Any) -> Any:
 
 
 class _Arrays(ast.NodeTransformer):
-    """Makes arrays of `f32[8, 4]`."""
+    """Creates arrays from expressions such as `f32[8, 4]`."""
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         if isinstance(node.value, ast.Name) and node.value.id in _DTYPES:
@@ -406,7 +406,7 @@ class _Arrays(ast.NodeTransformer):
 
 
 def _without_annotations(arguments: ast.arguments) -> ast.arguments:
-    """The parameters of a function with their defaults alone."""
+    """Returns the parameters of a function with their defaults but without annotations."""
 
     def bare(one: Any) -> Any:
         return None if one is None else ast.copy_location(ast.arg(one.arg), one)
