@@ -12,6 +12,7 @@ from meshlens.facts.nodes import (
     AugAssign,
     Break,
     Call,
+    Comparison,
     Continue,
     Delete,
     DictDisplay,
@@ -33,13 +34,13 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, bound_by, children, suite_of, walk
 
-_KNOWN_WITHOUT_DATA = frozenset("shape dtype ndim size nbytes sharding aval weak_type is_deleted delete".split())
-_LOOK_AT_NO_DATA = frozenset(
+KNOWN_WITHOUT_DATA = frozenset("shape dtype ndim size nbytes sharding aval weak_type is_deleted delete".split())
+LOOK_AT_NO_DATA = frozenset(
     (
         "eval_shape structure tree_structure isinstance type id len typeof is_deleted ShapeDtypeStruct result_type ndim"
     ).split()
 )
-_HOLD_ARRAYS = frozenset("params target_params ema_params opt_state batch_stats step".split())
+HOLD_ARRAYS = frozenset("params target_params ema_params opt_state batch_stats step".split())
 """The fields of a training state that hold arrays; others, such as `apply_fn`, may not."""
 _LEAVES = (Return, Raise, Break, Continue)
 
@@ -146,7 +147,7 @@ def _is_part(key: str, whole: str) -> bool:
 
 def _is_field(key: str, whole: str) -> bool:
     owner, _, name = key.rpartition(".")
-    return owner == whole and name in _HOLD_ARRAYS
+    return owner == whole and name in HOLD_ARRAYS
 
 
 def _names_given(target: Node, value: Node) -> Iterator[tuple[str, str]]:
@@ -259,7 +260,9 @@ def _consumed(expression: Node, keys: set[str]) -> Iterator[Node]:
 
 
 def _reads(node: Node, keys: set[str]) -> Iterator[Node]:
-    if isinstance(node, (Lambda, FunctionDef)) or (isinstance(node, Attribute) and node.name in _KNOWN_WITHOUT_DATA):
+    if isinstance(node, (Lambda, FunctionDef)) or (isinstance(node, Attribute) and node.name in KNOWN_WITHOUT_DATA):
+        return
+    if isinstance(node, Comparison) and set(node.operators) <= {"is", "is not"}:
         return
     key = key_of(node)
     if key is not None:
@@ -270,7 +273,7 @@ def _reads(node: Node, keys: set[str]) -> Iterator[Node]:
         callee = node.callee
         name = callee.name if isinstance(callee, (Name, Attribute)) else ""
         arguments = [argument.value for argument in node.arguments]
-        if name in _LOOK_AT_NO_DATA or any(isinstance(one, Lambda) and _looks_at_shapes(one) for one in arguments):
+        if name in LOOK_AT_NO_DATA or any(isinstance(one, Lambda) and _looks_at_shapes(one) for one in arguments):
             return
         if isinstance(callee, Attribute):
             _forget_object(callee, keys)
@@ -279,7 +282,7 @@ def _reads(node: Node, keys: set[str]) -> Iterator[Node]:
 
 
 def _looks_at_shapes(function: Lambda) -> bool:
-    return any(isinstance(node, Attribute) and node.name in _KNOWN_WITHOUT_DATA for node in walk(function.body))
+    return any(isinstance(node, Attribute) and node.name in KNOWN_WITHOUT_DATA for node in walk(function.body))
 
 
 def _forget_object(callee: Attribute, keys: set[str]) -> None:

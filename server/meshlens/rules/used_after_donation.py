@@ -7,6 +7,8 @@ A call that donates the same array twice also fails: `Attempt to donate the same
 as one of the arguments (`jax.tree.map(jnp.copy, params)`).
 JAX copies a NumPy array to the devices and leaves the original intact, so the rule reports only arrays that come from
 JAX.
+A variable or attribute that keeps the arrays of an argument, such as the best parameters so far or a target network,
+loses them when the argument is donated. The rule reports where they are kept, if they are read after that.
 
 ```python
 import jax
@@ -36,14 +38,15 @@ train([jnp.ones(4), jnp.ones(4)])
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Arg, Const, Instance, Seq, Site
 from meshlens.axes.jax.compiled_calls import DONATES, MAY_BE_LEFT, OF_JAX
 from meshlens.axes.runs.records import ApiCall
-from meshlens.checking.model import Finding, Related, Severity
+from meshlens.checking.kept_arrays import Block, holds_what_it_is_given, kept_arrays
+from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.reading_after import are_aliases, is_bound_before, key_of, read_after
 from meshlens.checking.registry import rule
 from meshlens.facts.nodes import (
@@ -68,6 +71,7 @@ from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import Node, path_to, tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.renames import spelled
+from meshlens.text import Edit, FileEdit, Span
 
 _LIBRARIES = ("jax.", "flax.", "optax.", "haiku.", "equinox.")
 _MAYBE_NUMPY = frozenset({"jax.device_get", "jax.eval_shape", "flax.training.common_utils.shard"})
@@ -87,19 +91,67 @@ def used_after_donation(view: FileView) -> Iterator[Finding]:
         return
     sources = _Sources(view)
     seen: set[tuple[Site, ...]] = set()
+    told: set[Span] = set()
+    followed: list[ApiCall] = []
     for call in calls:
         context = call.context
         sites = tuple(_sites(call))
         if call.guarded or not context.sure or context.guarded or context.expected or sites in seen:
             continue
         seen.add(sites)
-        yield from _donated_twice(view, sources, call)
+        findings = [*_donated_twice(view, sources, call)]
         for arg in call.args:
-            is_kept = isinstance(arg.value, Const) or (call.call, arg.site) in left
-            found = _read_after(view, sources, call, arg) if not is_kept else None
+            found = _read_after(view, sources, call, arg) if not _is_left(call, arg, left) else None
             if found is not None:
-                yield found
+                findings.append(found)
                 break
+        yield from findings
+        told.update(one.span for one in findings)
+        followed += [call] if not findings else []
+    yield from (one for one in _kept(view, sources, followed, left) if one.related[-1].span not in told)
+
+
+def _is_left(call: ApiCall, arg: Arg, left: Collection[tuple[Site, Site | None]]) -> bool:
+    """Returns whether a call may leave an argument alone."""
+    return isinstance(arg.value, Const) or (call.call, arg.site) in left
+
+
+def _kept(
+    view: FileView, sources: _Sources, calls: Iterable[ApiCall], left: Collection[tuple[Site, Site | None]]
+) -> Iterator[Finding]:
+    """Reports variables and attributes that keep the arrays of an argument that is donated later."""
+    donated: dict[Site, set[Site]] = {}
+    roots: dict[Block, None] = {}
+    for call in calls:
+        sites = tuple(_sites(call))
+        scope = _scope_of(_path_to(view, call.call), sites)
+        for arg in call.args:
+            node = _node_at(view, arg.site) if arg.site is not None and not _is_left(call, arg, left) else None
+            if arg.site is None or node is None or key_of(node) is None:
+                continue
+            if arg.label == OF_JAX or sources.is_of_jax(scope, node):
+                donated.setdefault(call.call, set()).add(arg.site)
+                roots[Block(sites[-1].path, sites[-1].block)] = None
+    here = [root for root in roots if root.path == str(view.path)]
+    found = {one.kept: one for root in here for one in kept_arrays(view, root, donated)}
+    for one in found.values():
+        read = next(site for site in reversed(one.reads) if view.is_here(site))
+        place = one.kept if view.is_here(one.kept) else read
+        text = f'"{view.text(one.donated)}" is donated later, which deletes these arrays; keep a copy of them'
+        related = (
+            Related(view.path_of(one.donated), view.span(one.donated), "donated here"),
+            Related(view.path_of(one.reads[-1]), view.span(one.reads[-1]), "read here"),
+        )
+        yield Finding(view.span(place), text, _copies(view, one.kept), related)
+
+
+def _copies(view: FileView, kept: Site) -> tuple[Fix, ...]:
+    """Returns the fix that keeps a copy, if the file has imported what that takes."""
+    on_tree, copy = spelled(view, "jax.tree.map"), spelled(view, "jax.numpy.copy")
+    if not view.is_here(kept) or on_tree is None or copy is None:
+        return ()
+    copied = f"{on_tree}({copy}, {view.text(kept)})"
+    return (Fix(f"keep {copied}", (FileEdit(view.path, Edit(view.span(kept), copied)),)),)
 
 
 class _Donating(NamedTuple):
@@ -317,15 +369,6 @@ def _assigned(target: Node, value: Node) -> Iterator[tuple[str, Node]]:
             yield key, value
 
 
-def _holds_what_it_is_given(found: ClassDef) -> bool:
-    """Returns whether a class is a named tuple or a dataclass that has no constructor of its own."""
-    names = [key_of(base.value) or "" for base in found.bases]
-    makers = [key_of(one.callee if isinstance(one, Call) else one) or "" for one in found.decorators]
-    is_plain = not any(isinstance(one, FunctionDef) and one.function.name.startswith("__") for one in found.body)
-    is_tuple = any(name.rpartition(".")[2] == "NamedTuple" for name in names)
-    return is_plain and (is_tuple or any(name.rpartition(".")[2] == "dataclass" for name in makers))
-
-
 class _Sources:
     """The calls of a workspace that return arrays of JAX."""
 
@@ -411,9 +454,12 @@ class _Sources:
             return dotted not in _MAYBE_NUMPY
         if isinstance(node.callee, Attribute) and self.is_of_jax(scope, node.callee.object, above):
             return True
+        if isinstance(node.callee, Attribute) and node.callee.name == "init":
+            # A model of flax or haiku, or an optimizer of optax, that a function is given.
+            return any(self.is_of_jax(scope, argument.value, above) for argument in node.arguments)
         name = self._block_of(scope, node.callee)
         found = tree(self._view, scope.path, name) if name is not None else None
-        if isinstance(found, ClassDef) and _holds_what_it_is_given(found):
+        if isinstance(found, ClassDef) and holds_what_it_is_given(found):
             return self._all(scope, [argument.value for argument in node.arguments], above)
         return name is not None and self._returns_arrays_of_jax(scope, name, found, above)
 

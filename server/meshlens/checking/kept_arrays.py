@@ -1,0 +1,790 @@
+"""Finds arrays that a variable or an attribute keeps while a call takes them over, and that are read afterwards.
+
+A function is followed along its paths: each loop runs twice, each branch that matters is taken or not, and functions,
+methods and constructors of the workspace are entered.  Conditions are not evaluated, but the same text has the same
+outcome within an iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import NamedTuple, TypeAlias
+
+from meshlens.axes.domain.values import Site
+from meshlens.checking.reading_after import HOLD_ARRAYS, KNOWN_WITHOUT_DATA, LOOK_AT_NO_DATA, key_of
+from meshlens.facts.nodes import (
+    AnnAssign,
+    Assign,
+    Attribute,
+    AugAssign,
+    BoolOperation,
+    Break,
+    Call,
+    ClassDef,
+    Comparison,
+    Continue,
+    Delete,
+    DictDisplay,
+    ExpressionStatement,
+    For,
+    FunctionDef,
+    If,
+    IfExpression,
+    ImportFrom,
+    Lambda,
+    ListDisplay,
+    Name,
+    Raise,
+    Return,
+    SeparateDef,
+    Starred,
+    Try,
+    TupleDisplay,
+    While,
+    With,
+)
+from meshlens.project.trees import Node, children, name_of_block, tree, walk
+from meshlens.project.view import FileView
+
+_DEEPEST = 4
+"""Maximum number of calls that are entered inside each other."""
+_MOST_PATHS = 48
+_MOST_STEPS = 4_000
+"""Maximum number of statements, on all paths together."""
+_ITERATIONS = 2
+_IDENTITIES = frozenset({"stop_gradient"})
+"""Functions that return the array that they are given, outside of a trace."""
+
+
+class Origin(NamedTuple):
+    """Arrays by where they were made.
+
+    Attributes:
+        number: identifies what was made: the result of a call, an argument, an object.
+        path: the attributes that lead from there to these arrays.
+    """
+
+    number: int
+    path: tuple[str, ...] = ()
+
+
+_Value: TypeAlias = "Origin | tuple[_Value, ...]"
+
+
+class Slot(NamedTuple):
+    """A variable of a run of a function, or an attribute of an object."""
+
+    owner: int | Origin
+    name: str
+
+
+class Kept(NamedTuple):
+    """A read of arrays that a call took over.
+
+    Attributes:
+        reads: the place that reads them, after the calls that lead there from the function that was followed.
+        kept: the value of the assignment by which the variable or attribute got them.
+        donated: the argument that the call took over.
+    """
+
+    reads: tuple[Site, ...]
+    kept: Site
+    donated: Site
+
+
+class Block(NamedTuple):
+    """A block of a file."""
+
+    path: str
+    key: str
+
+
+class _Frame(NamedTuple):
+    """A run of a function."""
+
+    number: int
+    block: Block
+    depth: int
+
+    def site(self, node: Node) -> Site:
+        return Site(self.block.path, self.block.key, node.site)
+
+
+class _Loss(NamedTuple):
+    """An argument that a call took over, and its variable."""
+
+    argument: Site
+    variable: Slot | None
+
+
+@dataclass
+class _State:
+    """The state at one place on one path.
+
+    Attributes:
+        held: what variables and attributes hold.
+        given: the assignments by which they were given a value that something else holds.
+        same: the variable of the caller that a parameter is.
+        classes: the classes of objects.
+        lost: the arrays that calls took over.
+        left_out: the assignments in branches that this path does not take, by the name that they assign.
+        taken: the outcome of conditions in this iteration, by their text.
+        results: the values of calls, by frame and site.
+        flow: how the path leaves its suite, if it does: the kind of the statement.
+        returned: what it returns.
+        is_last: whether the path has taken a branch for one iteration only, such as the last one.
+    """
+
+    held: dict[Slot, _Value] = field(default_factory=dict)
+    given: dict[Slot, Site] = field(default_factory=dict)
+    same: dict[Slot, Slot] = field(default_factory=dict)
+    classes: dict[Origin, Block] = field(default_factory=dict)
+    lost: dict[Origin, _Loss] = field(default_factory=dict)
+    left_out: dict[str, frozenset[Site]] = field(default_factory=dict)
+    taken: dict[str, bool] = field(default_factory=dict)
+    results: dict[tuple[int, int], _Value] = field(default_factory=dict)
+    flow: str = ""
+    returned: _Value | None = None
+    is_last: bool = False
+
+    def fork(self) -> _State:
+        """Returns a copy that another path may change."""
+        return replace(
+            self,
+            held=dict(self.held),
+            given=dict(self.given),
+            same=dict(self.same),
+            classes=dict(self.classes),
+            lost=dict(self.lost),
+            left_out=dict(self.left_out),
+            taken=dict(self.taken),
+            results=dict(self.results),
+        )
+
+    def ends(self, flow: str) -> list[_State]:
+        """Ends the path's suite."""
+        self.flow = flow
+        return [self]
+
+
+class _TooMuch(Exception):
+    """Raised where a function has too many paths, or too long ones."""
+
+
+def kept_arrays(view: FileView, root: Block, donated: Mapping[Site, Collection[Site]]) -> list[Kept]:
+    """Returns the reads of arrays that calls took over although something else kept them.
+
+    Args:
+        view: a file.
+        root: the function to follow; for a method, its class is constructed first.
+        donated: the arguments that each call takes over, by its site.
+    """
+    paths = _Paths(view, donated)
+    try:
+        paths.follow(root)
+    except _TooMuch:
+        return []
+    return list(paths.found.values())
+
+
+class _Paths:
+    """The paths through a function."""
+
+    def __init__(self, view: FileView, donated: Mapping[Site, Collection[Site]]) -> None:
+        self._view, self._donated = view, donated
+        self._numbers = count()
+        self._steps = 0
+        self._targets: list[str] = []
+        self._entered: list[Block] = []
+        self._route: list[Site] = []
+        self._telling: dict[Block, bool] = {}
+        self.found: dict[Site, Kept] = {}
+
+    def follow(self, root: Block) -> None:
+        """Follows a function from its start, with arguments of which nothing is known."""
+        owner = Block(root.path, root.key.rpartition(".")[0])
+        function = self._node(root)
+        state = _State()
+        if not isinstance(function, FunctionDef):
+            self._follow_module(root.path, state)
+            return
+        if not isinstance(self._node(owner), ClassDef):
+            self._enter(root, function, {}, state, 0)
+            return
+        made = self._new()
+        state.classes[made] = owner
+        begin = Block(root.path, f"{owner.key}.__init__")
+        constructor = self._node(begin)
+        states = [state]
+        if isinstance(constructor, FunctionDef) and begin != root:
+            states = self._enter(begin, constructor, self._self_of(constructor, made), state, 0)
+        for _ in range(_ITERATIONS):
+            given = self._self_of(function, made)
+            states = [after for one in states for after in self._enter(root, function, given, one, 0)]
+
+    def _follow_module(self, path: str, state: _State) -> None:
+        facts = self._view.solution.facts[path]
+        number = next(self._numbers)
+        states = [state]
+        for key in facts.top:
+            statement = self._node(Block(path, key))
+            if statement is not None and not isinstance(statement, (FunctionDef, ClassDef)):
+                states = self._suite([statement], _Frame(number, Block(path, key), 0), states)
+
+    def _new(self) -> Origin:
+        return Origin(next(self._numbers))
+
+    def _node(self, block: Block) -> Node | None:
+        return tree(self._view, block.path, block.key)
+
+    @staticmethod
+    def _self_of(function: FunctionDef, made: Origin) -> dict[str, _Value]:
+        parameters = function.function.parameters
+        return {parameters[0].name: made} if parameters else {}
+
+    def _enter(
+        self, block: Block, function: FunctionDef, given: Mapping[str, _Value], state: _State, depth: int
+    ) -> list[_State]:
+        """Returns the paths through a function, each with what it returns."""
+        frame = _Frame(next(self._numbers), block, depth)
+        state.held.update({Slot(frame.number, name): value for name, value in given.items()})
+        self._entered.append(block)
+        targets, self._targets = self._targets, []
+        states = self._suite(function.function.body, frame, [state])
+        self._targets = targets
+        self._entered.pop()
+        for one in states:
+            one.flow = ""
+        return states
+
+    def _suite(self, statements: Sequence[Node], frame: _Frame, states: list[_State]) -> list[_State]:
+        for statement in statements:
+            after: list[_State] = []
+            for state in states:
+                self._steps += 1
+                after += [state] if state.flow else self._statement(statement, frame, state)
+            if len(after) > _MOST_PATHS or self._steps > _MOST_STEPS:
+                raise _TooMuch
+            states = after
+        return states
+
+    def _statement(self, statement: Node, frame: _Frame, state: _State) -> list[_State]:
+        if isinstance(statement, Assign):
+            states = self._expression(statement.value, frame, state, is_read=False)
+            for one in states:
+                for target in statement.targets:
+                    self._assign(target, statement.value, self._value(statement.value, frame, one), frame, one)
+            return states
+        if isinstance(statement, AnnAssign) and statement.value is not None:
+            states = self._expression(statement.value, frame, state, is_read=False)
+            for one in states:
+                value = self._value(statement.value, frame, one)
+                self._assign(statement.target, statement.value, value, frame, one)
+            return states
+        if isinstance(statement, AugAssign):
+            states = self._expression(statement.value, frame, state)
+            for one in states:
+                self._assign(statement.target, statement.value, self._new(), frame, one)
+            return states
+        if isinstance(statement, ExpressionStatement):
+            return self._expression(statement.value, frame, state, is_read=False)
+        if isinstance(statement, Return):
+            states = [state]
+            if statement.value is not None:
+                states = self._expression(statement.value, frame, state, is_read=False)
+            for one in states:
+                one.returned = self._value(statement.value, frame, one) if statement.value is not None else None
+                one.flow = statement.tag
+            return states
+        if isinstance(statement, (Break, Continue)):
+            return state.ends(statement.tag)
+        if isinstance(statement, Raise):
+            return []
+        if isinstance(statement, (For, While)):
+            return self._loop(statement, frame, state)
+        if isinstance(statement, If):
+            return self._branch(statement, frame, state)
+        if isinstance(statement, With):
+            states = [state]
+            for item in statement.items:
+                states = [after for one in states for after in self._expression(item.value, frame, one)]
+            return self._suite(statement.body, frame, states)
+        if isinstance(statement, Try):
+            return self._suite((*statement.body, *statement.orelse, *statement.final), frame, [state])
+        if isinstance(statement, Delete):
+            for target in statement.targets:
+                self._assign(target, target, self._new(), frame, state)
+        return [state]
+
+    def _loop(self, loop: For | While, frame: _Frame, state: _State) -> list[_State]:
+        head = loop.iterable if isinstance(loop, For) else loop.test
+        states = self._expression(head, frame, state, is_read=isinstance(loop, For))
+        if not self._tells(loop.body, frame, state):
+            return [self._aside(loop.body, frame, one) for one in states]
+        target = loop.target if isinstance(loop, For) else None
+        targets = self._targets
+        self._targets = [*targets, *(self._names_in(target) if target is not None else ())]
+        left: list[_State] = []
+        for _ in range(_ITERATIONS):
+            for one in states:
+                one.taken = {}
+                if target is not None:
+                    self._assign(target, target, self._new(), frame, one)
+            states = self._suite(loop.body, frame, states)
+            left += [one for one in states if one.flow in ("break", "return") or one.is_last]
+            states = [one for one in states if one.flow not in ("break", "return") and not one.is_last]
+            for one in states:
+                one.flow = ""
+        self._targets = targets
+        for one in left:
+            one.is_last = False
+            one.flow = "" if one.flow in ("break", "continue") else one.flow
+        return [*left, *states]
+
+    @staticmethod
+    def _names_in(target: Node) -> Iterator[str]:
+        yield from (node.name for node in walk(target) if isinstance(node, Name))
+
+    def _branch(self, branch: If, frame: _Frame, state: _State) -> list[_State]:
+        after: list[_State] = []
+        for one in self._expression(branch.test, frame, state, is_read=False):
+            if not self._tells((*branch.body, *branch.orelse), frame, one):
+                after.append(self._aside(branch.orelse, frame, self._aside(branch.body, frame, one)))
+                continue
+            text = self._view.text(frame.site(branch.test))
+            known = one.taken.get(text)
+            for is_taken in (True, False) if known is None else (known,):
+                path = one.fork()
+                path.taken[text] = is_taken
+                body, other = (branch.body, branch.orelse) if is_taken else (branch.orelse, branch.body)
+                path.is_last |= is_taken and self._is_for_one_iteration(branch.test)
+                self._leave_out(other, frame, path)
+                after += self._suite(body, frame, [path])
+        return after
+
+    def _is_for_one_iteration(self, test: Node) -> bool:
+        """Returns whether a condition compares a loop's variable, which may be true in the last iteration only."""
+        compared = [node for node in walk(test) if isinstance(node, Comparison) and "==" in node.operators]
+        names = {name for node in compared for name in self._names_in(node)}
+        return bool(names & set(self._targets)) and not any(
+            getattr(node, "operator", "") == "%" for one in compared for node in walk(one)
+        )
+
+    def _aside(self, statements: Sequence[Node], frame: _Frame, state: _State) -> _State:
+        """Returns the state after statements that may or may not run, and in which nothing is kept or taken over."""
+        if not statements:
+            return state
+        targets, self._targets = self._targets, []
+        self._suite(statements, frame, [state.fork()])
+        self._targets = targets
+        for statement in statements:
+            for node in walk(statement):
+                for target, _ in _assignments(node):
+                    self._assign(target, target, self._new(), frame, state)
+        return state
+
+    def _leave_out(self, statements: Sequence[Node], frame: _Frame, state: _State) -> None:
+        """Notes what a branch would assign, also in the functions that it calls."""
+        waiting: list[tuple[Node, Block]] = [(one, frame.block) for one in statements]
+        seen: set[Block] = set()
+        while waiting:
+            top, block = waiting.pop()
+            for node in walk(top):
+                for target, value in _assignments(node):
+                    site = Site(block.path, block.key, value.site)
+                    state.left_out[target.name] = state.left_out.get(target.name, frozenset()) | {site}
+                if isinstance(node, Call):
+                    called = self._called(node, frame, state) if block == frame.block else None
+                    if called is not None and called[0] not in seen:
+                        seen.add(called[0])
+                        waiting += [(one, called[0]) for one in called[1].function.body]
+
+    def _tells(self, statements: Sequence[Node], frame: _Frame, state: _State) -> bool:
+        """Returns whether statements keep arrays or have them taken over, also in the functions that they call."""
+        return any(
+            self._keeps(node, frame.block) or (isinstance(node, Call) and self._calls_what_tells(node, frame, state))
+            for statement in statements
+            for node in walk(statement)
+        )
+
+    def _keeps(self, node: Node, block: Block) -> bool:
+        if isinstance(node, Call):
+            return Site(block.path, block.key, node.site) in self._donated
+        if not isinstance(node, (Assign, AnnAssign)) or node.value is None:
+            return False
+        value = node.value
+        parts = value.items if isinstance(value, (TupleDisplay, ListDisplay)) else (value,)
+        is_kept = any(key_of(part) is not None or isinstance(part, IfExpression) for part in parts)
+        return is_kept or any(isinstance(target, Attribute) for target, _ in _assignments(node))
+
+    def _calls_what_tells(self, call: Call, frame: _Frame, state: _State) -> bool:
+        called = self._called(call, frame, state)
+        if called is None:
+            return False
+        block, function = called
+        if block not in self._telling:
+            self._telling[block] = False
+            self._telling[block] = any(self._keeps(node, block) for one in function.function.body for node in walk(one))
+        return self._telling[block]
+
+    def _expression(self, node: Node, frame: _Frame, state: _State, *, is_read: bool = True) -> list[_State]:
+        """Returns the paths after an expression; its calls run in the order in which Python runs them."""
+        states = [state]
+        for call in _calls_in(node):
+            states = [after for one in states for after in self._call(call, frame, one)]
+        for one in states:
+            self._look(node, frame, one, is_read=is_read)
+        return states
+
+    def _call(self, call: Call, frame: _Frame, state: _State) -> list[_State]:
+        place = frame.number, call.site
+        state.results[place] = self._new()
+        arguments = [argument.value for argument in call.arguments]
+        taken = self._donated.get(frame.site(call))
+        if taken is not None:
+            for argument in arguments:
+                self._look(argument, frame, state)
+            for argument in arguments:
+                if frame.site(argument) in taken and key_of(argument) is not None:
+                    self._lose(argument, frame, state)
+            for argument in arguments:
+                # It must not get the same arrays by another argument either.
+                if frame.site(argument) not in taken:
+                    self._look(argument, frame, state)
+            return [state]
+        kept = self._given_back(call, frame, state)
+        if kept is not None:
+            state.results[place] = kept
+            return [state]
+        called = self._called(call, frame, state)
+        if called is not None:
+            given = self._bound(call, called[1], frame, state)
+            if given is not None:
+                return self._run(call, called, given, frame, state)
+        made = self._constructed(call, frame, state)
+        if made is not None:
+            return made
+        if not _looks_at_no_data(call):
+            for argument in arguments:
+                self._look(argument, frame, state)
+        if isinstance(call.callee, Attribute):
+            self._look(call.callee.object, frame, state)
+            owner = self._value(call.callee.object, frame, state)
+            if not isinstance(owner, Origin) or Slot(owner, call.callee.name) not in state.held:
+                arguments.append(call.callee.object)
+        for argument in arguments:
+            # What is not seen may change the attributes of an object.
+            value = self._value(argument, frame, state) if key_of(argument) is not None else None
+            for slot in [slot for slot in state.held if slot.owner == value]:
+                del state.held[slot]
+        return [state]
+
+    def _run(
+        self,
+        call: Call,
+        called: tuple[Block, FunctionDef],
+        given: Sequence[tuple[str, _Value, Slot | None]],
+        frame: _Frame,
+        state: _State,
+    ) -> list[_State]:
+        block, function = called
+        number = next(self._numbers)
+        inner = _Frame(number, block, frame.depth + 1)
+        for name, value, slot in given:
+            own = Slot(number, name)
+            state.held[own] = value
+            if slot is not None:
+                state.same[own] = state.same.get(slot, slot)
+                if slot in state.given:
+                    state.given[own] = state.given[slot]
+        self._entered.append(block)
+        self._route.append(frame.site(call))
+        targets, self._targets = self._targets, []
+        before, state.taken = state.taken, {}
+        states = self._suite(function.function.body, inner, [state])
+        self._targets = targets
+        self._route.pop()
+        self._entered.pop()
+        for one in states:
+            one.results[frame.number, call.site] = one.returned if one.returned is not None else self._new()
+            one.flow, one.returned, one.taken = "", None, dict(before)
+        return states
+
+    def _given_back(self, call: Call, frame: _Frame, state: _State) -> _Value | None:
+        """Returns what a call returns that hands back the arrays of an argument."""
+        name = _leaf(call.callee)
+        values = [argument.value for argument in call.arguments if argument.label is None]
+        if name in _IDENTITIES and len(values) == 1:
+            return self._value(values[0], frame, state)
+        if name in ("map", "tree_map") and len(values) == 2 and _leaf(values[0]) in _IDENTITIES:
+            return self._value(values[1], frame, state)
+        return None
+
+    def _constructed(self, call: Call, frame: _Frame, state: _State) -> list[_State] | None:
+        """Returns the paths after the construction of an object; None if a call makes none that is known."""
+        named = [argument for argument in call.arguments if argument.label not in (None, "*", "**")]
+        if _leaf(call.callee) == "create" and any(argument.label in HOLD_ARRAYS for argument in named):
+            made = self._new()
+            for argument in named:
+                self._put(made, str(argument.label), argument.value, frame, state)
+            state.results[frame.number, call.site] = made
+            return [state]
+        block = self._named(call.callee, frame, state)
+        found = self._node(block) if block is not None else None
+        if block is None or not isinstance(found, ClassDef):
+            return None
+        begin = Block(block.path, f"{block.key}.__init__")
+        constructor = self._node(begin)
+        made = self._new()
+        if isinstance(constructor, FunctionDef):
+            if not self._may_enter(begin, constructor, frame):
+                return None
+            given = self._bound(call, constructor, frame, state, made)
+            if given is None:
+                return None
+            state.classes[made] = block
+            states = self._run(call, (begin, constructor), given, frame, state)
+            for one in states:
+                one.results[frame.number, call.site] = made
+            return states
+        if not holds_what_it_is_given(found) or any(one.label in ("*", "**") for one in call.arguments):
+            return None
+        fields = [one.target.name for one in found.body if isinstance(one, AnnAssign) and isinstance(one.target, Name)]
+        state.classes[made] = block
+        for name, argument in zip(fields, call.arguments, strict=False):
+            self._put(made, argument.label or name, argument.value, frame, state)
+        state.results[frame.number, call.site] = made
+        return [state]
+
+    def _put(self, made: Origin, name: str, node: Node, frame: _Frame, state: _State) -> None:
+        slot = Slot(made, name)
+        state.held[slot] = self._value(node, frame, state)
+        if key_of(node) is not None:
+            state.given[slot] = frame.site(node)
+
+    def _called(self, call: Call, frame: _Frame, state: _State) -> tuple[Block, FunctionDef] | None:
+        """Returns the function that a call enters; None if it is unknown or must not be entered."""
+        callee = call.callee
+        block = self._named(callee, frame, state)
+        if block is None and isinstance(callee, Attribute) and key_of(callee.object) is not None:
+            owner = self._value(callee.object, frame, state)
+            if not isinstance(owner, Origin) or Slot(owner, callee.name) in state.held or owner not in state.classes:
+                return None
+            of = state.classes[owner]
+            block = Block(of.path, f"{of.key}.{callee.name}")
+        function = self._node(block) if block is not None else None
+        if block is None or not isinstance(function, FunctionDef) or not self._may_enter(block, function, frame):
+            return None
+        return block, function
+
+    def _may_enter(self, block: Block, function: FunctionDef, frame: _Frame) -> bool:
+        is_plain = not function.function.flags and not function.function.decorators
+        return is_plain and frame.depth < _DEEPEST and block not in self._entered
+
+    def _named(self, callee: Node, frame: _Frame, state: _State) -> Block | None:
+        """Returns the function or class of the workspace that a name stands for."""
+        if not isinstance(callee, Name) or Slot(frame.number, callee.name) in state.held:
+            return None
+        facts = self._view.solution.facts.get(frame.block.path)
+        if facts is None:
+            return None
+        if callee.name in facts.blocks:
+            return Block(frame.block.path, callee.name)
+        for key in facts.top:
+            shape = facts.blocks[key].shape
+            if isinstance(shape, ImportFrom):
+                names = [one.name for one in shape.names if (one.alias or one.name) == callee.name]
+                module = self._view.solution.index.locate(frame.block.path, shape.level, shape.module)
+                if names and module is not None and module.path is not None:
+                    return Block(module.path, names[0])
+        return None
+
+    def _bound(
+        self, call: Call, function: FunctionDef, frame: _Frame, state: _State, made: Origin | None = None
+    ) -> list[tuple[str, _Value, Slot | None]] | None:
+        """Returns the values of a function's parameters, each with the variable that it is; None if they are unknown.
+
+        Args:
+            call: the call.
+            function: the function.
+            frame: the run that the call is in.
+            state: the state there.
+            made: the object that a constructor is called for.
+        """
+        if any(argument.label in ("*", "**") for argument in call.arguments):
+            return None
+        parameters = function.function.parameters
+        names = [one.name for one in parameters if one.how in ("only", "any")]
+        given: list[tuple[str, _Value, Slot | None]] = []
+        if made is not None:
+            given.append((names.pop(0), made, None))
+        elif isinstance(call.callee, Attribute) and names:
+            given.append((names.pop(0), *self._seen(call.callee.object, frame, state)))
+        positional = [argument for argument in call.arguments if argument.label is None]
+        if len(positional) > len(names):
+            return None
+        pairs = [*zip(names, positional, strict=False)]
+        pairs += [(str(one.label), one) for one in call.arguments if one.label is not None]
+        for name, argument in pairs:
+            value = argument.value
+            if key_of(value) is not None:
+                given.append((name, *self._seen(value, frame, state)))
+            else:
+                self._look(value, frame, state)
+                given.append((name, self._value(value, frame, state), None))
+        missing = {one.name for one in parameters} - {name for name, _, _ in given}
+        return [*given, *((name, self._new(), None) for name in missing)]
+
+    def _assign(self, target: Node, node: Node, value: _Value, frame: _Frame, state: _State) -> None:
+        """Gives a variable, an attribute or several of them a value; `node` is the expression that it comes from."""
+        if isinstance(target, (TupleDisplay, ListDisplay)):
+            parts = value if isinstance(value, tuple) and not isinstance(value, Origin) else ()
+            nodes = node.items if isinstance(node, (TupleDisplay, ListDisplay)) else ()
+            is_same = len(parts) == len(target.items)
+            for place, one in enumerate(target.items):
+                part = parts[place] if is_same else self._new()
+                self._assign(one, nodes[place] if len(nodes) == len(target.items) else target, part, frame, state)
+            return
+        if isinstance(target, Starred):
+            target, value = target.value, self._new()
+        slot: Slot | None = None
+        if isinstance(target, Name):
+            slot = Slot(frame.number, target.name)
+        elif isinstance(target, Attribute) and key_of(target) is not None:
+            owner = self._value(target.object, frame, state)
+            slot = Slot(owner, target.name) if isinstance(owner, Origin) else None
+        if slot is None:
+            return
+        state.held[slot] = value
+        state.left_out.pop(slot.name, None)
+        state.same.pop(slot, None)
+        state.given.pop(slot, None)
+        if node is not target and (key_of(node) is not None or isinstance(node, Call)):
+            state.given[slot] = frame.site(node)
+
+    def _value(self, node: Node, frame: _Frame, state: _State) -> _Value:
+        if key_of(node) is not None:
+            return self._seen(node, frame, state)[0]
+        if isinstance(node, Call):
+            return state.results.get((frame.number, node.site)) or self._new()
+        if isinstance(node, (TupleDisplay, ListDisplay)):
+            return tuple([self._value(item, frame, state) for item in node.items])
+        return self._new()
+
+    def _seen(self, node: Node, frame: _Frame, state: _State) -> tuple[_Value, Slot | None]:
+        """Returns what a variable or attribute holds, and the last one on the way that was assigned."""
+        if isinstance(node, Name):
+            slot = Slot(frame.number, node.name)
+            return state.held.setdefault(slot, self._new()), slot
+        if not isinstance(node, Attribute):
+            return self._new(), None
+        owner, way = self._seen(node.object, frame, state)
+        if not isinstance(owner, Origin):
+            return self._new(), None
+        slot = Slot(owner, node.name)
+        if slot in state.held:
+            return state.held[slot], slot
+        return Origin(owner.number, (*owner.path, node.name)), way
+
+    def _lose(self, argument: Node, frame: _Frame, state: _State) -> None:
+        """Notes that a call takes over what an argument holds, with all that its attributes hold."""
+        value, slot = self._seen(argument, frame, state)
+        loss = _Loss(frame.site(argument), state.same.get(slot, slot) if slot is not None else None)
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, Origin) and one not in state.lost:
+                state.lost[one] = loss
+                waiting += [held for slot, held in state.held.items() if slot.owner == one]
+
+    def _look(self, node: Node, frame: _Frame, state: _State, *, is_read: bool = True, inside: bool = False) -> None:
+        """Notes the reads of an expression, without those of its calls, which were noted as they ran.
+
+        Args:
+            node: the expression.
+            frame: the run that it is in.
+            state: the state there.
+            is_read: whether the expression's own value is read, not only handed on.
+            inside: whether it is part of a comprehension, whose calls do not run here.
+        """
+        if key_of(node) is not None:
+            if is_read:
+                self._note(node, frame, state)
+            return
+        if isinstance(node, (Lambda, FunctionDef)) or (isinstance(node, Attribute) and node.name in KNOWN_WITHOUT_DATA):
+            return
+        if isinstance(node, Call):
+            if inside and not _looks_at_no_data(node):
+                for argument in node.arguments:
+                    self._look(argument.value, frame, state, inside=True)
+            return
+        hands_on = (TupleDisplay, ListDisplay, DictDisplay, Starred, BoolOperation)
+        is_identity = isinstance(node, Comparison) and set(node.operators) <= {"is", "is not"}
+        is_comprehension = inside or node.tag == "comp"
+        for child in children(node):
+            reads = is_read if isinstance(node, hands_on) else not is_identity
+            if isinstance(node, IfExpression) and child is not node.test:
+                reads = is_read
+            self._look(child, frame, state, is_read=reads, inside=is_comprehension)
+
+    def _note(self, node: Node, frame: _Frame, state: _State) -> None:
+        value, slot = self._seen(node, frame, state)
+        if slot is None or not isinstance(value, Origin):
+            return
+        for length in range(len(value.path) + 1):
+            loss = state.lost.get(Origin(value.number, value.path[:length]))
+            kept = state.given.get(slot)
+            if loss is None or kept is None or state.same.get(slot, slot) == loss.variable:
+                continue
+            if state.left_out.get(slot.name, frozenset()) <= {kept}:
+                self.found.setdefault(kept, Kept((*self._route, frame.site(node)), kept, loss.argument))
+            return
+
+
+def _leaf(node: Node) -> str:
+    return node.name if isinstance(node, (Name, Attribute)) else ""
+
+
+def _looks_at_no_data(call: Call) -> bool:
+    return _leaf(call.callee) in LOOK_AT_NO_DATA
+
+
+def _calls_in(node: Node) -> Iterator[Call]:
+    """Yields the calls of an expression in the order in which they run; those that may run many times are left out."""
+    if isinstance(node, (Lambda, FunctionDef)) or node.tag == "comp":
+        return
+    for child in children(node):
+        yield from _calls_in(child)
+    if isinstance(node, Call):
+        yield node
+
+
+def _assignments(node: Node) -> Iterator[tuple[Name | Attribute, Node]]:
+    """Yields the variables and attributes that a statement assigns, each with its part of the value if that is seen."""
+    waiting: list[tuple[Node, Node]] = []
+    if isinstance(node, Assign):
+        waiting += [(target, node.value) for target in node.targets]
+    elif isinstance(node, (AnnAssign, AugAssign)) and node.value is not None:
+        waiting.append((node.target, node.value))
+    elif isinstance(node, For):
+        waiting.append((node.target, node.target))
+    while waiting:
+        target, value = waiting.pop()
+        if isinstance(target, (TupleDisplay, ListDisplay)):
+            parts: Sequence[Node] = value.items if isinstance(value, (TupleDisplay, ListDisplay)) else ()
+            is_apart = len(parts) == len(target.items)
+            waiting += [(one, parts[place] if is_apart else value) for place, one in enumerate(target.items)]
+        elif isinstance(target, (Name, Attribute)):
+            yield target, value
+
+
+def holds_what_it_is_given(found: ClassDef) -> bool:
+    """Returns whether a class is a named tuple or a dataclass that has no constructor of its own."""
+    names = [_leaf(base.value) for base in found.bases]
+    makers = [_leaf(one.callee if isinstance(one, Call) else one) for one in found.decorators]
+    own = [name_of_block(one.key) for one in found.body if isinstance(one, SeparateDef)]
+    own += [one.function.name for one in found.body if isinstance(one, FunctionDef)]
+    is_plain = not any(name in ("__init__", "__new__", "__post_init__") for name in own)
+    return is_plain and ("NamedTuple" in names or "dataclass" in makers)
