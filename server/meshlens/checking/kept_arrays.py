@@ -199,6 +199,8 @@ class _Paths:
         self._targets: list[str] = []
         self._entered: list[Block] = []
         self._route: list[Site] = []
+        # Such as the state of a model, that comes with the parameters.
+        self._perhaps_empty: set[_Value] = set()
         self._telling: dict[Block, bool] = {}
         self.found: dict[Site, Kept] = {}
 
@@ -645,6 +647,8 @@ class _Paths:
             is_same = len(parts) == len(target.items)
             for place, one in enumerate(target.items):
                 part = parts[place] if is_same else self._new()
+                if place and not is_same:
+                    self._perhaps_empty.add(part)
                 self._assign(one, nodes[place] if len(nodes) == len(target.items) else target, part, frame, state)
             return
         if isinstance(target, Starred):
@@ -731,7 +735,7 @@ class _Paths:
 
     def _note(self, node: Node, frame: _Frame, state: _State) -> None:
         value, slot = self._seen(node, frame, state)
-        if slot is None or not isinstance(value, Origin):
+        if slot is None or not isinstance(value, Origin) or Origin(value.number) in self._perhaps_empty:
             return
         for length in range(len(value.path) + 1):
             loss = state.lost.get(Origin(value.number, value.path[:length]))
