@@ -1,4 +1,4 @@
-"""Arrays whose sizes do not fit the devices of a `pmap`: more rows than devices, or sizes that differ."""
+"""Arrays whose sizes do not fit the devices of a `pmap`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.data.arrays import product, shape_of
-from meshlens.axes.domain.values import Arg, Const, Site
-from meshlens.axes.jax.mapped_values import axis_of
+from meshlens.axes.domain.values import Const, Site
 from meshlens.axes.runs.records import MappedCall
 from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Related
@@ -15,10 +14,8 @@ from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.settings.devices import Devices, local_there_are
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.leaves import leaves
+from meshlens.rules.helpers.axis_sizes import mapped_sizes
 from meshlens.rules.helpers.miscounts import entries_of, positional
-from meshlens.rules.helpers.splitting import shape_of_array
-from meshlens.rules.helpers.static import static_places
 
 _Complaint = tuple[Site, str]
 
@@ -51,7 +48,7 @@ def _complaint(call: MappedCall, devices: Devices) -> _Complaint | None:
     if call.binder.argument("backend") is not None:
         return None
     have = product(shape_of(given.value)) if given is not None else devices.local_count
-    rows = list(_rows(call))
+    rows = list(mapped_sizes(call))
     if have is None or not rows:
         return None
     if given is None and rows[0][1] > have:
@@ -61,29 +58,4 @@ def _complaint(call: MappedCall, devices: Devices) -> _Complaint | None:
     said = call.binder.argument("axis_size")
     if said is not None and isinstance(said.value, Const) and said.value.value not in (None, rows[0][1]):
         return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but axis_size is {said.value.value}"
-    return _unequal(call, rows, have)
-
-
-def _unequal(call: MappedCall, rows: list[tuple[Arg, int]], devices: int) -> _Complaint | None:
-    """Returns the first argument whose size differs from the others, preferring the device count as the right one."""
-    common = devices if any(size == devices for _, size in rows) else rows[0][1]
-    other = next(arg for arg, size in rows if size == common)
-    which = f'"{other.label}"' if other.label is not None else str(call.args.index(other))
-    for arg, size in rows:
-        if size != common and arg.site is not None:
-            return arg.site, f"{counted(size, 'row')} here, but argument {which} has {common}"
     return None
-
-
-def _rows(call: MappedCall) -> Iterator[tuple[Arg, int]]:
-    """Yields the mapped arguments whose size along the mapped axis is known."""
-    statics = static_places(call.binder)
-    for place, arg in enumerate(call.args):
-        axis = axis_of(call.binder, place, arg.label)
-        if place in statics or not isinstance(axis, Const) or type(axis.value) is not int or arg.whole is None:
-            continue
-        for leaf in leaves(arg.value):
-            shape = shape_of_array(leaf)
-            size = shape[axis.value] if shape is not None and 0 <= axis.value < len(shape) else None
-            if size is not None:
-                yield arg, size
