@@ -62,6 +62,8 @@ CONFIGURATION_WORDS = frozenset(
     "ConfigDict FrozenConfigDict config_dict get_config SimpleNamespace Namespace OmegaConf EasyDict".split()
 )
 """Names of classes that hold axis names; a function that creates such an object matters wherever it is called."""
+OPTIMIZER_WORDS = frozenset({"GradientTransformation", "GradientTransformationExtraArgs"})
+"""Names of classes that hold functions of the workspace, which then run in a map."""
 
 STRING_ENUMS = frozenset({"enum.StrEnum", "strenum.StrEnum"})
 """Enums whose members are strings."""

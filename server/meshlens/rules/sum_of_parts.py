@@ -72,6 +72,10 @@ _MESSAGES = {
         'each device picks an entry of its part along "{axis}", even if the index is in another part, before these are '
         "summed over all devices; let the other devices contribute zeros"
     ),
+    "picked-elsewhere-summed": (
+        'each device picks an entry of its part along "{axis}", but the index depends on the device\'s place along '
+        'another axis; use lax.axis_index("{axis}")'
+    ),
     "centred-summed": (
         'each device subtracts the mean of its own rows along "{axis}" before these are summed over all devices'
     ),

@@ -18,16 +18,23 @@ from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 
 _MAXIMUM, _BELOW, _EXPONENTIAL, _PICKED, _CENTRED = "own-max", "below-own-max", "own-exp", "picked", "centred"
+_PICKED_ELSEWHERE = "picked-elsewhere"
 _ADDED_TO_COPY = "added-to-copy"
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
 
-_SUMMED = {_EXPONENTIAL: "own-maxima-summed", _PICKED: "picked-summed", _CENTRED: "centred-summed"}
+_SUMMED = {
+    _EXPONENTIAL: "own-maxima-summed",
+    _PICKED: "picked-summed",
+    _PICKED_ELSEWHERE: "picked-elsewhere-summed",
+    _CENTRED: "centred-summed",
+}
 """The kinds of records of a sum over the devices, by the label of what is summed."""
 
-_ARRANGED = frozenset({_MAXIMUM, _EXPONENTIAL, _PICKED, _CENTRED})
-_ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _CENTRED})
-_MULTIPLIED = frozenset({_EXPONENTIAL, _CENTRED})
+_ARRANGED = frozenset({_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
+_ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
+# Zeros for what another device has do not help if the index counts along another axis.
+_MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED})
 _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("astype expand_dims squeeze reshape ravel stop_gradient".split(), _ARRANGED),
     **dict.fromkeys("swapaxes transpose moveaxis".split(), _ARRANGED),
@@ -35,7 +42,7 @@ _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("dot matmul einsum dot_general tensordot where".split(), _MULTIPLIED),
     **dict.fromkeys("square abs multiply power".split(), frozenset({_CENTRED})),
     "@": _MULTIPLIED,
-    "*": frozenset({_CENTRED}),
+    "*": frozenset({_CENTRED, _PICKED_ELSEWHERE}),
     "**": frozenset({_CENTRED}),
 }
 """For functions, methods and operators, the kinds of labels that their results keep."""
@@ -143,7 +150,8 @@ def _lookups(array: Value, index: Value, site: Site) -> list[tuple[str, str, Sit
     split = [axis for axis, along in variation_of(array).axes if along.truth in _OF_PARTS]
     truths = {axis: [variation_of(one).over(axis).truth for one in numbers] for axis in split}
     own = [axis for axis in split if any(is_different(one) and one not in _WHOLE_ROWS for one in truths[axis])]
-    return [(_PICKED, axis, site) for axis in own]
+    elsewhere = [axis for axis in split if numbers and all(map(is_same, truths[axis]))]
+    return [*((_PICKED, axis, site) for axis in own), *((_PICKED_ELSEWHERE, axis, site) for axis in elsewhere)]
 
 
 def _note_slice(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:

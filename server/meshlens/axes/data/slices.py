@@ -12,9 +12,10 @@ from meshlens.axes.domain.values import Arg, Site, Value
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.libraries import NORMS
 
 _ROOTS = frozenset({"jax.numpy.sqrt", "jax.lax.sqrt", "jax.lax.rsqrt"})
-_NORMS = frozenset({"jax.numpy.linalg.norm", "optax.global_norm", "optax.tree.norm", "optax.tree_utils.tree_l2_norm"})
+_NORMS = NORMS | {"jax.numpy.linalg.norm"}
 
 
 def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context) -> frozenset[Any]:

@@ -106,15 +106,16 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
     everything = loss_labels.union(labels_of(value), *(labels_of(arg.value) for arg in args))
     if binder is None or "varying" not in everything:
         return Data(frozenset(labels | ({"varying"} & everything)), over=over)
-    if "varying" not in loss_labels or "reduced-behind" in loss_labels:
-        return Data(frozenset(labels | {"varying"}), over=over if "reduced-behind" not in loss_labels else ANYTHING)
     own = labels_of(value)
+    # What was gathered before is differentiated as it is.
+    gathered = [label for label in of_kinds(loss_labels - own, "gathered") if label[1] in own]
+    if "varying" not in loss_labels or "reduced-behind" in loss_labels:
+        labels |= {"varying", *_slices(gathered)}
+        return Data(frozenset(labels), over=over if "reduced-behind" not in loss_labels else ANYTHING)
     sums = run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
     if binder.checked and sums and "varying" not in own:
         known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
         return Data(frozenset(labels | ({"auto-summed"} if known else set())), over=over)
-    # What was gathered before is differentiated as it is.
-    gathered = [label for label in of_kinds(loss_labels - own, "gathered") if label[1] in own]
     if gathered:
         return _scattered(run, loss, gathered, Data(frozenset(labels | {"varying"}), over=over), ctx)
     wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}
@@ -130,8 +131,12 @@ def _scattered(run: Run, loss: Value, gathered: list[Any], gradient: Data, ctx: 
         run.records.gradient_uses.append(GradientUse("scattered", min(places), None, ctx, axis))
     summed = {("summed", place) for place in places} if means else set()
     over = with_axes(gradient.over, axes, Along(DIFFERS, VARYING))
-    slices = {("slice", axis, place) for _, _, axis, place in gathered}
-    return replace(gradient, labels=gradient.labels | summed | slices, over=over)
+    return replace(gradient, labels=gradient.labels | summed | _slices(gathered), over=over)
+
+
+def _slices(gathered: list[Any]) -> set[Any]:
+    """Returns the labels of each device's part of a gradient, for parameters that were gathered."""
+    return {("slice", axis, place) for _, _, axis, place in gathered}
 
 
 def _over(run: Run, binder: Binder | None, loss: Value, value: Value) -> Variation:

@@ -181,8 +181,9 @@ class GradientUse:
             by a sum over only some of its axes), "slices-overlap" (devices take several rows each, from the row of
             their index), and of what each device computes from its part alone: "own-maxima-summed" (a `psum` of
             exponentials from which each device subtracted its own maximum), "picked-summed" (of entries that devices
-            picked for indices that may be in another part), "centred-summed" (of what each device centred on its own
-            mean); "halo-at-front", "halo-at-back" (rows of another device are joined to an end where others belong),
+            picked for indices that may be in another part), "picked-elsewhere-summed" (of entries that they picked by
+            their index along another axis), "centred-summed" (of what each device centred on its own mean);
+            "halo-at-front", "halo-at-back" (rows of another device are joined to an end where others belong),
             "index-tested" (a Python condition depends on the index of the device).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.

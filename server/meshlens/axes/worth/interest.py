@@ -23,7 +23,7 @@ from meshlens.axes.worth.interesting_words import (
 from meshlens.facts.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
 from meshlens.facts.model import Block, FileFacts, Shape
 from meshlens.facts.nodes import Assign, FunctionDef, Name
-from meshlens.jaxapi.known_names import CONFIGURATION_WORDS
+from meshlens.jaxapi.known_names import CONFIGURATION_WORDS, OPTIMIZER_WORDS
 
 _SMALL = 12
 _SHORT = 40
@@ -33,6 +33,7 @@ _MAKE_ARRAYS = frozenset(
 )
 _MATCH = frozenset("search fullmatch keystr tree_map_with_path map_with_path".split())
 """The names by which functions pick an entry of a table for each path of a tree."""
+_HOLD_NAMES_OR_FUNCTIONS = CONFIGURATION_WORDS | OPTIMIZER_WORDS
 _NEVER = 1 << 30
 _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
 
@@ -173,7 +174,7 @@ class Interest:
         closures = (self._binding, self._using)
         near = [not closure.keys().isdisjoint(mentioned) for closure in closures]
         makes, draws = MAKES_FUNCTIONS in mentioned, not words_in_maps().isdisjoint(mentioned)
-        is_light = len(mentioned) <= _SMALL or not CONFIGURATION_WORDS.isdisjoint(mentioned)
+        is_light = len(mentioned) <= _SMALL or not _HOLD_NAMES_OR_FUNCTIONS.isdisjoint(mentioned)
         is_light |= len(mentioned) <= _SHORT and not (spec_words() | _MATCH).isdisjoint(mentioned)
         arrays = len(mentioned) <= _SHORT and not _MAKE_ARRAYS.isdisjoint(mentioned)
         return (is_light, *near, makes, draws, arrays)

@@ -9,7 +9,7 @@ from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
 from meshlens.jaxapi.consumers import CONSUMERS
 from meshlens.jaxapi.history import CHANGES, changed_keywords, changed_names
-from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS, SAVES
+from meshlens.jaxapi.libraries import DEVICE_COUNTS, DEVICE_LISTS, DRAWS, NORMS, SAVES
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, PARTITIONED, SPECS
 
 _PLACING = frozenset(
@@ -66,4 +66,4 @@ def dated_words() -> frozenset[str]:
 @cache
 def words_in_maps() -> frozenset[str]:
     """Returns the names that make a function worth entering inside a map."""
-    return frozenset(_last(dotted) for dotted in DRAWS) | root_words()
+    return frozenset(_last(dotted) for dotted in (*DRAWS, *NORMS) if dotted != "optax.tree.norm") | root_words()
