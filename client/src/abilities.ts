@@ -1,4 +1,4 @@
-// What the running server knows beyond the protocol: an older one lacks requests, and what needs them is hidden.
+// What the running server supports beyond the protocol; features that an older server lacks are hidden.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -6,11 +6,11 @@ import type { Request } from "./requests";
 
 const METHOD_NOT_FOUND = -32601;
 
-/** Asks our own requests and remembers which of them the server does not know. */
+/** Sends our own requests and remembers which of them the server does not support. */
 export class Abilities {
   readonly #lacking = new Set<string>();
 
-  /** Forgets what an earlier server did not know. */
+  /** Forgets what an earlier server did not support. */
   async reset(): Promise<void> {
     const lacking = [...this.#lacking];
     this.#lacking.clear();
@@ -22,9 +22,9 @@ export class Abilities {
   }
 
   /**
-   * The answer to a request; undefined if the server does not know the request.
+   * Returns the answer to a request; undefined if the server does not support the request.
    *
-   * @throws whatever else went wrong
+   * @throws any other error
    */
   async ask<P, R>(client: LanguageClient, request: Request<P, R>, params: P): Promise<R | undefined> {
     if (this.lacks(request)) {
@@ -43,7 +43,7 @@ export class Abilities {
   }
 }
 
-/** Tells the manifest's `when` clauses: `meshlens/devices` is `meshlens.lacks.devices` there. */
+/** Sets the context keys for the manifest's `when` clauses: `meshlens/devices` is `meshlens.lacks.devices` there. */
 async function hide(method: string, isHidden: boolean): Promise<void> {
   await vscode.commands.executeCommand("setContext", method.replace("/", ".lacks."), isHidden);
 }

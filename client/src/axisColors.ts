@@ -1,6 +1,6 @@
-// Colors axis names, each axis in a color of its own, as decorations.
+// Colors axis names with decorations, each axis in a color of its own.
 //
-// VS Code takes semantic tokens of one extension alone, and those of the Python extension tell more.
+// VS Code takes semantic tokens from only one extension, and those of the Python extension say more.
 
 import * as vscode from "vscode";
 import type { Abilities } from "./abilities";
@@ -10,12 +10,12 @@ import type { Server } from "./server";
 const COLORS = 6;
 const WAIT_MILLISECONDS = 300;
 
-/** The theme's color of an axis, by its number from 0; the manifest has them from 1. */
+/** The theme color of an axis, by its number from 0; the manifest numbers them from 1. */
 export function axisColor(number: number): string {
   return `meshlens.axis${(number % COLORS) + 1}`;
 }
 
-/** Colors the axis names of every Python text that is seen, and again a moment after a change. */
+/** Colors the axis names in every visible Python document, and again shortly after a change. */
 export class AxisColors implements vscode.Disposable {
   readonly #server: Server;
   readonly #abilities: Abilities;
@@ -51,7 +51,7 @@ export class AxisColors implements vscode.Disposable {
     ];
   }
 
-  /** Asks again in a moment. */
+  /** Asks again shortly. */
   refresh(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#update(), WAIT_MILLISECONDS);
@@ -75,7 +75,7 @@ export class AxisColors implements vscode.Disposable {
     if (client !== undefined) {
       const uri = client.code2ProtocolConverter.asUri(document.uri);
       const found = await this.#abilities.ask(client, AXIS_NAMES, { uri }).catch(() => undefined);
-      // What was typed meanwhile asks for itself.
+      // If the user has typed in the meantime, that edit triggers its own request.
       if (found === undefined || document.version !== version) {
         return;
       }

@@ -1,4 +1,4 @@
-// Chooses the Python that runs the server: the first candidate that says it can, and does.
+// Chooses the Python that runs the server: the first candidate that reports that it can, and then does.
 
 import { existsSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
@@ -12,17 +12,17 @@ import type { StartSettings } from "./settings";
 const ONE_MILLISECONDS = 10_000;
 const ALL_MILLISECONDS = 30_000;
 
-/** The outcome: a server that has begun, or one sentence that says why there is none. */
+/** The outcome: a server process, or a sentence that says why there is none. */
 export type Choice = Begun | { readonly refused: string };
 
 /**
  * Tries the candidates in order.
  *
  * @param extension - the folder of the extension
- * @param settings - what the user sets
- * @param extensions - the extensions for Python
- * @param log - where it is told who was tried
- * @param serverLog - what the server says goes there
+ * @param settings - the user's settings
+ * @param extensions - the Python extensions
+ * @param log - receives which candidates were tried
+ * @param serverLog - receives the server's output
  */
 export async function choosePython(
   extension: string,
@@ -53,7 +53,7 @@ export async function choosePython(
   return { refused: sentence(refusals) };
 }
 
-/** Why there is none: what the best Python says of itself, else why the first is none. */
+/** Returns why there is no server: the reason that the best Python gives, or else why the first one failed. */
 function sentence(refusals: readonly (Refusal & { readonly program: string })[]): string {
   const told = refusals.find(({ isSentence }) => isSentence) ?? refusals[0];
   if (told === undefined) {
@@ -88,7 +88,7 @@ async function inOrder(settings: StartSettings, extensions: PythonExtensions): P
   });
 }
 
-/** Where the files lie that are open, of which some belong to no folder that is. */
+/** Returns the folders of the open files, some of which belong to no open folder. */
 function foldersOfFiles(): string[] {
   const files = vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === "file");
   return [...new Set(files.map(({ uri }) => dirname(uri.fsPath)))];

@@ -7,9 +7,9 @@ import { type Common, mayBeTopology, topologies } from "./topologies";
 type Item = vscode.QuickPickItem & { readonly value: string | undefined };
 
 /**
- * Asks what devices the code is meant for and notes it for this workspace, or for the user where none is open.
+ * Asks for the target devices and writes them to the workspace settings, or to the user settings if no folder is open.
  *
- * @param known - what the server knows the code to be meant for: a configuration file may say it too
+ * @param known - the target that the server knows of, which may also come from a configuration file
  */
 export async function chooseTopology(known: string | undefined): Promise<void> {
   const resource = vscode.window.activeTextEditor?.document.uri;
@@ -26,12 +26,12 @@ export async function chooseTopology(known: string | undefined): Promise<void> {
   await section.update("devices", value === "" ? undefined : value, target);
 }
 
-/** What the user chose; empty for no topology, undefined for no answer. */
+/** Returns the user's choice; empty for no topology, undefined if the user cancels. */
 async function ask(current: string): Promise<string | undefined> {
   const described = descriptions();
   const items: Item[] = [
     ...topologies(current).map((value): Item => {
-      const description = value === current ? vscode.l10n.t("set now") : (described[value as Common] ?? "");
+      const description = value === current ? vscode.l10n.t("current") : (described[value as Common] ?? "");
       return { label: value, description, value };
     }),
     {
@@ -54,7 +54,7 @@ function askFreely(current: string): Promise<string | undefined> {
     title: vscode.l10n.t("Choose Target Topology"),
     prompt: vscode.l10n.t("A number (8), a shape (2x4), a TPU slice (v5e-16) or GPUs (8xH100)"),
     value: current,
-    validateInput: (text) => (mayBeTopology(text) ? undefined : vscode.l10n.t("This means no devices")),
+    validateInput: (text) => (mayBeTopology(text) ? undefined : vscode.l10n.t("MeshLens does not know these devices")),
   });
   return Promise.resolve(answer).then((text) => text?.trim());
 }
@@ -71,6 +71,6 @@ function descriptions(): Partial<Record<Common, string>> {
     "v5e-16": vscode.l10n.t("TPU v5e, sixteen chips"),
     "v4-8": vscode.l10n.t("TPU v4, four chips"),
     "v6e-8": vscode.l10n.t("TPU v6e (Trillium), one host of eight chips"),
-    "8xH100": vscode.l10n.t("one host with eight NVIDIA H100"),
+    "8xH100": vscode.l10n.t("one host with eight NVIDIA H100s"),
   };
 }

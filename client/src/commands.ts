@@ -1,4 +1,4 @@
-// The commands of the extension, by the names that the manifest gives them.
+// The extension's commands, under the names in the manifest.
 
 import * as vscode from "vscode";
 import type { LanguageClient, Location, Position } from "vscode-languageclient/node";
@@ -18,7 +18,7 @@ import { openTour } from "./tour";
 import { showCosts, traceAtCursor } from "./trace";
 import { runOnVirtualDevices } from "./virtualDevices";
 
-/** What the commands work on. */
+/** The objects that the commands work on. */
 export interface Parts {
   readonly context: vscode.ExtensionContext;
   readonly server: Server;
@@ -60,7 +60,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     ),
   ];
   const registered = Object.entries(table).map(([name, run]) =>
-    // A menu names the file where a lightbulb names the place; the cursor is where the menu was opened.
+    // A menu passes the file, a lightbulb the place; the cursor is where the menu was opened.
     vscode.commands.registerCommand(`${SECTION}.${name}`, (asked?: Place | vscode.Uri) =>
       run(asked instanceof vscode.Uri ? undefined : asked),
     ),
@@ -68,7 +68,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   return vscode.Disposable.from(...registered, ...ofLenses);
 }
 
-/** The commands that need what this server does not know. */
+/** The commands that need requests that this server does not support. */
 function unknownCommands(abilities: Abilities): Set<string> {
   const needs = [
     [DEVICES, "meshlens.refreshDevices"],
@@ -79,7 +79,7 @@ function unknownCommands(abilities: Abilities): Set<string> {
   return new Set(needs.filter(([request]) => abilities.lacks(request)).map(([, command]) => command));
 }
 
-/** Does something with the server, or says that there is none; what goes wrong is said, not thrown. */
+/** Does something with the server, or says that there is none; errors are shown, not thrown. */
 async function withClient(server: Server, act: (client: LanguageClient) => Promise<void>): Promise<void> {
   const { client } = server;
   if (client === undefined) {

@@ -1,4 +1,4 @@
-// "Convert function to pmap" and its sisters: some questions, then the edit, or the reason why there is none.
+// "Convert function to pmap" and similar commands: a few questions, then the edit, or the reason why there is none.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -7,32 +7,32 @@ import { withPreview } from "./preview";
 import { CONVERT, type Converted, type Map } from "./requests";
 import { areDevices } from "./topologies";
 
-/** A place in a text, from a lightbulb; the cursor where it is left out. */
+/** A place in a document, from a lightbulb; the cursor if omitted. */
 export interface Place {
   readonly uri: string;
   readonly line: number;
   readonly character: number;
 }
 
-/** What the user answered. */
+/** The user's answers. */
 export interface Answers {
   readonly axisName: string;
   readonly devices: string;
 }
 
-/** A function in a text as the server is asked about it. */
+/** A function in a document, as sent to the server. */
 export interface Subject {
   readonly textDocument: { readonly uri: string; readonly version: number };
   readonly position: { readonly line: number; readonly character: number };
 }
 
 /**
- * Turns the function at a place into one that runs on several devices.
+ * Converts the function at a place so that it runs on several devices.
  *
- * @param client - the client of the server that works out the edit
- * @param abilities - what that server knows
- * @param to - what the function becomes
- * @param place - where the function is
+ * @param client - the client of the server that computes the edit
+ * @param abilities - what that server supports
+ * @param to - what to convert the function to
+ * @param place - the place of the function
  */
 export async function convert(
   client: LanguageClient,
@@ -60,9 +60,9 @@ export async function convert(
 }
 
 /**
- * The function at a place, or at the cursor; undefined, with a word to the user, where there is no text.
+ * Finds the function at a place, or at the cursor; tells the user and returns undefined if there is no document.
  *
- * What it gives names the version that the text has then.
+ * The result states the version of the document at the time of the call.
  */
 export async function subjectAt(
   client: LanguageClient,
@@ -89,7 +89,7 @@ async function documentAt(place: Place | undefined): Promise<vscode.TextDocument
   return document?.languageId === "python" ? document : undefined;
 }
 
-/** Whether there is an answer that is not a refusal; a refusal is shown, as it says why. */
+/** Returns whether there is an answer other than a refusal; shows a refusal, which gives the reason. */
 export function isPossible(answer: Converted | undefined): answer is Converted {
   if (answer === undefined) {
     void vscode.window.showInformationMessage(vscode.l10n.t("The running server does not support this yet."));
@@ -103,16 +103,16 @@ export function isPossible(answer: Converted | undefined): answer is Converted {
 }
 
 /**
- * Asks for the name of the axis and for the devices; undefined if the user does not answer.
+ * Asks for the axis name and the devices; returns undefined if the user cancels.
  *
- * @param title - what is done
- * @param to - what the function becomes: a pmap has a number of devices, everything else a mesh of them
- * @param defaults - the answers to begin with
+ * @param title - the title of the prompts
+ * @param to - the target: a pmap takes a number of devices, everything else a mesh
+ * @param defaults - the initial answers
  */
 export async function askUser(title: string, to: Map, defaults: Answers): Promise<Answers | undefined> {
   const axisName = await vscode.window.showInputBox({
     title: `${title} (1/2)`,
-    prompt: vscode.l10n.t("The name of the axis that the devices share; collectives such as pmean name it"),
+    prompt: vscode.l10n.t("The name of the axis over the devices; collectives such as pmean refer to it"),
     value: defaults.axisName,
     ignoreFocusOut: true,
     validateInput: (value) => (value.trim() === "" ? vscode.l10n.t("An axis needs a name") : undefined),
@@ -139,7 +139,7 @@ function wrongDevices(isMesh: boolean): string {
     : vscode.l10n.t("A number such as 8: a pmap has one axis of devices");
 }
 
-/** Makes an edit, after a preview if it changes several places, or one that nobody sees. */
+/** Applies an edit, with a preview if it changes several places or a place that is not visible. */
 export async function apply(client: LanguageClient, { edit, places }: Converted, title: string): Promise<void> {
   const whole = await client.protocol2CodeConverter.asWorkspaceEdit(edit);
   if (whole === undefined) {
@@ -150,7 +150,7 @@ export async function apply(client: LanguageClient, { edit, places }: Converted,
   await vscode.workspace.applyEdit(shown, { isRefactoring: true });
 }
 
-/** Whether every place that an edit changes is on the screen. */
+/** Returns whether every place that an edit changes is visible. */
 function isInView(edit: vscode.WorkspaceEdit): boolean {
   return edit.entries().every(([uri, changes]) => {
     const editors = vscode.window.visibleTextEditors.filter(

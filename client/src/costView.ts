@@ -1,4 +1,4 @@
-// Where the time goes: the traces of the file in front, with their collectives as links, the slowest first.
+// The view "Where the Time Goes": the traces of the active file, with their collectives as links, slowest first.
 
 import * as vscode from "vscode";
 import type { Abilities } from "./abilities";
@@ -11,7 +11,7 @@ const WAIT_MILLISECONDS = 400;
 
 type Node = { readonly traced: Traced } | { readonly cost: Cost };
 
-/** Lists traces; an edit may make them stale, so they are asked for again after each. */
+/** Lists traces; since an edit may make them stale, it requests them again after each edit. */
 export class CostView implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   readonly #server: Server;
   readonly #abilities: Abilities;

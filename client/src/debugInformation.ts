@@ -1,13 +1,13 @@
-// "Print Debug Information": what a report of a problem needs, in an editor.
+// "Print Debug Information": opens an editor with what a bug report needs.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Server } from "./server";
 
-// The command of this name is the server's; the client library registers it as soon as the server says so.
+// The server has a command of this name; the client library registers it as soon as the server announces it.
 const ASK_SERVER = "meshlens.printDebugInformation";
 
-/** Opens a text with what the client and the server know of themselves. */
+/** Opens a document with what the client and the server know about themselves. */
 export async function showDebugInformation(context: vscode.ExtensionContext, server: Server): Promise<void> {
   const { version } = context.extension.packageJSON as { version: string };
   const { condition } = server;
@@ -24,7 +24,7 @@ export async function showDebugInformation(context: vscode.ExtensionContext, ser
   await vscode.window.showTextDocument(document, { preview: true });
 }
 
-/** What the server says of itself; one that cannot say it now is part of the picture. */
+/** Returns what the server reports about itself; that it cannot report now is worth knowing too. */
 async function askServer(client: LanguageClient): Promise<string> {
   try {
     return String(await client.sendRequest("workspace/executeCommand", { command: ASK_SERVER }));

@@ -1,4 +1,4 @@
-// Keeps the status item informed of the devices of the project in front.
+// Keeps the status item up to date with the devices of the active project.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -11,12 +11,12 @@ import type { Status } from "./status";
 const CHANGED = "meshlens/devicesDidChange";
 
 /**
- * Asks for the devices when the server runs, when it has found others, and when another file comes to the front.
+ * Requests the devices when the server starts, when it finds other devices, and when another file becomes active.
  *
  * @param server - the server
- * @param abilities - what it knows
+ * @param abilities - what it supports
  * @param status - shows them
- * @param onChange - who else wants to know that there are others
+ * @param onChange - called when the devices change
  */
 export function watchDevices(
   server: Server,
@@ -31,7 +31,7 @@ export function watchDevices(
   return vscode.Disposable.from(
     server.onDidChange((condition) => {
       if (condition.kind === "running") {
-        // It is told of every project; the one in front is what is shown.
+        // The notification is about any project; the status item shows the active one.
         condition.client.onNotification(CHANGED, () => {
           void update(condition.client);
           onChange();
@@ -49,7 +49,7 @@ export function watchDevices(
   );
 }
 
-/** Has the server look for devices anew, and says what it found. */
+/** Makes the server look for devices again, and shows what it found. */
 export async function refreshDevices(client: LanguageClient, abilities: Abilities, status: Status): Promise<void> {
   const options = { location: vscode.ProgressLocation.Window, title: vscode.l10n.t("Looking for devices") };
   const uri = uriInFront(client);
@@ -68,7 +68,7 @@ export async function refreshDevices(client: LanguageClient, abilities: Abilitie
   }
 }
 
-/** The topology that the code in front is meant for, as far as the server knows. */
+/** Returns the target topology of the active code, if the server knows one. */
 export async function targetInFront(client: LanguageClient, abilities: Abilities): Promise<string | undefined> {
   return (await devicesInFront(client, abilities))?.target?.text;
 }
@@ -78,7 +78,7 @@ async function devicesInFront(client: LanguageClient, abilities: Abilities): Pro
   return abilities.ask(client, DEVICES, uri === undefined ? {} : { uri }).catch(() => undefined);
 }
 
-/** What is in front: a Python file, or a notebook, whose cells the server may not have heard of yet. */
+/** Returns the active document: a Python file, or a notebook, whose cells may not have reached the server yet. */
 function uriInFront(client: LanguageClient): string | undefined {
   const { activeTextEditor, activeNotebookEditor } = vscode.window;
   const document = activeTextEditor?.document;

@@ -1,4 +1,4 @@
-// Where VS Code enters, when a Python file or a notebook is opened: puts the parts together.
+// The entry point, which VS Code activates when a Python file or a notebook is opened; puts the parts together.
 
 import * as vscode from "vscode";
 import type { Middleware } from "vscode-languageclient/node";
@@ -104,7 +104,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerCommands({ context, server: running, abilities, status, log, serverLog }),
     ...reactions(running, interpreters, extensions.onDidChange, log),
   );
-  // The views of the manifest are for those who work on Python.
+  // The manifest shows its views only to users who work on Python.
   void vscode.commands.executeCommand("setContext", "meshlens.active", true);
   void running.restart();
 }
@@ -113,14 +113,14 @@ export async function deactivate(): Promise<void> {
   await server?.stop();
 }
 
-/** What is done when the user changes something outside. */
+/** Reacts to changes that the user makes elsewhere. */
 function reactions(
   running: Server,
   interpreters: Interpreters,
   onDidChangePython: vscode.Event<void>,
   log: vscode.LogOutputChannel,
 ): vscode.Disposable[] {
-  // A server that is starting is told as soon as it runs.
+  // A server that is still starting is told as soon as it runs.
   const tell = async () => {
     if (running.client !== undefined) {
       await interpreters.tell(running.client);

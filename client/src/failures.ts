@@ -1,4 +1,4 @@
-// One sentence with buttons when the server does not run.
+// Shows one sentence with buttons when the server does not run.
 
 import * as vscode from "vscode";
 import type { Server } from "./server";
@@ -33,7 +33,7 @@ async function show(reason: string): Promise<void> {
   }
 }
 
-/** The Python extension's own choice where it is there, else our setting. */
+/** Opens the Python extension's own picker if it is installed, or else our setting. */
 async function selectPython(): Promise<void> {
   const known = await vscode.commands.getCommands(true);
   if (known.includes(SELECT_INTERPRETER)) {

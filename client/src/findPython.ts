@@ -1,11 +1,11 @@
-// Which Pythons could run the server, the best one first. Starts none of them.
+// Finds the Pythons that could run the server, best first. Starts none of them.
 
 import { posix, win32 } from "node:path";
 
-/** A Python that may be there. */
+/** A Python that may exist. */
 export interface Candidate {
   readonly program: string;
-  /** Who named it, for the log and for messages. */
+  /** What named it, for the log and for messages. */
   readonly source: string;
 }
 
@@ -13,7 +13,7 @@ export interface Candidate {
 export interface Places {
   /** `meshlens.interpreter`; empty if it is not set. */
   readonly setting: string;
-  /** What the extensions for Python say, the best first. */
+  /** The Pythons that the Python extensions name, best first. */
   readonly extensions: readonly Candidate[];
   /** `python.defaultInterpreterPath`; empty if it is not set. */
   readonly defaultOfPython: string;
@@ -21,10 +21,10 @@ export interface Places {
   readonly path: string;
   readonly platform: NodeJS.Platform;
   readonly trusted: boolean;
-  /** The user's own folder; nothing above it came with a workspace. */
+  /** The user's home folder; nothing above it came with a workspace. */
   readonly home: string;
   readonly exists: (path: string) => boolean;
-  /** A path without links, as far as it is there. */
+  /** Resolves the links in a path, as far as it exists. */
   readonly real: (path: string) => string;
 }
 
@@ -34,10 +34,10 @@ const ENVIRONMENTS = [".venv", "venv"];
 const NAMES = ["python3", "python", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
 
 /**
- * The Pythons to try, in order: what the user set for MeshLens, what the extensions for Python say, what is set for
- * them, the folder's own environment, the PATH.
+ * Returns the Pythons to try, in order: the one set for MeshLens, those that the Python extensions name, the one set
+ * for these extensions, the folder's own environment, and the PATH.
  *
- * A workspace that is not trusted has no say: neither what lies in it is run nor what extensions made of it.
+ * An untrusted workspace has no say: nothing in it is run, nor anything that extensions derived from it.
  */
 export function candidates(places: Places): Candidate[] {
   const { setting, trusted, extensions, defaultOfPython } = places;
@@ -57,7 +57,7 @@ function programs(setting: string, source: string, { folders, trusted, platform 
   if (paths.isAbsolute(setting)) {
     return [{ program: setting, source }];
   }
-  // A bare name is for the PATH: "python" is what the extension for Python has by default.
+  // A bare name refers to the PATH: "python" is the default of the Python extension.
   const isPath = inFolder.test(setting) || /[\\/]/.test(setting);
   if (!isPath || !trusted) {
     return [];
@@ -86,17 +86,17 @@ function onPath(places: Places): Candidate[] {
   });
 }
 
-/** Whether a program, or what a link on the way to it leads to, lies in the workspace or in what encloses it. */
+/** Returns whether a program, or any link on the way to it, leads into the workspace or the folders that enclose it. */
 function leadsInside(program: string, places: Places): boolean {
   const { folders, platform, real } = places;
   const closed = folders.flatMap((folder) => [folder, real(folder), enclosing(real(folder), places)]);
   const paths = pathOf(platform);
-  // A program that is not there yet may come; what its folder is a link to is known.
+  // A program that does not exist yet may appear later; where the link to its folder leads is already known.
   const spelled = [program, real(program), paths.join(real(paths.dirname(program)), paths.basename(program))];
   return spelled.some((one) => isInside(one, closed, platform));
 }
 
-/** The highest folder around another one that has the mark of a repository or a project, short of the user's own. */
+/** Returns the highest folder above another that looks like a repository or project, below the user's home folder. */
 function enclosing(folder: string, { platform, exists, home, real }: Places): string {
   const paths = pathOf(platform);
   let found = folder;

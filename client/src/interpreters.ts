@@ -1,10 +1,10 @@
-// Which Python each folder runs on, as the editor says, and telling the server so.
+// Tells the server which Python each folder uses, according to the editor.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { PythonExtensions } from "./pythonExtensions";
 
-/** Tells the server the Python of each folder, and each only once: it asks a Python that it is told about. */
+/** Tells the server the Python of each folder, once each, because the server probes any Python it is told of. */
 export class Interpreters {
   readonly #extensions: PythonExtensions;
   readonly #told = new Map<string, string | null>();
@@ -14,17 +14,17 @@ export class Interpreters {
     this.#extensions = extensions;
   }
 
-  /** The Python that the editor says a folder runs on; null where it does not say, or must not. */
+  /** The Python that the editor names for a folder; null if it names none, or must not. */
   async of(folder: vscode.Uri | undefined): Promise<string | null> {
     return vscode.workspace.isTrusted ? ((await this.#extensions.of(folder))[0]?.program ?? null) : null;
   }
 
-  /** Finds out what a server is told when it starts. */
+  /** Finds out what to tell a server when it starts. */
   async prepare(): Promise<void> {
     this.#first = await this.of(vscode.workspace.workspaceFolders?.[0]?.uri);
   }
 
-  /** What a server is told when it starts: the Python of the first folder. */
+  /** What to tell a server when it starts: the Python of the first folder. */
   begin(): string | null {
     this.#told.clear();
     const [first] = vscode.workspace.workspaceFolders ?? [];
@@ -34,7 +34,7 @@ export class Interpreters {
     return this.#first;
   }
 
-  /** Tells a running server what it does not know yet. */
+  /** Tells a running server what has changed. */
   async tell(client: LanguageClient): Promise<void> {
     for (const { uri } of vscode.workspace.workspaceFolders ?? []) {
       const interpreter = await this.of(uri);

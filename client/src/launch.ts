@@ -1,4 +1,4 @@
-// How a Python is told to run the server, and what it says first: whether it can.
+// The command line that makes a Python run the server, and its first answer: whether it can.
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -6,10 +6,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Which MeshLens runs, as the setting `meshlens.importStrategy` names it. */
+/** Which copy of MeshLens runs, as in the setting `meshlens.importStrategy`. */
 export type ImportStrategy = "useBundled" | "fromEnvironment";
 
-/** What starts the server. */
+/** The command that starts the server. */
 export interface Command {
   readonly program: string;
   readonly args: readonly string[];
@@ -18,35 +18,35 @@ export interface Command {
 
 /** A Python that runs the server. */
 export interface Python {
-  /** The program itself, as it names itself. */
+  /** The path that the program reports for itself. */
   readonly executable: string;
   readonly version: string;
-  /** Whose MeshLens it runs. */
+  /** Which copy of MeshLens it runs. */
   readonly origin: "bundled" | "environment";
 }
 
 /** Why a Python cannot run the server. */
 export interface Refusal {
   readonly reason: string;
-  /** Whether it is a sentence of its own, as the launcher says it. */
+  /** Whether the reason is a complete sentence from the launcher. */
   readonly isSentence: boolean;
 }
 
 export type ServerProcess = ChildProcessWithoutNullStreams;
 
-/** A server that has begun: it reads what the client writes as soon as it has loaded itself. */
+/** A started server: it reads the client's messages once it has loaded. */
 export interface Begun {
   readonly process: ServerProcess;
   readonly python: Python;
 }
 
 /**
- * The command that starts the server.
+ * Returns the command that starts the server.
  *
  * @param extension - the folder of the extension
- * @param program - a Python, or what somebody takes for one
- * @param strategy - which MeshLens runs
- * @param debug - whether the server says more
+ * @param program - a Python, or what may be one
+ * @param strategy - which copy of MeshLens runs
+ * @param debug - whether the server logs more
  */
 export function serverCommand(extension: string, program: string, strategy: ImportStrategy, debug: boolean): Command {
   const script = join(extension, "bundled", "run.py");
@@ -59,12 +59,12 @@ export function serverCommand(extension: string, program: string, strategy: Impo
 }
 
 /**
- * Starts the server, and waits until its Python has said that it can run it.
+ * Starts the server, and waits until its Python reports whether it can run it.
  *
- * @param command - of {@link serverCommand}
- * @param folder - where it runs
- * @param milliseconds - how long the Python may take to say so
- * @param log - takes what the server says on stderr
+ * @param command - the result of {@link serverCommand}
+ * @param folder - its working folder
+ * @param milliseconds - how long the Python may take to report
+ * @param log - receives the server's stderr
  */
 export function begin(
   command: Command,
@@ -110,16 +110,16 @@ export function begin(
       }
     });
   });
-  // Some programs cannot even be tried.
+  // Some programs cannot even be started.
   return told.catch((error: unknown) => ({ reason: String(error), isSentence: false }));
 }
 
 /**
- * Starts a program that is a server by itself.
+ * Starts a program that is itself the server.
  *
  * @param command - the program and its arguments
- * @param folder - where it runs
- * @param log - takes what it says on stderr
+ * @param folder - its working folder
+ * @param log - receives its stderr
  */
 export async function beginProgram(
   [program = "", ...args]: readonly string[],
@@ -135,12 +135,12 @@ export async function beginProgram(
   return begun;
 }
 
-/** The server runs in the extension's folder: Python looks for modules in its working folder first. */
+/** Runs the server in the extension's folder, because Python searches its working folder for modules first. */
 function run({ program, args, environment }: Command, folder: string): ServerProcess {
   return spawn(program, args, { cwd: folder, env: environment, windowsHide: true });
 }
 
-/** What the launcher says in a line; undefined if it is something else. */
+/** Reads the launcher's answer from a line; undefined if the line is something else. */
 export function readAnswer(line: string): Python | Refusal | undefined {
   let said: unknown;
   try {
@@ -162,8 +162,8 @@ export function readAnswer(line: string): Python | Refusal | undefined {
 }
 
 /**
- * What keeps Python from reading modules of the working folder or of PYTHONPATH, and, where the extension brings all
- * that the server needs, from running the `.pth` files and the `sitecustomize` of its environment.
+ * Returns options that keep Python from importing modules from the working folder or PYTHONPATH and, if the extension
+ * bundles all that the server needs, from running the `.pth` files and the `sitecustomize` of its environment.
  */
 function isolation(extension: string, strategy: ImportStrategy): readonly string[] {
   const isWhole = strategy === "useBundled" && existsSync(join(extension, "bundled", "libs"));

@@ -1,4 +1,4 @@
-// What a click on a lens does: the view of the meshes, or the collectives as references.
+// The commands of the code lenses: show the view of the meshes, or the collectives as references.
 
 import * as vscode from "vscode";
 import type { LanguageClient, Location, Position } from "vscode-languageclient/node";
@@ -9,12 +9,12 @@ export async function showMap(): Promise<void> {
 }
 
 /**
- * Shows places as VS Code shows references.
+ * Shows places in VS Code's references view.
  *
- * @param client - converts what the server names
- * @param uri - the text of the lens
- * @param position - where the lens is
- * @param places - what it counts
+ * @param client - converts the server's locations
+ * @param uri - the document of the lens
+ * @param position - the position of the lens
+ * @param places - the places that the lens counts
  */
 export async function showPlaces(
   client: LanguageClient,

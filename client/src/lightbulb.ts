@@ -1,4 +1,4 @@
-// Gives "Parallelize over devices…" its command: the server says where it stands, and we ask how and over what.
+// Adds a command to "Parallelize over devices…": the server says where to offer it, and we ask how and over what.
 
 import * as vscode from "vscode";
 import type { Place } from "./convert";
@@ -6,10 +6,10 @@ import type { Place } from "./convert";
 const QUESTION = "parallelize";
 
 /**
- * The server's actions, of which the one that asks has our command.
+ * Returns the server's actions; the one that asks questions gets our command.
  *
- * @param actions - what the server offers
- * @param document - the text
+ * @param actions - the actions that the server offers
+ * @param document - the document
  * @param position - the cursor
  */
 export function withQuestions(
@@ -26,7 +26,7 @@ export function withQuestions(
   return [...actions];
 }
 
-/** Which refactoring an action of the server stands for. */
+/** Returns the refactoring that an action of the server offers. */
 function assistOf(action: unknown): unknown {
   const data = (action as { data?: unknown }).data;
   return typeof data === "object" && data !== null ? (data as { assist?: unknown }).assist : undefined;

@@ -1,4 +1,4 @@
-// The menu behind the status item: what can be done now, each entry a command.
+// The menu of the status item: what can be done now, each entry a command.
 
 import * as vscode from "vscode";
 
@@ -6,7 +6,7 @@ interface Entry extends vscode.QuickPickItem {
   readonly command?: string;
 }
 
-/** Offers the commands; those that the server does not know are left out. */
+/** Offers the commands, except those that the server does not support. */
 export async function showMenu(unknown: ReadonlySet<string>): Promise<void> {
   const separator = (label: string): Entry => ({ label, kind: vscode.QuickPickItemKind.Separator });
   const running: Entry = vscode.workspace.isTrusted

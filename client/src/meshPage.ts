@@ -1,9 +1,9 @@
-// The page of the devices-and-mesh view: meshes as tables of devices, functions with the axes that they run under.
+// The page of the "Devices and Meshes" view: meshes as tables of devices, functions with the axes bound while they run.
 
 import { meshTable } from "./meshTable";
 import type { Axis, Focus, MappedFunction, Mesh, Meshes, Range } from "./requests";
 
-/** The words of the page, in the user's language. */
+/** The text of the page, in the user's language. */
 export interface Words {
   readonly title: string;
   readonly focus: string;
@@ -17,11 +17,11 @@ export interface Words {
   readonly language: string;
 }
 
-/** What the page shows. */
+/** The contents of the page. */
 export interface Shown {
   /** The name of the file. */
   readonly file: string;
-  /** The devices in a few words; empty where nobody knows. */
+  /** The devices in a few words; empty if they are unknown. */
   readonly devices: string;
   readonly content: Meshes;
 }
@@ -60,7 +60,7 @@ function colorsOf(number: number): string {
 td.g${number} { background: color-mix(in srgb, ${color} 22%, var(--vscode-editor-background)); border-color: ${color}; }`;
 }
 
-// The only thing that the page does: it tells which place was chosen, by mouse or by keyboard.
+// The page's only script: it reports which place was chosen, by mouse or keyboard.
 const SCRIPT = `
 const api = acquireVsCodeApi();
 document.addEventListener("click", (event) => {
@@ -70,11 +70,11 @@ document.addEventListener("click", (event) => {
 `;
 
 /**
- * The page as HTML.
+ * Returns the page as HTML.
  *
- * @param shown - what it shows; undefined where there is nothing to show
- * @param words - its words
- * @param nonce - the one that lets its own style and script run, and nothing else
+ * @param shown - what to show; undefined if there is nothing
+ * @param words - the text of the page
+ * @param nonce - the nonce that permits only the page's own style and script
  */
 export function meshPage(shown: Shown | undefined, words: Words, nonce: string): string {
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'`;
@@ -92,7 +92,7 @@ export function meshPage(shown: Shown | undefined, words: Words, nonce: string):
 </html>`;
 }
 
-/** A text that stands for itself in HTML. */
+/** Escapes text for HTML. */
 export function escaped(text: string): string {
   const names: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
   return text.replace(/[&<>"']/g, (character) => names[character] ?? character);
@@ -116,7 +116,7 @@ function showsPositions(mesh: Mesh): boolean {
   return mesh.devices === null && meshTable(mesh, escaped).startsWith("<table>");
 }
 
-/** What the cursor is on, drawn on its mesh. */
+/** Returns a drawing of what the cursor is on, over its mesh. */
 function focusPart(focus: Focus, words: Words): string {
   const table = meshTable(focus, escaped, focus.cells);
   return `<h2>${escaped(words.focus)}</h2>

@@ -1,15 +1,15 @@
-// A mesh as a table: the last axis goes across, the one before it down, all others make one table each.
+// Draws a mesh as tables: the last axis runs across, the one before it down, and all others give one table each.
 
 import type { Axis, Focus, Mesh } from "./requests";
 
 const MOST_CELLS = 256;
 
 /**
- * The devices of a mesh as HTML; where their order is not known, the cells count the positions in the mesh.
+ * Returns the devices of a mesh as HTML; if their order is unknown, the cells number the positions in the mesh.
  *
- * @param mesh - the mesh; where a size is not known, there is nothing to draw
- * @param escaped - makes HTML of text
- * @param held - what is on each device, row by row, with the number of its group
+ * @param mesh - the mesh; if a size is unknown, there is nothing to draw
+ * @param escaped - escapes text for HTML
+ * @param held - what each device holds, row by row, with the number of its group
  */
 export function meshTable(
   { axes, devices }: Pick<Mesh, "axes" | "devices">,
@@ -46,7 +46,7 @@ export function meshTable(
   return tables.join("");
 }
 
-/** Where the device with this number lies on an axis. */
+/** Returns the position along an axis of the device with this number. */
 function placeOn(sizes: readonly number[], axis: number, index: number): number {
   const inner = sizes.slice(axis + 1).reduce((product, size) => product * size, 1);
   return Math.floor(index / inner) % (sizes[axis] ?? 1);
@@ -66,7 +66,7 @@ function rowHeading(down: Axis | undefined, row: number, escaped: (text: string)
   return down === undefined ? "" : `<th scope="row"${colorOf(down)}>${escaped(down.name)} ${row}</th>`;
 }
 
-/** The class of an axis's color, as an attribute. */
+/** Returns the class of an axis's color, as an attribute. */
 function colorOf(axis: Axis | undefined): string {
   const { color } = axis ?? {};
   return color === undefined || color === null ? "" : ` class="c${color % 6}"`;

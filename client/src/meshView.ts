@@ -1,4 +1,4 @@
-// The devices-and-mesh view: asks the server about the file in front and shows the page.
+// The "Devices and Meshes" view: asks the server about the active file and shows the page.
 
 import { randomBytes } from "node:crypto";
 import { basename } from "node:path";
@@ -12,7 +12,7 @@ import type { Server } from "./server";
 export const VIEW = "meshlens.meshes";
 const WAIT_MILLISECONDS = 400;
 
-/** Shows the meshes of the Python file in front; an editor of something else leaves the last one there. */
+/** Shows the meshes of the active Python file; keeps the last one if another kind of editor becomes active. */
 export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly #server: Server;
   readonly #abilities: Abilities;
@@ -77,7 +77,7 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
       this.#document = inFront;
     }
     const shown = await this.#ask().catch(() => undefined);
-    // A page that is set again loses its focus and its place.
+    // Setting the page again would lose its focus and scroll position.
     const same = meshPage(shown, words(), "");
     if (same !== this.#html) {
       this.#html = same;
@@ -107,7 +107,7 @@ export class MeshView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 }
 
-/** Where the cursor is in a text; nothing while another one is in front. */
+/** Returns the position of the cursor in a document; nothing if another document is active. */
 function cursorIn(document: vscode.TextDocument): { position?: { line: number; character: number } } {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document !== document) {
@@ -125,8 +125,8 @@ function words(): Words {
     meshes: vscode.l10n.t("Meshes"),
     functions: vscode.l10n.t("Functions"),
     positions: vscode.l10n.t("The numbers are positions in the mesh; the order of the devices is unknown here."),
-    noMeshes: vscode.l10n.t("No mesh is made here."),
-    noFunctions: vscode.l10n.t("No function runs under axes here."),
+    noMeshes: vscode.l10n.t("No mesh is created here."),
+    noFunctions: vscode.l10n.t("No axes are bound in the functions here."),
     noAxes: vscode.l10n.t("no axes"),
     language: vscode.env.language,
   };

@@ -1,4 +1,4 @@
-// "Parallelize over devices": how, over what, then a preview and the edit; what cannot be done says why and what can.
+// "Parallelize over devices": asks how and over what, then previews the edit; if that fails, says why and what works.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -13,11 +13,11 @@ interface Item extends vscode.QuickPickItem {
 }
 
 /**
- * Asks how a function is to run on several devices, and makes it so.
+ * Asks how to run a function on several devices, and converts it.
  *
- * @param client - the client of the server that works out the edit
- * @param abilities - what that server knows
- * @param place - where the function is; the cursor where it is left out
+ * @param client - the client of the server that computes the edit
+ * @param abilities - what that server supports
+ * @param place - the place of the function; the cursor if omitted
  */
 export async function parallelize(client: LanguageClient, abilities: Abilities, place?: Place): Promise<void> {
   const subject = await subjectAt(client, place);
@@ -39,7 +39,7 @@ export async function parallelize(client: LanguageClient, abilities: Abilities, 
   }
 }
 
-/** Asks which way to go. */
+/** Asks which way to use. */
 async function chosen({ name, ways }: Ways): Promise<Way | undefined> {
   const items = ways.map((way): Item => ({
     label: isClosed(way) ? `$(circle-slash) ${way.title}` : way.title,
@@ -51,7 +51,7 @@ async function chosen({ name, ways }: Ways): Promise<Way | undefined> {
   return picked?.way;
 }
 
-/** Whether a way is closed; one where only the batch argument is in question is not. */
+/** Returns whether a way is refused; it is not if only the batch argument is unclear. */
 function isClosed({ refused }: Way): boolean {
   return refused !== null && refused.code !== WHICH_BATCH;
 }
@@ -86,7 +86,7 @@ async function go(
   }
 }
 
-/** Says why a way is closed, with the best one that is not as a button. */
+/** Says why a way is refused, with a button for the best one that is not. */
 async function instead({ ways }: Ways, { refused }: Way): Promise<Way | undefined> {
   const open = ways.find((way) => !isClosed(way));
   const text = `MeshLens: ${refused?.message ?? ""}`;
@@ -113,7 +113,7 @@ async function askBatch({ title }: Way, names: readonly string[]): Promise<strin
     prompt: vscode.l10n.t("The axis of its rows: 0, or 1 if the first axis is time"),
     value: "0",
     ignoreFocusOut: true,
-    validateInput: (value) => (/^\d+$/.test(value.trim()) ? undefined : vscode.l10n.t("An axis is a number from 0")),
+    validateInput: (value) => (/^\d+$/.test(value.trim()) ? undefined : vscode.l10n.t("Enter a number, 0 or higher")),
   });
   return axis === undefined ? undefined : `${name}:${axis.trim()}`;
 }

@@ -1,16 +1,16 @@
-// An edit that changes several places is shown before it is made.
+// Previews an edit that changes several places.
 
 import * as vscode from "vscode";
 
 /**
- * The same edit, which VS Code shows in its refactor preview before it makes it.
+ * Returns the same edit in a form that VS Code shows in its refactor preview before applying it.
  *
- * What needs a confirmation is not ticked there at first, and half of such an edit is a broken program. So nothing
- * that matters needs one, but the making of a file that is there already, which makes nothing. What is no file, a cell
- * or an unsaved text, is seen as it is.
+ * VS Code does not tick changes that need confirmation, and half of such an edit would break the program. So no real
+ * change needs confirmation; only the creation of a file that already exists does, and that has no effect. Cells and
+ * unsaved documents are not files and are shown unchanged.
  *
- * @param edit - the edit; it changes texts and nothing else
- * @param label - what it does, for the heading of the preview
+ * @param edit - the edit, which changes only text
+ * @param label - what it does, as the heading of the preview
  */
 export function withPreview(edit: vscode.WorkspaceEdit, label: string): vscode.WorkspaceEdit {
   const shown = new vscode.WorkspaceEdit();

@@ -1,4 +1,4 @@
-// The client of the protocol, imported when a server has begun to load itself: it takes longer than an activation may.
+// The language client, imported once a server has begun to load, because importing it takes too long for activation.
 
 import * as vscode from "vscode";
 import {
@@ -14,27 +14,27 @@ import {
 import { SCHEMES } from "./documents";
 import type { ServerProcess } from "./launch";
 
-/** What a client needs from outside. */
+/** What a client needs from its owner. */
 export interface ClientNeeds {
   readonly channel: vscode.LogOutputChannel;
   readonly middleware: Middleware;
   readonly initializationOptions: () => unknown;
-  /** Gives a server to talk to; asked again after {@link ClientNeeds.restartsAfterClose}. */
+  /** Returns a server process to talk to; called again after {@link ClientNeeds.restartsAfterClose}. */
   readonly connect: () => Promise<ServerProcess>;
-  /** Whether a server that ended is to be started again; it may take its time. */
+  /** Whether to restart a server that ended; it may wait before it answers. */
   readonly restartsAfterClose: () => Promise<boolean>;
   readonly onStart: () => void;
   readonly onRun: () => void;
 }
 
-/** Says what goes wrong in the log alone: what a user has to know is said once, by us. */
+/** Writes errors only to the log: we tell the user what they need to know, once. */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
   }
 }
 
-/** A client that is not started yet. */
+/** Returns a client that has not been started. */
 export function makeClient(needs: ClientNeeds): LanguageClient {
   const { channel, middleware, initializationOptions, connect, restartsAfterClose, onStart, onRun } = needs;
   const closed = async (): Promise<CloseHandlerResult> => {
@@ -46,12 +46,12 @@ export function makeClient(needs: ClientNeeds): LanguageClient {
     errorHandler: { error: () => ({ action: ErrorAction.Continue, handled: true }), closed },
     initializationFailedHandler: () => false,
     initializationOptions,
-    // The server writes the colors of axes as spans; VS Code lets no other attribute through.
+    // The server writes the colors of axes as spans; VS Code allows no other attribute.
     markdown: { supportHtml: true, supportThemeIcons: true },
     middleware,
     outputChannel: channel,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
-    // What a server says on stderr is logged from its beginning, when there is no client yet.
+    // The server's stderr is logged from the start, before there is a client.
     stdioOptions: { stdout: () => undefined, stderr: () => undefined },
     traceOutputChannel: channel,
   };

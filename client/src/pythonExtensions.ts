@@ -1,4 +1,4 @@
-// What the extensions for Python say: which Python a folder runs on. Neither of them has to be there.
+// Asks the Python extensions which Python a folder uses. Neither of them has to be installed.
 
 import * as vscode from "vscode";
 import type { Candidate } from "./findPython";
@@ -6,7 +6,7 @@ import { within } from "./within";
 
 const LIMIT_MILLISECONDS = 3000;
 
-/** The part of https://github.com/microsoft/vscode-python-environments that is used here. */
+/** The part of the API of https://github.com/microsoft/vscode-python-environments that we use. */
 interface EnvironmentsApi {
   getEnvironment(scope: vscode.Uri | undefined): Promise<Environment | undefined>;
   readonly onDidChangeEnvironment: vscode.Event<unknown>;
@@ -16,7 +16,7 @@ interface Environment {
   readonly execInfo: { readonly run: { readonly executable: string } };
 }
 
-/** The part of https://github.com/microsoft/vscode-python that is used here. */
+/** The part of the API of https://github.com/microsoft/vscode-python that we use. */
 interface PythonApi {
   readonly environments: {
     getActiveEnvironmentPath(scope: vscode.Uri | undefined): { readonly path: string };
@@ -29,23 +29,23 @@ interface Resolved {
   readonly executable: { readonly uri: vscode.Uri | undefined };
 }
 
-/** One extension: how it is asked, and how it tells that its answer has changed. */
+/** One extension: how to ask it, and how it reports that its answer has changed. */
 interface Source {
   readonly name: string;
   readonly pythonOf: (folder: vscode.Uri | undefined) => Promise<string | undefined>;
   readonly onDidChange: vscode.Event<unknown>;
 }
 
-/** Asks the extensions for Python; each question has a time limit, and a late answer is told as a change. */
+/** Asks the Python extensions, each with a time limit; a late answer is reported as a change. */
 export class PythonExtensions implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #listeners: { dispose(): void }[] = [this.#changed];
   #sources: readonly Promise<Source | undefined>[] | undefined;
 
-  /** Another Python may have been chosen. */
+  /** Fires when another Python may have been chosen. */
   readonly onDidChange = this.#changed.event;
 
-  /** The Pythons that the extensions name for a folder, the best first. */
+  /** Returns the Pythons that the extensions name for a folder, best first. */
   async of(folder: vscode.Uri | undefined): Promise<Candidate[]> {
     this.#sources ??= [
       this.#listened(activated<EnvironmentsApi>("ms-python.vscode-python-envs").then(fromEnvironments)),
@@ -75,7 +75,7 @@ export class PythonExtensions implements vscode.Disposable {
   }
 }
 
-/** The Python that a source names for a folder. */
+/** Returns the Python that a source names for a folder. */
 async function named(
   connecting: Promise<Source | undefined>,
   folder: vscode.Uri | undefined,
@@ -95,7 +95,7 @@ async function activated<Api>(id: string): Promise<Api | undefined> {
 }
 
 function fromEnvironments(api: EnvironmentsApi | undefined): Source | undefined {
-  // An extension of this name has been there before it had an API.
+  // Earlier versions of this extension had no API.
   if (typeof (api as Partial<EnvironmentsApi> | undefined)?.getEnvironment !== "function" || api === undefined) {
     return undefined;
   }

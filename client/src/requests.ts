@@ -1,8 +1,8 @@
-// The requests that MeshLens has besides those of the protocol, and how a server without them is met.
+// The requests that MeshLens adds to the protocol, and how we handle servers without them.
 
 import type { Location, Position, WorkspaceEdit } from "vscode-languageclient/node";
 
-/** A request with the types of its parameters and of its answer; the library's own would load the library with it. */
+/** A request with the types of its parameters and answer; the library's own type would load the library. */
 export class Request<P, R> {
   declare readonly types: (params: P) => R;
 
@@ -19,20 +19,20 @@ export interface Devices {
   readonly interpreter: string | null;
 }
 
-/** An axis with its size, where that is known, and the number of its color. */
+/** An axis with its size, if known, and its color number. */
 export interface Axis {
   readonly name: string;
   readonly size: number | null;
   readonly color?: number | null;
 }
 
-/** A place in a text, in lines and UTF-16 columns. */
+/** A place in a document, in lines and UTF-16 columns. */
 export interface Range {
   readonly start: Position;
   readonly end: Position;
 }
 
-/** A mesh of a file, and the ids of its devices where they are known. */
+/** A mesh of a file, and the ids of its devices if known. */
 export interface Mesh {
   readonly label: string;
   readonly axes: readonly Axis[];
@@ -40,7 +40,7 @@ export interface Mesh {
   readonly devices: readonly number[] | null;
 }
 
-/** A function of a file and the axes that it runs under. */
+/** A function of a file and the axes bound while it runs. */
 export interface MappedFunction {
   readonly name: string;
   readonly range: Range;
@@ -48,10 +48,10 @@ export interface MappedFunction {
   readonly binder: string;
 }
 
-/** What is on each device of a mesh, for the cursor: a block of an array, or whom it exchanges with. */
+/** What each device of a mesh holds, for the cursor: a block of an array, or the devices that it exchanges with. */
 export interface Focus {
   readonly kind: "array" | "collective";
-  /** The spec or the collective as it is written. */
+  /** The spec or the collective as written. */
   readonly label: string;
   readonly detail: string;
   readonly axes: readonly Axis[];
@@ -59,7 +59,7 @@ export interface Focus {
   readonly cells: readonly { readonly text: string; readonly group: number }[];
 }
 
-/** An axis name in a text, and the number of its color. */
+/** An axis name in a document, and its color number. */
 export interface AxisName {
   readonly name: string;
   readonly color: number;
@@ -72,10 +72,10 @@ export interface Meshes {
   readonly focus?: Focus | null;
 }
 
-/** What a function can be turned into. */
+/** What a function can be converted to. */
 export type Map = "jit" | "pmap" | "shard_map" | "vmap";
 
-/** What happens to the state: a copy on every device, or a part of it. */
+/** What happens to the state: each device gets a copy, or a part of it. */
 export type Strategy = "data" | "fsdp";
 
 /** Why something cannot be done. */
@@ -93,7 +93,7 @@ export interface Way {
   readonly refused: Refused | null;
 }
 
-/** What can be made of the function at a place; `name` is null where there is none. */
+/** What the function at a place can be converted to; `name` is null if there is none. */
 export interface Ways {
   readonly name: string | null;
   readonly ways: readonly Way[];
@@ -115,18 +115,18 @@ export interface Converted {
   readonly edit: WorkspaceEdit | null;
   readonly refused: Refused | null;
   readonly defaults: { readonly axisName: string; readonly devices: string };
-  /** How many places the edit changes. */
+  /** The number of places that the edit changes. */
   readonly places: number;
 }
 
-/** How a program is run on virtual devices; a failure says why it cannot be. */
+/** How to run a program on virtual devices; a failure says why that is impossible. */
 export interface VirtualDevices {
   readonly env: Record<string, string>;
   readonly interpreter: string | null;
   readonly failure: string | null;
 }
 
-/** A collective of a trace, in words. */
+/** A collective of a trace, described in words. */
 export interface Cost {
   readonly title: string;
   readonly size: string;
@@ -135,7 +135,7 @@ export interface Cost {
   readonly location: Location | null;
 }
 
-/** What a trace found, and whether the code has changed since. */
+/** The result of a trace, and whether the code has changed since. */
 export interface Traced {
   readonly entry: string;
   readonly target: string;

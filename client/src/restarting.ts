@@ -1,15 +1,15 @@
-// When a server that crashed is started again, and when that is given up.
+// Decides when to restart a server that crashed, and when to give up.
 
 const PERIOD_MILLISECONDS = 3 * 60 * 1000;
 const FIRST_WAIT_MILLISECONDS = 500;
 const MOST_CRASHES = 5;
 
-/** The crashes of a server within the last minutes. */
+/** The crashes of a server within the last few minutes. */
 export class Crashes {
   #times: number[] = [];
 
   /**
-   * Notes a crash.
+   * Records a crash.
    *
    * @param now - the time in milliseconds
    * @returns how long to wait before the next start; undefined if it has crashed too often

@@ -1,4 +1,4 @@
-// The life of the language server: started, restarted after a crash, stopped; one step at a time.
+// The life cycle of the language server: start, restart after a crash, stop; one step at a time.
 
 import * as vscode from "vscode";
 import type { LanguageClient, Middleware } from "vscode-languageclient/node";
@@ -9,17 +9,17 @@ import { within } from "./within";
 const START_MILLISECONDS = 60_000;
 const END_MILLISECONDS = 2000;
 
-/** How the server is. */
+/** The state of the server. */
 export type Condition =
   | { readonly kind: "stopped" }
   | { readonly kind: "starting" }
   | { readonly kind: "running"; readonly client: LanguageClient }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** A server's process, or the sentence that says why there is none; undefined where it is switched off. */
+/** A server process, or a sentence that says why there is none; undefined if MeshLens is disabled. */
 export type Beginning = { readonly process: ServerProcess } | { readonly refused: string } | undefined;
 
-/** What a server needs from outside. */
+/** What a server needs from its owner. */
 export interface Needs {
   readonly channel: vscode.LogOutputChannel;
   readonly middleware: Middleware;
@@ -27,7 +27,7 @@ export interface Needs {
   readonly begin: () => Promise<Beginning>;
 }
 
-/** The one server of this window. */
+/** The only server of this window. */
 export class Server implements vscode.Disposable {
   readonly #needs: Needs;
   readonly #changed = new vscode.EventEmitter<Condition>();
@@ -37,7 +37,7 @@ export class Server implements vscode.Disposable {
   #isStarting = false;
   #last: Promise<void> = Promise.resolve();
 
-  /** Tells each change of the condition. */
+  /** Reports each change of the condition. */
   readonly onDidChange = this.#changed.event;
 
   constructor(needs: Needs) {
@@ -48,12 +48,12 @@ export class Server implements vscode.Disposable {
     return this.#condition;
   }
 
-  /** The client of a server that runs. */
+  /** The client of a running server. */
   get client(): LanguageClient | undefined {
     return this.#condition.kind === "running" ? this.#condition.client : undefined;
   }
 
-  /** Starts the server anew, once whatever was asked before is done. */
+  /** Restarts the server once all earlier steps are done. */
   restart(): Promise<void> {
     return this.#then(async () => {
       await this.#stop();
@@ -69,11 +69,11 @@ export class Server implements vscode.Disposable {
     this.#changed.dispose();
   }
 
-  /** Does a step after those before it, whatever became of them. */
+  /** Runs a step after the earlier ones, even if they failed. */
   #then(step: () => Promise<void>): Promise<void> {
     const done = this.#last.then(step).catch((error: unknown) => {
       this.#needs.channel.error(error instanceof Error ? error : String(error));
-      this.#become({ kind: "failed", reason: vscode.l10n.t("The language server of MeshLens did not start.") });
+      this.#become({ kind: "failed", reason: vscode.l10n.t("The MeshLens language server did not start.") });
     });
     this.#last = done;
     return done;
@@ -87,7 +87,7 @@ export class Server implements vscode.Disposable {
   async #start(): Promise<void> {
     this.#become({ kind: "starting" });
     const beginning = this.#needs.begin();
-    // The library is loaded while the server loads itself.
+    // The library loads while the server loads.
     beginning.catch(() => undefined);
     await new Promise(setImmediate);
     const { makeClient } = await import("./protocolClient");
@@ -110,7 +110,7 @@ export class Server implements vscode.Disposable {
     this.#isStarting = false;
     if (isRunning !== true) {
       this.#process?.kill("SIGKILL");
-      this.#become({ kind: "failed", reason: vscode.l10n.t("The language server of MeshLens did not start.") });
+      this.#become({ kind: "failed", reason: vscode.l10n.t("The MeshLens language server did not start.") });
     }
   }
 
@@ -121,7 +121,7 @@ export class Server implements vscode.Disposable {
     try {
       await client?.dispose();
     } catch (error) {
-      // It would not end in time, or had never begun; its process ends with its pipes.
+      // The server did not end in time, or never started; its process ends once its pipes close.
       this.#needs.channel.debug(String(error));
     }
     setTimeout(() => process?.kill("SIGKILL"), END_MILLISECONDS).unref();
@@ -167,14 +167,14 @@ export class Server implements vscode.Disposable {
     return begun.process;
   }
 
-  /** A server that has run is started again after a while; one that does not even start would fail the same way. */
+  /** Restarts a server that has run, after a delay; one that did not even start would fail the same way again. */
   async #mayRestart(crashes: Crashes): Promise<boolean> {
     if (this.#isStarting) {
       return false;
     }
     const wait = crashes.another(Date.now());
     if (wait === undefined) {
-      this.#become({ kind: "failed", reason: vscode.l10n.t("The language server of MeshLens stopped.") });
+      this.#become({ kind: "failed", reason: vscode.l10n.t("The MeshLens language server stopped.") });
       return false;
     }
     this.#become({ kind: "starting" });

@@ -1,26 +1,26 @@
-// What the user sets for the extension itself; the rest is the server's, which asks for it.
+// The settings of the extension itself; the server requests the others.
 
 import * as vscode from "vscode";
 import type { ImportStrategy } from "./launch";
 
 export const SECTION = "meshlens";
 
-/** The settings that are the extension's business, by their names below `meshlens`. */
+/** The settings that only the extension reads, by their names below `meshlens`. */
 export const OWN = ["enable", "importStrategy", "path", "trace"] as const;
 
-/** Those that a running server has to be started anew for. */
+/** The settings that take effect only after the server restarts. */
 export const NEEDING_RESTART = ["enable", "importStrategy", "interpreter", "path"].map((key) => `${SECTION}.${key}`);
 
-/** What decides how the server is started. */
+/** The settings that decide how the server starts. */
 export interface StartSettings {
   readonly enabled: boolean;
-  /** A program with arguments that is the server; empty for ours. */
+  /** A command that starts a server; empty for ours. */
   readonly path: readonly string[];
   readonly interpreter: string;
   readonly strategy: ImportStrategy;
 }
 
-/** The settings as they are now. */
+/** Returns the current settings. */
 export function startSettings(): StartSettings {
   const section = vscode.workspace.getConfiguration(SECTION);
   return {
@@ -31,7 +31,7 @@ export function startSettings(): StartSettings {
   };
 }
 
-/** The server's part of what stands in the section. */
+/** Returns the server's part of the section. */
 export function forServer(section: unknown): unknown {
   if (typeof section !== "object" || section === null) {
     return section;

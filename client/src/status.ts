@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 import type { Condition, Server } from "./server";
 import { statusText } from "./statusText";
 
-/** Shows the server's condition and the devices while Python is in front. */
+/** Shows the state of the server and the devices while a Python document is active. */
 export class Status implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem("meshlens.status", vscode.StatusBarAlignment.Right, 100);
   readonly #listeners: { dispose(): void }[];
@@ -34,10 +34,10 @@ export class Status implements vscode.Disposable {
   }
 
   /**
-   * Says what the devices are.
+   * Shows the devices.
    *
-   * @param summary - a few words; empty where the server does not say
-   * @param failure - why it is not known what is here; empty if it is
+   * @param summary - a few words; empty if the server does not say
+   * @param failure - why the devices of this machine are unknown; empty if they are known
    */
   showDevices(summary: string, failure: string): void {
     this.#devices = summary;
@@ -45,7 +45,7 @@ export class Status implements vscode.Disposable {
     this.#show();
   }
 
-  /** Notes a piece of work of the server that begins or ends. */
+  /** Notes that the server begins or ends some work. */
   work(token: string | number, kind: "begin" | "report" | "end"): void {
     if (kind === "end") {
       this.#busy.delete(token);
@@ -91,7 +91,7 @@ export class Status implements vscode.Disposable {
   }
 }
 
-/** Whether the editor in front is a Python file, a cell of Python, or a notebook none of whose cells is being edited. */
+/** Returns whether the active editor is a Python file, a Python cell, or a notebook with no cell being edited. */
 function isPythonInFront(): boolean {
   const { activeTextEditor, activeNotebookEditor } = vscode.window;
   const cells = activeNotebookEditor?.notebook.getCells() ?? [];

@@ -1,10 +1,10 @@
-// What the status item says, as text.
+// The text of the status item.
 
-/** What is known of the server and of the devices. */
+/** What is known about the server and the devices. */
 export interface Known {
   readonly condition: "stopped" | "starting" | "running" | "failed";
   readonly isBusy: boolean;
-  /** The devices in a few words; empty where the server does not say. */
+  /** The devices in a few words; empty if the server does not say. */
   readonly devices: string;
 }
 

@@ -1,4 +1,4 @@
-// The tour: small programs with one mistake each, in a copy that may be spoilt.
+// The tour: small programs with one mistake each, in a copy that the user may change.
 
 import { cp, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 
 const FIRST = "01_two_files_one_axis";
 
-/** Opens the first lesson, both files side by side; whatever was changed in an earlier copy is gone. */
+/** Opens the first lesson with both files side by side; discards any changes to an earlier copy. */
 export async function openTour(context: vscode.ExtensionContext): Promise<void> {
   const room = join(context.globalStorageUri.fsPath, "tour");
   await rm(room, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-// Traces from the palette: the function at the cursor, or an entry for it if its arguments are not known.
+// Traces from the Command Palette: the function at the cursor, or a new entry for it if its arguments are unknown.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -6,15 +6,15 @@ import type { Abilities } from "./abilities";
 import { COSTS } from "./costView";
 import { TRACE } from "./requests";
 
-/** The command of the server that a lens runs. */
+/** The server command that a lens runs. */
 export const TRACE_COMMAND = "meshlens.trace";
 
-/** Saves what is not saved, as a trace runs the files on the disk. */
+/** Saves unsaved files, because a trace runs the files on disk. */
 export async function saveAll(): Promise<void> {
   await vscode.workspace.saveAll(false);
 }
 
-/** Traces the function at the cursor; one that needs arguments gets an entry to fill in. */
+/** Traces the function at the cursor; for one that needs arguments, inserts an entry to fill in. */
 export async function traceAtCursor(client: LanguageClient, abilities: Abilities): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.languageId !== "python") {
@@ -32,7 +32,7 @@ export async function traceAtCursor(client: LanguageClient, abilities: Abilities
   }
   const { suggestion } = traced.trace;
   if (suggestion !== null) {
-    const make = vscode.l10n.t("Make an Entry");
+    const make = vscode.l10n.t("Create an Entry");
     if ((await vscode.window.showWarningMessage(traced.summary, make)) === make) {
       await insertAtEnd(editor, suggestion);
     }
@@ -41,12 +41,12 @@ export async function traceAtCursor(client: LanguageClient, abilities: Abilities
   await showCosts();
 }
 
-/** Shows the traces of the file in front. */
+/** Shows the traces of the active file. */
 export async function showCosts(): Promise<void> {
   await vscode.commands.executeCommand(`${COSTS}.focus`);
 }
 
-/** Inserts an entry below everything, and shows it. */
+/** Inserts an entry at the end of the file, and shows it. */
 async function insertAtEnd(editor: vscode.TextEditor, text: string): Promise<void> {
   const end = editor.document.lineAt(editor.document.lineCount - 1).range.end;
   const gap = end.character === 0 ? "\n\n" : "\n\n\n";

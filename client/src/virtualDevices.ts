@@ -1,4 +1,4 @@
-// "Run on Virtual Devices": runs the file with as many CPU devices as it is meant for.
+// "Run on Virtual Devices": runs the file with as many CPU devices as its target has.
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -8,10 +8,10 @@ import { DEVICES, VIRTUAL_DEVICES } from "./requests";
 const USUAL = 8;
 
 /**
- * Runs the Python file in front in a terminal, on virtual devices of the CPU.
+ * Runs the active Python file in a terminal, on virtual CPU devices.
  *
- * @param client - the client of the server, which knows the project's Python and what it has to see
- * @param abilities - what that server knows
+ * @param client - the client of the server, which knows the project's Python and the environment variables to set
+ * @param abilities - what that server supports
  */
 export async function runOnVirtualDevices(client: LanguageClient, abilities: Abilities): Promise<void> {
   const document = vscode.window.activeTextEditor?.document;
@@ -42,7 +42,7 @@ export async function runOnVirtualDevices(client: LanguageClient, abilities: Abi
     folder ?? vscode.TaskScope.Workspace,
     vscode.l10n.t("{0} on {1} virtual devices", vscode.workspace.asRelativePath(document.uri), count),
     "MeshLens",
-    // Not a shell's command line: there is nothing to quote.
+    // This is not a shell command line, so nothing needs quoting.
     new vscode.ProcessExecution(answer.interpreter, [document.uri.fsPath], options),
   );
   task.presentationOptions = { reveal: vscode.TaskRevealKind.Always, showReuseMessage: false };

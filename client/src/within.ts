@@ -1,6 +1,6 @@
-// A limit for everything that others may never finish.
+// A time limit for everything that other code may never finish.
 
-/** What a promise gives, or undefined if it fails or takes longer than this. */
+/** Returns the value of a promise, or undefined if it fails or takes longer than this. */
 export async function within<T>(milliseconds: number, promise: PromiseLike<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<undefined>((resolve) => {

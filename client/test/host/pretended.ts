@@ -221,7 +221,7 @@ export const failing: Suite = {
         }),
       );
       const sentences = shown.map(([sentence]) => sentence);
-      assert.deepEqual(sentences, ["The language server of MeshLens did not start."]);
+      assert.deepEqual(sentences, ["The MeshLens language server did not start."]);
     },
   },
 };
