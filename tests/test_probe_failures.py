@@ -195,8 +195,8 @@ def test_what_cannot_be_started(tmp_path):
     sentences = {path: probed(str(path), tmp_path).failure for path in (plain, broken, script, tmp_path / "binary")}
     assert sentences == {
         plain: f'"{plain}" cannot be executed; change its permissions, or {SET}',
-        broken: f'"{broken}" is a link to a Python that is gone; recreate its environment',
-        script: f'"{script}" is a script for a program that is gone; recreate its environment',
+        broken: f'"{broken}" is a link to a Python that no longer exists; recreate its environment',
+        script: f'"{script}" is a script whose interpreter no longer exists; recreate its environment',
         tmp_path / "binary": f'"{tmp_path / "binary"}" is not a program for this machine (Exec format error); {SET}',
     }
     assert probed(str(tmp_path / "nothing"), tmp_path).failure == f'"{tmp_path / "nothing"}" does not exist; {SET}'

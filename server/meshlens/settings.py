@@ -325,7 +325,7 @@ class EditorSettings:
         "Query the project's Python for its devices; [devices.md](devices.md) describes what runs and when.",
         default=True,
     )
-    inlay_hints_axes: bool = _feature("After a `def`, show the axes that the function runs under.", default=False)
+    inlay_hints_axes: bool = _feature("After a `def`, show the axes bound while the function runs.", default=False)
     inlay_hints_sizes: bool = _feature(
         "Show the size of an axis after its name in a collective, and the value of `jax.device_count()`.",
         default=False,

@@ -25,7 +25,7 @@ def without_mapped_axis(function, in_axes=0, out_axes=0):
 
 
 def shard(tree):
-    """Gives each device a block of the rows of every array, or all rows if they do not divide."""
+    """Gives each device a block of every array's rows, or all rows if they do not divide evenly."""
     count = jax.local_device_count()
     rows = {x.shape[0] for x in jax.tree.leaves(tree)}
     if len(rows) > 1:

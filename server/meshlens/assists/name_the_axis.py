@@ -2,8 +2,8 @@
 
 The name is the one that unbound collectives under the map use, in any file; if there are none, a pmap gets the name
 that the user prefers, or "batch".
-A name that would change the program's behavior is refused, such as one that code under the map tries to use, with a
-fallback if it is not bound.
+A name that would change the program's behavior is refused. For example, code under the map may try a name and fall
+back to something else if it is not bound; binding that name would change which path runs.
 
 `raises: NameError`
 

@@ -1,7 +1,7 @@
 """Converts a pmap to `jax.jit(jax.vmap(…))`, which runs on one device, with the same numbers.
 
 Use it to test a step without several devices: the axis keeps its name and size, and the collectives that `vmap`
-supports behave as they do between devices.
+supports behave as they do across devices.
 Code that does not run the same on one device is refused, with the reason: collectives over groups of indices,
 callbacks, output that differs between devices, and programs that read the shards of an array.
 

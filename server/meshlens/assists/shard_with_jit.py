@@ -51,7 +51,7 @@ def device_mesh():
 
 
 def shard_batch(tree):
-    \"\"\"Splits the rows of every array over the devices; an array that does not divide is copied to all.\"\"\"
+    \"\"\"Splits the rows of every array over the devices; an array that does not divide evenly is copied to all.\"\"\"
     mesh = device_mesh()
 
     def place(x):

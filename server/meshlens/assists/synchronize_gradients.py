@@ -137,7 +137,7 @@ def is_synchronized(view: FileView, target: Target) -> bool:
 def _axis(view: FileView, target: Target, wishes: Wishes) -> str:
     maps = maps_around(view, target)
     if not maps:
-        raise Obstacle("not-mapped", f'"{target.name}" does not run under a map over devices here')
+        raise Obstacle("not-mapped", f'"{target.name}" does not run inside a map over devices here')
     if any(binder.checked for binder in maps):
         raise Obstacle("checked-shard-map", "a checked shard_map already sums these gradients")
     names = {name.value for binder in maps for name in binder.names}

@@ -1,7 +1,7 @@
 """Splits the rows that a vmap maps over between all devices of a mesh; each device runs the vmap on its own rows.
 
-Use it to run many seeds, tasks, particles or examples at once: the function for a single one does not change, and
-neither do the calls.
+Use it to run many seeds, tasks, particles or examples at once: the function that handles a single one does not change,
+and neither do the calls.
 A `jit` around the vmap is dropped, because `on_all_devices` already compiles; arguments that the rows share go to every
 device, and those that the function needs as Python values are static.
 
@@ -42,7 +42,7 @@ def device_mesh():
 
 
 def on_all_devices(in_specs, out_specs, **options):
-    \"\"\"Runs a function on all devices; rows that do not divide are copied to all.\"\"\"
+    \"\"\"Runs a function on all devices; rows that split unevenly are copied to all.\"\"\"
 
     def decorate(function):
         @functools.wraps(function)

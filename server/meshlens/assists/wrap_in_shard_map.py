@@ -49,7 +49,7 @@ def device_mesh():
 
 
 def on_all_devices(in_specs, out_specs, **options):
-    \"\"\"Runs a function on all devices; rows that do not divide are copied to all.\"\"\"
+    \"\"\"Runs a function on all devices; rows that split unevenly are copied to all.\"\"\"
 
     def decorate(function):
         @functools.wraps(function)

@@ -146,7 +146,7 @@ def _lines_around(source: bytes, stretch: Span) -> bytes:
 
 
 def _narrowed(view: FileView, seen: Sight, keys: set[str], typed: Typed | None) -> FileView:
-    """Returns the view without irrelevant blocks, except imports.
+    """Returns the view with only the relevant blocks and the imports.
 
     Args:
         view: the view.

@@ -388,7 +388,7 @@ class _Paths:
         return state
 
     def _leave_out(self, statements: Sequence[Node], frame: _Frame, state: _State) -> None:
-        """Notes what a branch would assign, also in the functions that it calls."""
+        """Notes what a branch would assign, including in the functions that it calls."""
         waiting: list[tuple[Node, Block]] = [(one, frame.block) for one in statements]
         seen: set[Block] = set()
         while waiting:
@@ -404,7 +404,7 @@ class _Paths:
                         waiting += [(one, called[0]) for one in called[1].function.body]
 
     def _tells(self, statements: Sequence[Node], frame: _Frame, state: _State) -> bool:
-        """Returns whether statements keep arrays or have them taken over, also in the functions that they call."""
+        """Returns whether statements keep arrays or have them taken over, including in the functions that they call."""
         return any(
             self._keeps(node, frame.block) or (isinstance(node, Call) and self._calls_what_tells(node, frame, state))
             for statement in statements

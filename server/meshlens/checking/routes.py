@@ -39,7 +39,7 @@ def certain_faults(view: FileView, beginning: str, why: Callable[[ApiCall], str]
 
     Args:
         view: the file.
-        beginning: the beginning of the names under which they are recorded.
+        beginning: the prefix of the names under which they are recorded.
         why: returns what is wrong, in words; empty if nothing is.
     """
     places: dict[Site, list[ApiCall]] = defaultdict(list)

@@ -109,7 +109,7 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
 
 
 def _has_dated(source: bytes, span: Span, modules: dict[str, str], functions: frozenset[str]) -> bool:
-    """Returns whether a part of a text has a dated attribute after one of the names, to limit the search in trees.
+    """Returns whether part of a source text has a dated attribute after one of the names, to limit the search in trees.
 
     Args:
         source: the whole text.

@@ -36,7 +36,7 @@ from meshlens.tracing.model import Trace, to_json
     multiple=True,
     metavar="LIMIT",
     callback=read_by(parse_limit),
-    help='Fail if a line moves more than this: "all-gather>64MiB", "rematerialization", "any>1GiB".',
+    help='Fail if a line exceeds this limit, such as "all-gather>64MiB", "rematerialization" or "any>1GiB".',
 )
 def command(**options: Any) -> int:
     """Show which lines of a program make XLA move data between N devices, how much, and how long it takes.

@@ -51,11 +51,11 @@ def not_started(interpreter: str, error: OSError | ValueError) -> str:
     if not os.path.lexists(interpreter):
         return f'"{interpreter}" does not exist; {_ANOTHER}'
     if not os.path.exists(interpreter):
-        return f'"{interpreter}" is a link to a Python that is gone; recreate its environment'
+        return f'"{interpreter}" is a link to a Python that no longer exists; recreate its environment'
     if os.path.isdir(interpreter):
         return f'"{interpreter}" is a folder without a Python in it; {_ANOTHER}'
     if isinstance(error, FileNotFoundError):
-        return f'"{interpreter}" is a script for a program that is gone; recreate its environment'
+        return f'"{interpreter}" is a script whose interpreter no longer exists; recreate its environment'
     if isinstance(error, PermissionError):
         return f'"{interpreter}" cannot be executed; change its permissions, or {_ANOTHER}'
     return f'"{interpreter}" is not a program for this machine ({error.strerror}); {_ANOTHER}'

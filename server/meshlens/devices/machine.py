@@ -50,7 +50,7 @@ def look_at_machine(environment: Mapping[str, str], is_stopped: Callable[[], boo
 
     Args:
         environment: the environment of a probe; `nvidia-smi` is found on its PATH.
-        is_stopped: returns whether nobody waits for the answer any more.
+        is_stopped: returns whether nobody is waiting for the answer any longer.
         root: the root of the system's files.
     """
     tpus = _tpus(environment, root)

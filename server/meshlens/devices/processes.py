@@ -63,7 +63,7 @@ def run_bounded(
         command: the program, by its path, and its arguments.
         environment: its environment variables.
         seconds: the time limit.
-        is_stopped: called a few times a second; returns whether nobody waits for the answer any more.
+        is_stopped: called a few times a second; returns whether nobody is waiting for the answer any longer.
 
     Raises:
         OSError: the program cannot be started, or there is no space for temporary files.

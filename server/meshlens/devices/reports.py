@@ -42,7 +42,7 @@ def report_of(
     Args:
         question: the probe request.
         cache: the project's caches; None for no caching. Nothing is cached for an untrusted workspace.
-        is_stopped: called a few times a second; returns whether nobody waits for the answer any more.
+        is_stopped: called a few times a second; returns whether nobody is waiting for the answer any longer.
         environ: the environment of the user's programs.
         root: the root of the system's files.
 

@@ -29,7 +29,7 @@ _SECONDS: Mapping[Level, float] = {"installed": 20.0, "devices": 60.0}
 
 
 class ProbeStopped(Exception):
-    """Raised if nobody waits for the report any more."""
+    """Raised if nobody is waiting for the report any longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def run_probe(
 
     Args:
         question: the probe request.
-        is_stopped: called a few times a second; returns whether nobody waits for the answer any more.
+        is_stopped: called a few times a second; returns whether nobody is waiting for the answer any longer.
         environ: the environment of the user's programs.
         root: the root of the system's files.
 

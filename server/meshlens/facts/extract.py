@@ -50,7 +50,7 @@ def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
         root = parse(text)
         if not root.has_error:
             return facts_of(text, root, known)[0]
-        # The tree of a text with errors can be large, and is no longer needed.
+        # The tree of source with errors can be large, and is no longer needed.
         del root
         return facts_apart(text, known)[0]
     except Exception as error:
@@ -68,7 +68,7 @@ def facts_of(text: bytes, root: Node, memo: Memo) -> tuple[FileFacts, frozenset[
 
 
 def facts_apart(text: bytes, memo: Memo) -> tuple[FileFacts, frozenset[str]]:
-    """Returns the facts of a text with errors, whose sections are read separately."""
+    """Returns the facts of a source text with errors, whose sections are read separately."""
     extraction = Extraction(text, memo)
     top: list[str] = []
     root: Node | None = None

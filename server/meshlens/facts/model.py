@@ -130,7 +130,7 @@ class FileFacts:
         top: keys of the top-level statements in order.
         blocks: every block by its key.
         suppressions: ignore comments in order.
-        devices: the devices that it sets; None if it does not.
+        devices: the target devices that it sets; None if it sets none.
         broken: spans that the grammar could not read.
         state: identifies these facts.
         since: the state before the last edit, and the only blocks that the edit may have changed.

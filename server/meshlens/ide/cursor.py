@@ -171,7 +171,7 @@ def nodes_in(shapes: object) -> Iterator[TreeNode]:
 
 
 def statements_in(body: object) -> Iterator[TreeNode]:
-    """Yields every statement of a function's body, also in loops and conditions, without nested functions."""
+    """Yields every statement of a function's body, including loops and conditions, without nested functions."""
     waiting: list[object] = [body]
     while waiting:
         shape = waiting.pop()

@@ -135,7 +135,7 @@ def _functions_by_keyword() -> dict[bytes, frozenset[str]]:
 
 @lru_cache(maxsize=4)
 def functions_with_dated_keywords(source: bytes) -> frozenset[str]:
-    """Returns the functions in a text that may receive a keyword argument removed or deprecated by some release."""
+    """Returns the functions in source text that may receive a keyword argument that a release removed or deprecated."""
     known = _functions_by_keyword()
     written = known.keys() & {word[::-1] for word in _KEYWORD_BACKWARDS.findall(source[::-1])}
     return frozenset().union(*(known[label] for label in written))

@@ -4,7 +4,7 @@ transport   bytes of stdin and stdout to messages and back
 protocol    messages to handlers; pygls handles the life cycle
 session     mutable state: documents, folders, the client's wishes
 client      what the client can
-documents   open texts
+documents   open documents
 folders     a project: its settings and its workspace
 from_lsp    positions and ranges of the protocol to bytes
 to_lsp      bytes, findings and edits to the protocol

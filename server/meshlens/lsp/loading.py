@@ -36,7 +36,7 @@ _LARGEST = 1_000_000
 """Maximum bytes of a file; a larger one is generated, and an edit of it would take a second."""
 
 _MOST_UNNEEDED = 100_000
-"""Maximum bytes of files that stay loaded although no open file needs them any more."""
+"""Maximum bytes of files that stay loaded although no open file needs them any longer."""
 
 _SLICE = 10
 _log = logging.getLogger("meshlens")

@@ -47,7 +47,7 @@ class _Run:
 
     Attributes:
         by_user: whether a user requested it.
-        stop: set when nobody waits for it any more.
+        stop: set when nobody is waiting for it any longer.
         ended: set when its process is gone.
         task: returns the report.
     """
@@ -332,7 +332,7 @@ def _cache_of(root: Path) -> Cache | None:
 def _report(
     python: str, untrusted: tuple[Path, ...], cache: Cache | None, run: _Run, *, by_user: bool
 ) -> Report | None:
-    """Runs a query in a thread; errors are in the report, or None if nobody waits any more."""
+    """Runs a query in a thread; errors are in the report, or None if nobody is waiting any longer."""
     from meshlens.devices.reports import new_report, report_of
     from meshlens.devices.runner import ProbeStopped, Question
 

@@ -91,6 +91,6 @@ class Publisher:
             self._session.notify("textDocument/publishDiagnostics", made)
 
     def clear(self, uri: str) -> None:
-        """Clears the findings sent for a text that is closed."""
+        """Clears the findings sent for a document that is closed."""
         if self._sent.pop(uri, None) is not None:
             self._session.notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": []})

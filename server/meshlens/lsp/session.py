@@ -1,4 +1,4 @@
-"""The mutable state of the server: open texts, loaded files, the client's wishes.
+"""The mutable state of the server: open documents, loaded files, the client's wishes.
 
 Workspaces are immutable; a session replaces its folders' workspaces with newer ones. So every view stays consistent
 without locks.
@@ -45,19 +45,19 @@ class Session:
         options: the editor's settings at the start.
         editor: the editor's settings by folder; None for the global ones.
         folders: the loaded projects, by their root.
-        documents: the open texts by URI.
+        documents: the open documents by URI.
         notebooks: the open notebooks by URI.
         dirty: the files whose findings must be sent again.
         typed: the file that changed last, until it is processed.
         schedule: schedules sending findings for when the loop is free.
         pull_again: asks a client that pulls findings to pull, because something other than its own edit changed them.
-        clear: clears the findings sent for a text.
+        clear: clears the findings sent for a document.
         indexing: the large projects.
         probing: the known devices.
         traces: the traces; None until the first request.
         cancellable: running work by its progress token.
         whole_findings: the findings of whole projects, and the state they belong to.
-        foreign: the open texts that are not Python, by URI.
+        foreign: the open documents that are not Python, by URI.
         last_whole: for the file that last got a syntax error, the workspace before that, until the file has none or
             other files are loaded.
     """
@@ -130,7 +130,7 @@ class Session:
         return self.folder_of(path).features
 
     def reopen(self, roots: Mapping[Path, None] | None = None) -> None:
-        """Forgets all projects or those below some roots, and reloads the open texts."""
+        """Forgets all projects or those below some roots, and reloads the open documents."""
         if self.indexing is not None:
             self.indexing.forget()
         stale = [root for root in self.folders if roots is None or root in roots]
@@ -174,7 +174,7 @@ class Session:
         self.pull_again()
 
     def leave(self, root: Path) -> None:
-        """Forgets a project without open texts, unless its folder is open."""
+        """Forgets a project without open documents, unless its folder is open."""
         if root in self.given or any(self.folder_of(one.path).root == root for one in self.documents.values()):
             return
         if self.folders.pop(root, None) is not None:
@@ -235,7 +235,7 @@ class Session:
         return path in self._plain or any(book.path == path for book in self.notebooks.values())
 
     def at(self, params: Mapping[str, Any]) -> tuple[Document, FileView, int] | None:
-        """Returns the text, view and byte offset of a request; None for a text that is not ours."""
+        """Returns the document, view and byte offset of a request; None for a document that is not ours."""
         document = self.documents.get(params["textDocument"]["uri"])
         view = self.view(document.path) if document is not None else None
         if document is None or view is None:
@@ -245,7 +245,7 @@ class Session:
         return document, view, document.base + at
 
     def range_in(self, document: Document, span: Span) -> dict[str, Any]:
-        """Returns a span of a file as a range in one of its open texts."""
+        """Returns a span of a file as a range in one of its open documents."""
         at = Span(span.start - document.base, span.end - document.base)
         return ranged(document.lines, at, self.client.encoding)
 
@@ -275,7 +275,7 @@ class Session:
         return found
 
     def texts(self, path: Path) -> Iterator[Document]:
-        """Yields the open texts of a file: one, or the cells of a notebook in order."""
+        """Yields the open documents of a file: one, or the cells of a notebook in order."""
         plain = self._plain.get(path)
         if plain is not None:
             yield self.documents[plain]

@@ -1,4 +1,4 @@
-"""A session's traces shown in a text as hints, hover and diagnostics; and the answer to `meshlens/traces`."""
+"""A session's traces shown in a document as hints, hover and diagnostics; and the answer to `meshlens/traces`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def trace_hints(session: Session, document: Document, view: FileView, within: Sp
 
 
 def trace_hover(session: Session, view: FileView, offset: int, *, markdown: bool) -> tuple[Span, str] | None:
-    """Returns the text of traces about the line of an offset, and the line's span."""
+    """Returns the span of the line at an offset and what the traces say about it."""
     row = view.lines.position(offset, "utf-8")[0] + 1
     found = [
         hover_text(kept, one, stale=stale, markdown=markdown)

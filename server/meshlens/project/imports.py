@@ -155,7 +155,7 @@ def _imports(text: bytes, folder: str, roots: Collection[str], disk: _Disk) -> I
 
 
 def _import_lines(text: bytes) -> Iterator[re.Match[bytes]]:
-    """Yields the import statements of a text, searching for the bare word first because that is faster."""
+    """Yields the import statements of a source text, searching for the bare word first because that is faster."""
     end = 0
     for word in _WORD.finditer(text):
         if word.start() >= end:

@@ -54,7 +54,7 @@ class Snippet:
 
     @property
     def plain(self) -> str:
-        """Returns its text with every placeholder replaced by its default."""
+        """Returns its text with every placeholder replaced with its default."""
         return filled(self.body)
 
     @property
@@ -78,7 +78,7 @@ class Snippet:
 
 
 def filled(text: str) -> str:
-    """Returns a snippet's text with every placeholder replaced by its default."""
+    """Returns a snippet's text with every placeholder replaced with its default."""
     while (simpler := _HOLE.sub(lambda hole: hole[2] or "", text)) != text:
         text = simpler
     return text

@@ -85,7 +85,7 @@ def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
 
 
 def _lacked(solution: Solution, path: str) -> list[_Named]:
-    """Returns the names in the specs of a file that some mesh lacks, each also with the meshes that have it."""
+    """Returns the names in the specs of a file that some mesh lacks, each with the meshes that do have it."""
     used = solution.once_of_records("logical-names", _logical_names)
     meshes = solution.once_of_records("meshes-of-metadata", _meshes_of_metadata)
     records = solution.by_file.get(path) or Records()

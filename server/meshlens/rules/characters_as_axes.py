@@ -1,4 +1,4 @@
-"""A reduction takes a bare string as its axis and reads it letter by letter.
+"""A reduction gets a bare string as its axis and reads it letter by letter.
 
 `jnp.sum`, `jnp.mean`, `jax.nn.softmax`, array methods and similar functions accept axis names, but only in a tuple: a
 bare string is a sequence of axes, so `axis="batch"` means the axes `"b"`, `"a"`, `"t"`, `"c"`, `"h"`.

@@ -66,7 +66,7 @@ _MESSAGE = "this is on one device, but other arguments of the call are on a mesh
 
 @rule("AX216", Severity.WARNING, reads="places", state="preview")
 def devices_apart(view: FileView) -> Iterator[Finding]:
-    """Reports the arguments of compiled functions that are committed to one device, beside arrays of a mesh."""
+    """Reports the arguments of compiled functions that are committed to one device while others are on a mesh."""
     places: dict[Site, list[Context]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted == APART and not call.guarded:

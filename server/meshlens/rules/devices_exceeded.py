@@ -2,7 +2,7 @@
 
 You set the target devices with `--devices`, in the configuration or with a `# meshlens: devices=8` comment, or the file
 itself requests them (`XLA_FLAGS`, `jax_num_cpu_devices`).
-If there are none, the rule checks only arrays that are split over a mesh of known sizes.
+If no target is set, the rule checks only arrays that are split over a mesh of known sizes.
 `pmap` raises `ValueError: cannot select an axis to squeeze out which has size not equal to one, got shape=(2, 4)` for
 16 rows on 8 devices, and `make_mesh` raises `ValueError: Number of devices 8 must be >= the product of mesh_shape
 (16,)`.

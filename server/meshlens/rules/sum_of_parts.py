@@ -22,7 +22,7 @@ def attend(query, keys, values):
     scores = query @ keys.T
     weights = jnp.exp(scores - scores.max(-1, keepdims=True))
     #         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX411: each device subtracts the maximum of its own \\
-    #         part along "seq" before these are summed over all devices; subtract lax.pmax of it
+    #         part along "seq" before the sum over all devices; subtract lax.pmax of it
     total = lax.psum(weights.sum(-1, keepdims=True), "seq")
     return lax.psum(weights @ values, "seq") / total
 
@@ -65,20 +65,18 @@ from meshlens.project.view import FileView
 
 _MESSAGES = {
     "own-maxima-summed": (
-        'each device subtracts the maximum of its own part along "{axis}" before these are summed over all devices; '
+        'each device subtracts the maximum of its own part along "{axis}" before the sum over all devices; '
         "subtract lax.pmax of it"
     ),
     "picked-summed": (
-        'each device picks an entry of its part along "{axis}", even if the index is in another part, before these are '
-        "summed over all devices; let the other devices contribute zeros"
+        'each device picks an entry of its part along "{axis}", even if the index is in another part, before the sum '
+        "over all devices; let the other devices contribute zeros"
     ),
     "picked-elsewhere-summed": (
         'each device picks an entry of its part along "{axis}", but the index depends on the device\'s place along '
         'another axis; use lax.axis_index("{axis}")'
     ),
-    "centred-summed": (
-        'each device subtracts the mean of its own rows along "{axis}" before these are summed over all devices'
-    ),
+    "centred-summed": 'each device subtracts the mean of its own rows along "{axis}" before the sum over all devices',
 }
 """The messages by what is recorded."""
 

@@ -13,8 +13,7 @@ The rule also reports these averages, as hints:
 - A mean of square roots, products or other nonlinear functions of each device's mean is not that function of the mean
   over all devices.
 - A mean of a loss that compares the rows of a device with each other leaves out the pairs across devices.
-- A mean of a value that one device holds and the others have zeros for is too small by a factor of the number of
-  devices.
+- A mean of a value that is zero on all devices but one is too small by a factor of the number of devices.
 
 ```python
 import jax
@@ -51,7 +50,7 @@ from meshlens.text import Span
 _HINTS = {
     "ratio-averaged": "this averages quotients over {axis}, so all devices have the same weight, whatever their counts",
     "curved-averaged": "this averages over {axis} a nonlinear function of each device's own mean or sum",
-    "pieces-averaged": "this averages over {axis} a value that is zero on all but some devices; sum it instead",
+    "pieces-averaged": "this averages a value over {axis} that is nonzero on only some devices; sum it instead",
     "pairs-averaged": "this averages over {axis} a loss that compares only rows on the same device",
     "means-summed": "this sums the devices' means over {axis}, and nothing divides the sum by the number of devices",
     "of-fewer-axes": "this total is divided by a sum that was not also taken over {axis} and may differ along it",

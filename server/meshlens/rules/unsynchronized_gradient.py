@@ -1,12 +1,12 @@
 """A mapped step updates its parameters with gradients that it never reduces over the devices.
 
 Each device then trains its own copy on its part of the data, and the copies drift apart, without an error.
-The rule reports a step that reduces its loss but not its gradients; if code that MeshLens cannot see made the loss or
-the state, the finding is a hint.
+The rule reports a step that reduces its loss but not its gradients; if the loss or the state comes from code that
+MeshLens cannot see, the finding is a hint.
 It also reports gradients that are not reduced over an axis if another update in the same map reduces its gradients over
 that axis; if nothing in the map uses the axis at all, the finding is a hint.
-A step that reduces nothing may train independent members of a population; if the members start as copies of one state,
-as `replicate` makes them, the finding is a hint.
+A step that reduces nothing may be meant to train independent members of a population; if they start as copies of one
+state, such as those that `replicate` makes, the finding is a hint.
 
 ```python
 import jax
@@ -187,7 +187,7 @@ def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
         if span is None or span in seen:
             continue
         seen.add(span)
-        text = f'these gradients are not also reduced over "{one.axis}"'
+        text = f'these gradients are not reduced over "{one.axis}"'
         fixes = _averaged_too(view, one)
         bound = _bound(view, one.binder)
         fellow = one.of_update or one.of_another
@@ -196,9 +196,9 @@ def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
             continue
         places = Related(view.path_of(fellow), view.span(fellow), f'this is reduced over "{one.axis}"'), bound
         if one.of_update is None:
-            yield Finding(span, f"{text}, although something else is", fixes, places, Severity.HINT)
+            yield Finding(span, f"{text}, but another value is", fixes, places, Severity.HINT)
         else:
-            yield Finding(span, f"{text}, although those of another update are", fixes, places)
+            yield Finding(span, f"{text}, but those of another update are", fixes, places)
 
 
 class _Steps(NamedTuple):
@@ -280,7 +280,7 @@ def _beside_averages(view: FileView, told: set[Site]) -> Iterator[Finding]:
         if not averaged or is_other or _is_averaged_elsewhere(view, binder):
             continue
         told.add(binder.site)
-        text = f"these gradients are not reduced over {quoted(_names(binder))}, although something else is"
+        text = f"these gradients are not reduced over {quoted(_names(binder))}, but another value is"
         place = Related(view.path_of(averaged[0]), view.span(averaged[0]), "this is reduced")
         yield Finding(view.span(use.site), text, (), (place, _mapped(view, binder)), Severity.HINT)
 
@@ -393,7 +393,7 @@ def _is_misspelled(view: FileView, binder: Binder) -> bool:
 
 
 def _averages_state(view: FileView) -> bool:
-    """Returns whether an argument of a map is reduced unchanged, as code that averages parameters at times does."""
+    """Returns whether an argument of a map is reduced unchanged, as in code that averages parameters now and then."""
     return any(
         use.kind == "pmean" and "entered" in use.labels and not _of_statistics(view, use) for use in view.records.uses
     )
@@ -470,7 +470,7 @@ def _of_copies(span: Span, binder: Binder, place: Related) -> Finding:
 
 def _unlike_another(view: FileView, span: Span, binder: Binder, fellow: Site) -> Finding:
     names = quoted(_names(binder))
-    message = f"these gradients are not reduced over {names}, although those of another update are"
+    message = f"these gradients are not reduced over {names}, but those of another update are"
     place = Related(view.path_of(fellow), view.span(fellow), "those are reduced here")
     return Finding(span, message, (), (place, _mapped(view, binder)), Severity.HINT)
 

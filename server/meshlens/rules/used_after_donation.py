@@ -8,7 +8,7 @@ as one of the arguments (`jax.tree.map(jnp.copy, params)`).
 JAX copies a NumPy array to the devices and leaves the original intact, so the rule reports only arrays that come from
 JAX.
 A variable or attribute that keeps the arrays of an argument, such as the best parameters so far or a target network,
-loses them when the argument is donated. The rule reports where they are kept, if they are read after that.
+loses them when the argument is donated. The rule reports the line that keeps them if they are read after the donation.
 
 ```python
 import jax
@@ -262,7 +262,7 @@ def _afterwards(view: FileView, site: Site, key: str) -> tuple[Node | None, bool
 
 
 def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator[Finding]:
-    """Reports an argument that is donated beside another one with the same arrays, or that holds them twice."""
+    """Reports an argument that is donated along with another that holds the same arrays, or that holds them twice."""
     if not view.is_here(call.call):
         return
     given = [(arg, _node_at(view, arg.site)) for arg in call.args if arg.site is not None]

@@ -151,7 +151,7 @@ def edited(tree: Tree, source: bytes, start: int, end: int, new: bytes) -> Tree:
 
 
 def _after(row: int, column: int, text: bytes) -> tuple[int, int]:
-    """Returns the end position of a text that starts at a row and column."""
+    """Returns the end position of a source text that starts at a row and column."""
     rows = text.count(b"\n")
     return (row + rows, len(text) - text.rfind(b"\n") - 1 if rows else column + len(text))
 

@@ -1,4 +1,4 @@
-"""Splits a text with errors into separately parsed sections, so that an error affects only its surroundings."""
+"""Splits source with errors into separately parsed sections, so that an error affects only its surroundings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _QUOTES = (b'"""', b"'''")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of a text, parsed separately.
+    """A section of a source text, parsed separately.
 
     Attributes:
         start, end: its span.
@@ -83,7 +83,7 @@ def _end(text: bytes, starts: Sequence[int], number: int) -> int:
 
 
 def section_of(text: bytes, start: int, end: int) -> Section:
-    """Returns a section of a text, parsed separately."""
+    """Returns a section of a source text, parsed separately."""
     return _section(text, start, end, text.count(b"\n", 0, start))
 
 

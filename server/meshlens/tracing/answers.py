@@ -156,8 +156,8 @@ def _branches(places: Iterable[Any]) -> Iterable[str]:
     for place in map(faults.place_of, places):
         if place is not None:
             yield (
-                f"{Path(place.filename).name}:{place.row}: the branch depends on data; "
-                "the one that moves the most data is counted"
+                f"{Path(place.filename).name}:{place.row}: which branch runs depends on data; "
+                "the branch that moves the most is counted"
             )
 
 

@@ -45,7 +45,7 @@ def without_jax(interpreter: str, failure: Mapping[str, Any]) -> Fault:
     """Returns the fault for an interpreter that cannot trace."""
     kind, message, missing = (failure.get(key) for key in ("type", "message", "missing"))
     if kind == "TooOld":
-        return Fault(f"JAX {message} is too old to trace; upgrade it to 0.4.35 or later", "TooOld")
+        return Fault(f"JAX {message} is too old for tracing; upgrade it to 0.4.35 or later", "TooOld")
     if missing == "jax":
         return Fault(failures.missing_jax(interpreter, ()), "NoJax")
     return Fault(f"{interpreter} cannot import JAX: {_line(message)}", _line(kind) or "NoJax")
@@ -57,7 +57,7 @@ def not_started(interpreter: str, error: OSError | ValueError) -> Fault:
 
 
 def lost(complaint: str) -> Fault:
-    """Returns the fault for a warm process that is gone."""
+    """Returns the fault for a warm process that no longer runs."""
     more = f": {_line(complaint)}" if complaint else ""
     return Fault(f"the tracing process has ended{more}; trace again to start another", "WorkerLost")
 
@@ -147,14 +147,14 @@ def _with_remedy(message: str, stage: str, name: str) -> str:
         axis, number, size = found.groups()
         return (
             f"axis {axis} of an argument has {size} elements, not divisible by the {number} devices that share them; "
-            f"make it a multiple of {number}, change its spec, or trace with other --devices"
+            f"make it a multiple of {number}, change its spec, or trace with a different --devices"
         )
     remedies = (
         (stage == "tracing" and name == "TypeError" and "argument" in message, "check the arguments of the entry"),
         (stage == "tracing" and "shape" in message and name in ("TypeError", "ValueError"), "check the entry's shapes"),
         (
             message.startswith(("cannot reshape array of size", "Number of devices")),
-            "build the mesh from jax.device_count(), or trace with other --devices",
+            "build the mesh from jax.device_count(), or trace with a different --devices",
         ),
         (
             name == "ShardingTypeError",

@@ -49,7 +49,7 @@ def iota(sizes: Sequence[int], order: Sequence[int] | None) -> list[int]:
 
 
 def numbers(text: str) -> list[int]:
-    """Returns the numbers in a text."""
+    """Returns the numbers in a string."""
     return list(map(int, _NUMBERS.findall(text)))
 
 

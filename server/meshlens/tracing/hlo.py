@@ -265,7 +265,7 @@ def _operands(inside: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def arrays_in(text: str) -> tuple[Array, ...]:
-    """Returns the array types in a text."""
+    """Returns the array types in a string."""
     return tuple(
         Array(dtype, tuple(int(size) for size in re.findall(r"\d+", sizes)))
         for dtype, sizes in _ARRAY.findall(text)

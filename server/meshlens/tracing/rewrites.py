@@ -78,7 +78,7 @@ def moved_in(module: Module, devices: int) -> tuple[Moved, ...]:
 
 
 def _simplified(computation: Computation) -> Computation:
-    """Returns a computation with reductions over axes of size 1 replaced by reshapes."""
+    """Returns a computation with reductions over axes of size 1 replaced with reshapes."""
     instructions = dict(computation.instructions)
     for name, one in computation.instructions.items():
         operand = instructions.get(one.operands[0]) if one.operands else None

@@ -39,7 +39,7 @@ _MEMORY_EVERY = 0.3
 
 
 class TraceStopped(Exception):
-    """Raised if nobody waits for the trace any more."""
+    """Raised if nobody is waiting for the trace any longer."""
 
 
 def never() -> bool:
@@ -64,7 +64,7 @@ def trace(
     Args:
         request: the request.
         workers: the warm processes; None for a new process.
-        is_stopped: called often; returns whether nobody waits for the answer any more.
+        is_stopped: called often; returns whether nobody is waiting for the answer any longer.
         on_stage: called with the current stage, such as "importing" or "tracing".
         environ: the environment of the user's programs.
 
@@ -201,7 +201,7 @@ class _Watch:
     _dump: tuple[str, int] = field(default=("", -1))
 
     def is_over(self, pid: int | None) -> bool:
-        """Returns whether no more output will come or is wanted."""
+        """Returns whether to stop waiting: no more output will come, or none is wanted."""
         now = time.monotonic()
         self._end = self._end or now + self.request.limits.seconds
         self._tell()

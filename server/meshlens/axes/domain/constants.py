@@ -83,7 +83,7 @@ def joined(separator: str, parts: Sequence[Any]) -> str | None:
 
 
 def fits_pattern(how: str, pattern: str, text: str) -> bool | None:
-    """Returns whether a pattern matches a text; None if it is not simple enough to be tried.
+    """Returns whether a pattern matches a string; None if it is not simple enough to be tried.
 
     Args:
         how: "search", "match" or "fullmatch".

@@ -148,7 +148,7 @@ class ModuleState:
         heap: attributes of the objects created there.
         ambient: meshes that `set_mesh` made current, innermost last.
         left: what was created but not called; None while the module runs.
-        names: the module's names of functions, and of classes by their methods; computed on first use.
+        names: the module's names for functions, and for classes by the sites of their methods; computed on first use.
         grown: entries that it and its imports added to tables of other modules.
     """
 

@@ -35,7 +35,7 @@ def as_tuple(run: Run, value: Value) -> Value:
 
 
 def as_tree(run: Run, value: Value, depth: int = 0) -> Value:
-    """Returns a value with every named tuple in it replaced by a tuple."""
+    """Returns a value with every named tuple in it replaced with a tuple."""
     if depth >= DEEPEST:
         return value
     if isinstance(value, Instance):

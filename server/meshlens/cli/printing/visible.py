@@ -13,7 +13,7 @@ _R = TypeVar("_R")
 
 
 def visible(text: str) -> str:
-    """Returns the text with each control character replaced by a visible one of the same width."""
+    """Returns the text with each control character replaced with a visible one of the same width."""
     if text.isprintable():
         return text
     return "".join(picture_of(character) for character in text)

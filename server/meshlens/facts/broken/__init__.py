@@ -1,1 +1,1 @@
-"""Reads texts with syntax errors: unreadable code becomes a hole, and nothing around it changes."""
+"""Reads source with syntax errors: unreadable code becomes a hole, and nothing around it changes."""

@@ -60,7 +60,7 @@ NO_HOLES: Holes = {}
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A span of a text with a hole for each unreadable statement in it.
+    """A span of a source text with a hole for each unreadable statement in it.
 
     Attributes:
         text: the whole text, at the same length.
@@ -113,7 +113,7 @@ def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
 
 
 def with_holes(text: bytes, holes: Sequence[Span]) -> tuple[bytes, Holes]:
-    """Returns a text with empty tuples of the same length at some places, and their holes."""
+    """Returns source text with empty tuples of the same length at some places, and their holes."""
     if not holes:
         return text, NO_HOLES
     made = bytearray(text)

@@ -1,4 +1,4 @@
-"""The logical lines of a text, found by brackets and strings alone, and which of them are readable."""
+"""The logical lines of a source text, found by brackets and strings alone, and which of them are readable."""
 
 from __future__ import annotations
 

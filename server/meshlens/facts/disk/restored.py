@@ -47,7 +47,7 @@ def restored(blob: bytes, size: int, *, is_whole: bool) -> FileFacts:
         is_whole: whether to also read the bodies of functions, which are otherwise read on demand.
 
     Raises:
-        NotFacts: they are not facts of a text of that length.
+        NotFacts: they are not facts of a source text of that length.
     """
     try:
         return _restored(blob, size, is_whole=is_whole)

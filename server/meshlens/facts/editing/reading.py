@@ -30,7 +30,7 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text of a file with the data that speeds up reading the next one.
+    """The text of a file with the data that speeds up reading the next one.
 
     Attributes:
         source: the bytes.
@@ -56,7 +56,7 @@ class Reading:
 
 
 def read(source: bytes) -> Reading:
-    """Reads a text from scratch."""
+    """Reads source text from scratch."""
     text = readable(source)
     tree = parse_again(text)
     facts, unsure = facts_of(text, tree.root_node, {})
@@ -64,7 +64,7 @@ def read(source: bytes) -> Reading:
 
 
 def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
-    """Reads a text after successive edits, parsing only the statements that they touch.
+    """Reads source text after successive edits, parsing only the statements that they touch.
 
     Args:
         before: the text before.
@@ -188,7 +188,7 @@ class _Window:
 
 
 def _window_again(before: Reading, text: bytes, change: Change, known: Sections, window: Window) -> _Window | None:
-    """Returns the facts of a text after reading only a window; None if that is not enough."""
+    """Returns the facts of a source text after reading only a window; None if that is not enough."""
     old = before.facts
     if any(span.start < window.begin or span.end > window.old_end for span in old.broken):
         return None
@@ -251,7 +251,7 @@ def _facts_again(before: Reading, text: bytes, root: Node, change: Change) -> tu
 
 
 def _facts_apart_again(before: Reading, text: bytes, change: Change) -> tuple[FileFacts, frozenset[str]]:
-    """Returns the facts of a text with errors, reading only the sections that the change or an error touches."""
+    """Returns the facts of a source text with errors, reading only the sections that the change or an error touches."""
     old = before.facts
     starts = section_starts(text)
     number = max(bisect_left(starts, change.start) - 1, 0)

@@ -1,4 +1,4 @@
-"""The span of a text that an edit affects and that can be read separately."""
+"""The span of a source text that an edit affects and that can be read separately."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _STRING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """The places where a text can be split.
+    """The places where a source text can be split.
 
     Attributes:
         starts: the starts of its sections, without those inside a statement.
-        apart: whether a text with errors is split there as well.
+        apart: whether source with errors is split there as well.
     """
 
     starts: Sequence[int]
@@ -53,7 +53,7 @@ class Window:
 
 
 def sections_of(text: bytes, facts: FileFacts) -> Sections:
-    """Returns where a text with known facts can be split."""
+    """Returns where a source text with known facts can be split."""
     every = section_starts(text)
     starts = _between_statements([facts.blocks[key] for key in facts.top], every)
     if len(starts) == len(every):
@@ -92,7 +92,7 @@ def read_apart(text: bytes, window: Window, apart: bool) -> list[Section] | None
     Args:
         text: the text.
         window: a span of it.
-        apart: whether a text with errors is split at both ends of the window.
+        apart: whether source with errors is split at both ends of the window.
     """
     if window.end - window.begin > _LONGEST:
         return None

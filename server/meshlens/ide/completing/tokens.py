@@ -86,7 +86,7 @@ def header_end(source: bytes, offset: int) -> int | None:
 
 
 def tokens(source: bytes, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """Yields strings, comments, brackets, commas and equals signs in a text that begins outside strings."""
+    """Yields strings, comments, brackets, commas and equals signs in source text that begins outside strings."""
     at = start
     while (found := _TOKEN.search(source, at, end)) is not None:
         at = found.end()

@@ -172,7 +172,7 @@ def _openings(source: bytes, line: int, found: list[tuple[str, int, int]]) -> It
 
 
 def _line_above(source: bytes, line: int) -> tuple[int, int] | None:
-    """Returns the span of the code on the nearest line above that has some."""
+    """Returns the span of the nearest line above that contains code."""
     while line > 0:
         end = line - 1
         line = line_start(source, end)

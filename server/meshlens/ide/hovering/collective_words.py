@@ -64,7 +64,7 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     "pswapaxes": Words(
         "Swaps {over} with an array axis of the operand that has the same size.", "The shape is that of the operand."
     ),
-    "pbroadcast": Words("Sends the operand of index source to all indices of {over}.", _SAME),
+    "pbroadcast": Words("Sends the operand from index source to every index of {over}.", _SAME),
     "pdot": Words("Multiplies two arrays and sums over {over}.", _SAME),
     "axis_index": Words(
         "Returns the index along {over}; nothing is communicated.", "An int32 scalar from 0 to {last}."

@@ -94,7 +94,7 @@ def environments(view: FileView, function: Site) -> tuple[AxisEnv, ...]:
 
 
 def distinct(environments: Iterable[AxisEnv]) -> tuple[AxisEnv, ...]:
-    """Returns environments that differ in names or map sites, which is faster to compare than equality."""
+    """Returns one environment for each set of names and map sites, since comparing whole environments is slower."""
     found: dict[object, AxisEnv] = {}
     for env in {id(env): env for env in environments}.values():
         names = tuple([(bound.name, bound.binder.site) for bound in env.bound])

@@ -22,7 +22,7 @@ class CallItem:
 
     Attributes:
         name: its name; for a collective, text such as `psum "batch"`.
-        detail: the maps that it runs under: `pmap over "batch"`.
+        detail: the maps around it: `pmap over "batch"`.
         kind: "function", "module" or "collective".
         path: its file.
         span: the whole definition or call.
@@ -72,7 +72,7 @@ def prepare_calls(view: FileView, offset: int) -> tuple[CallItem, ...]:
 
 
 def incoming_calls(view: FileView, site: Site) -> tuple[CallLink, ...]:
-    """Returns the callers of a function, with the maps that it then runs under.
+    """Returns the callers of a function, with the maps around it then.
 
     Args:
         view: any file of the workspace.
@@ -83,7 +83,7 @@ def incoming_calls(view: FileView, site: Site) -> tuple[CallLink, ...]:
 
 
 def outgoing_calls(view: FileView, site: Site) -> tuple[CallLink, ...]:
-    """Returns the functions that a function calls, with the maps that they run under, then its collectives.
+    """Returns the functions that a function calls, with the maps around them, then its collectives.
 
     Args:
         view: any file of the workspace.

@@ -1,4 +1,4 @@
-"""Inlay hints: the axes that a helper runs under, and the sizes of bound axes."""
+"""Inlay hints: the axes bound while a helper runs, and the sizes of bound axes."""
 
 from __future__ import annotations
 

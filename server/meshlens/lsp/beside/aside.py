@@ -45,8 +45,8 @@ class Project:
 
     Attributes:
         root, settings: the project.
-        workspace: all of its files, with the open texts.
-        overlay: the open texts as of the last request.
+        workspace: all of its files, with the open documents.
+        overlay: the open documents as of the last request.
     """
 
     root: Path
@@ -118,7 +118,7 @@ def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Map
 
 
 def _catch_up(project: Project, overlay: Mapping[Path, bytes]) -> None:
-    """Updates the workspace to the open texts and to changes on disk."""
+    """Updates the workspace to the open documents and to changes on disk."""
     workspace = project.workspace
     for path in project.overlay.keys() - overlay.keys():
         raw = read_source(path)

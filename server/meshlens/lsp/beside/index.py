@@ -55,7 +55,7 @@ class Index:
         Args:
             what: a row of the process's table.
             arguments: the arguments of that row.
-            overlay: the open texts.
+            overlay: the open documents.
             progress: called with messages about the process's progress.
 
         Raises:

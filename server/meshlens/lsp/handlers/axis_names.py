@@ -15,7 +15,7 @@ from meshlens.lsp.texts.documents import Document
 
 
 def axis_names(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the axis names of a text with the numbers of their colors."""
+    """Returns the axis names of a document and their color numbers."""
     document = session.documents.get(str(params.get("uri")))
     if document is None:
         return []
@@ -26,7 +26,7 @@ def axis_names(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]
 
 
 def semantic_tokens(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """Returns the axis names of a text as tokens, each relative to the one before."""
+    """Returns the axis names of a document as tokens, each relative to the one before."""
     document = session.documents.get(params["textDocument"]["uri"])
     data: list[int] = []
     line, character = 0, 0

@@ -17,7 +17,7 @@ from meshlens.project.view import FileView
 
 
 def code_lens(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the lenses of a text.
+    """Returns the lenses of a document.
 
     On a click, a client with our commands shows the meshes or places; another client that can open documents opens the
     first place.

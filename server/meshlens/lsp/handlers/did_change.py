@@ -1,4 +1,4 @@
-"""`textDocument/didChange`: a text was edited. Every keystroke takes this path."""
+"""`textDocument/didChange`: a document was edited. Every keystroke takes this path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from meshlens.lsp.texts.documents import edits_of
 
 
 def did_change(session: Session, params: dict[str, Any]) -> None:
-    """Applies edits in order; ignores a text that is not open."""
+    """Applies edits in order; ignores a document that is not open."""
     given = params["textDocument"]
     document = session.documents.get(given["uri"])
     if document is None:

@@ -9,7 +9,7 @@ from meshlens.lsp.session import Session
 
 
 def did_close(session: Session, params: dict[str, Any]) -> None:
-    """Forgets a text and clears its diagnostics."""
+    """Forgets a document and clears its diagnostics."""
     session.foreign.discard(params["textDocument"]["uri"])
     document = session.remove(params["textDocument"]["uri"])
     if document is None:

@@ -1,4 +1,4 @@
-"""`textDocument/didSave`: a text was saved; its imports may have changed."""
+"""`textDocument/didSave`: a document was saved; its imports may have changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`textDocument/documentSymbol`: the maps and meshes of a text, in addition to other servers' symbols."""
+"""`textDocument/documentSymbol`: the maps and meshes of a document, in addition to other servers' symbols."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ For clients that know neither they are a function and an array.
 
 
 def document_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the symbols of a text; for a notebook, of this cell."""
+    """Returns the symbols of a document; for a notebook, of this cell."""
     document = session.documents.get(params["textDocument"]["uri"])
     view = session.view(document.path) if document is not None else None
     if document is None or view is None or not session.editor_features(document.path).symbols:

@@ -13,7 +13,7 @@ _AFTER_A_NAME = 1
 
 
 def inlay_hint(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the hints in the visible part of a text."""
+    """Returns the hints in the visible part of a document."""
     document = session.documents.get(params["textDocument"]["uri"])
     view = session.view(document.path) if document is not None else None
     if document is None or view is None:

@@ -15,7 +15,7 @@ from meshlens.text import Span
 
 
 def meshes(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """Returns the meshes and mapped functions of a text, in order, and the drawing for a `position` in it."""
+    """Returns the meshes and mapped functions of a document, in order, and the drawing for a `position` in it."""
     uri = str(params.get("uri") or params["textDocument"]["uri"])
     document = session.documents.get(uri)
     path = document.path if document is not None else path_of(uri)

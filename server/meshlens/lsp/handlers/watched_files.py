@@ -20,7 +20,7 @@ DELETED = 3
 
 
 def did_change_watched_files(session: Session, params: dict[str, Any]) -> None:
-    """Updates the workspaces; open texts stay as the client has them."""
+    """Updates the workspaces; open documents stay as the client has them."""
     changed: dict[Path, int] = {path_of(one["uri"]): one.get("type", 2) for one in params.get("changes", ())}
     for root in session.folders:
         if not is_nowhere(root) and not root.is_dir():

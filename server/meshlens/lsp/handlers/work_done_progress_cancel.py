@@ -8,7 +8,7 @@ from meshlens.lsp.session import Session
 
 
 def work_done_progress_cancel(session: Session, params: dict[str, Any]) -> None:
-    """Stops the work of a progress report; results so far are still used."""
+    """Stops the work that a progress report is about; results so far are still used."""
     task = session.cancellable.pop(str(params.get("token")), None)
     if task is not None:
         task.cancel()

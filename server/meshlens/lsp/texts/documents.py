@@ -19,7 +19,7 @@ _LONGEST_NAME = 255
 _KEPT = 80
 
 NOWHERE = Path("/untitled") if os.sep == "/" else Path("C:/untitled")
-"""The folder that texts without a file have in a workspace; nothing is read or written there."""
+"""The folder that documents without a file have in a workspace; nothing is read or written there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def path_of(uri: str) -> Path:
 
 
 def _nowhere(scheme: str, text: str) -> Path:
-    """Returns the path of a text without a file; long names are shortened and made unique by a digest."""
+    """Returns the path of a document without a file; long names are shortened and made unique by a digest."""
     name = quote(text, safe="") or "text"
     suffix = "" if name.endswith((".py", ".ipynb", ".pyi")) else ".py"
     if len(name) + len(suffix) > _LONGEST_NAME:
@@ -128,5 +128,5 @@ def uri_of(path: Path) -> str:
 
 
 def is_nowhere(path: Path) -> bool:
-    """Returns whether a text has no file."""
+    """Returns whether a document has no file."""
     return path.is_relative_to(NOWHERE)

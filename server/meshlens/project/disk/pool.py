@@ -26,7 +26,7 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The facts of a text.
+    """The facts of a source text.
 
     Attributes:
         facts: its facts.

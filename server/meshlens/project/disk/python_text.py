@@ -67,7 +67,7 @@ def as_utf8(raw: bytes) -> bytes | Unread:
 
 
 def utf8(raw: bytes) -> bytes | Unread:
-    """Returns the bytes of a text if they are UTF-8, ignoring its encoding line, since editors send UTF-8."""
+    """Returns the bytes of a source text if they are UTF-8, ignoring its encoding line, since editors send UTF-8."""
     try:
         if not raw.isascii():
             raw.decode("utf-8")
@@ -117,7 +117,7 @@ def as_its_lines_say(text: bytes) -> bytes:
 
 
 def _encoding_of(raw: bytes) -> str | Unread:
-    """Returns the name of Python's module that decodes a text."""
+    """Returns the name of Python's module that decodes a source text."""
     has_mark = raw.startswith(codecs.BOM_UTF8)
     cookie = _cookie(raw[len(codecs.BOM_UTF8) :] if has_mark else raw)
     if cookie is None:

@@ -48,10 +48,10 @@ _DEEPEST = 20
 
 
 def required_version(root: Path) -> tuple[Version, str] | None:
-    """Returns the version implied by a project's requirements, and how.
+    """Returns the version implied by a project's requirements, and how they imply it; None if they imply none.
 
-    This is a pinned version, or the newest allowed one up to `SETTLED`, because the project may not know later ones, or
-    the oldest allowed one after it; else None.
+    A pinned version wins. Otherwise, it is the newest allowed version up to `SETTLED`, because the project may not know
+    later ones; if all allowed versions are later, it is the oldest of them.
 
     Args:
         root: the folder of the project.

@@ -1,4 +1,4 @@
-"""String literals in source: whether a text is one, and replacing its contents."""
+"""String literals in source: whether a piece of text is one, and replacing its contents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LITERAL = re.compile(r"([rRuU]?)('''|\"\"\"|'|\")(.*)\2", re.DOTALL)
 
 
 def is_string(text: str) -> bool:
-    """Returns whether a text is one string literal without escapes."""
+    """Returns whether source text is one string literal without escapes."""
     return _parts(text) is not None
 
 

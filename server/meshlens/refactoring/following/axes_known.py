@@ -171,7 +171,7 @@ def _of_call(node: Call, dotted: Callable[[Node], str], of: Callable[[Node], int
     is_method = is_free and isinstance(callee, Attribute) and (name in _SIZED or of(callee.object) > 0)
     if isinstance(callee, Call):
         more = _LAYERS.get(dotted(callee.callee))
-        # A layer that works on features needs them beside the rows.
+        # A layer that works on features needs them in addition to the rows.
         return max(of(positional[0]) + more, 2) if more is not None and positional else 0
     if not is_method and not dotted(callee).startswith(_LIBRARIES):
         return 0

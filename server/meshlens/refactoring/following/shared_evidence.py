@@ -207,7 +207,7 @@ def _where(view: FileView, root: FunctionDef, name: str, depth: int = 0) -> Iter
 
 
 def _run_by(view: FileView, root: Node, callee: Node) -> FunctionDef | None:
-    """Returns the function of the file that a callee runs, also through `grad` and `jit`."""
+    """Returns the function of the file that a callee runs, including through `grad` and `jit`."""
     if isinstance(callee, Name):
         made = [
             one.value

@@ -31,12 +31,12 @@ _INSTEAD = "use jit with sharding"
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """The requirements of a step's layers while it is mapped.
+    """The requirements of a step's layers while the step is mapped.
 
     Attributes:
-        norms: the layers to average over all devices, in their classes.
-        joins: whether the objects passed to it are set to average while it runs.
-        draws: whether the objects passed to it get random streams for each device while it runs.
+        norms: the layers whose classes must set them to average over all devices.
+        joins: whether the objects passed to the step are set to average while it runs.
+        draws: whether the objects passed to the step get random streams for each device while it runs.
     """
 
     norms: tuple[Norm, ...] = ()

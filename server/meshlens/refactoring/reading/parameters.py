@@ -58,7 +58,8 @@ def must_go_by_position(target: Target) -> None:
     needed = [one.default is None for one in parameters]
     if needed != sorted(needed, reverse=True):
         late = next(one.name for place, one in enumerate(parameters) if needed[place] and not all(needed[:place]))
-        raise Obstacle("parameters", f'"{late}" of "{target.name}" is keyword-only; put it before the defaults')
+        message = f'"{late}" of "{target.name}" is keyword-only; move it before the parameters with defaults'
+        raise Obstacle("parameters", message)
 
 
 def without_star(view: FileView, target: Target) -> list[FileEdit]:
@@ -80,7 +81,7 @@ def without_star(view: FileView, target: Target) -> list[FileEdit]:
 
 
 def _closing(text: str) -> int | None:
-    """Returns the offset of the bracket that closes the one at the start of a text."""
+    """Returns the offset of the bracket that closes the one at the start of a string."""
     lines = text.splitlines(keepends=True)
     depth = 0
     try:

@@ -90,7 +90,7 @@ def _assigned(view: FileView, site: Site) -> Iterator[tuple[Span, str]]:
 
 
 def _drafted(view: FileView, site: Site, text: str) -> Iterator[tuple[int, str]]:
-    """Yields the assignments in a text that will certainly have run before a site, with their names."""
+    """Yields the assignments in source text that will certainly have run before a site, with their names."""
     assigned = re.compile(rf"^\s*(\w+) = {re.escape(text)}$", re.MULTILINE)
     inserted = [(span.start, new) for span, new in view.draft.edits if span.start == span.end]
     found = [(at, match[1]) for at, new in inserted for match in assigned.finditer(new)]

@@ -215,10 +215,10 @@ def shard_map_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: s
 
 def _by_shard_map(wanted: Wanted) -> str:
     """Returns the source of the decorator."""
-    rest = "are not split" if wanted.sums else "are copied to all"
+    rest = "stay whole" if wanted.sums else "are copied to all"
     lines = [
         "def {name}(in_specs, out_specs, **options):",
-        f'    """Runs a function on all devices; rows that do not divide {rest}."""',
+        f'    """Runs a function on all devices; rows that split unevenly {rest}."""',
         "",
         "    def decorate(function):",
         "        @{wraps}(function)",

@@ -41,7 +41,7 @@ def {name}(tree):
 
 _SPLIT = '''\
 def {name}(tree):
-    """Gives each device a block of the rows of every array{otherwise}."""
+    """Gives each device a block of every array's rows{otherwise}."""
     count = {count}
     rows = {{x.shape[0] for x in {leaves}(tree)}}
     if len(rows) > 1:
@@ -68,7 +68,7 @@ def {name}(tree, batch):
 def split_helper(view: FileView, spelling: Spelling, count: str, *, sums: bool, alone: bool) -> Helper:
     """Returns the helper that splits a batch, all of whose arrays must have the same number of rows.
 
-    If the rows do not divide, each device gets a copy of the batch. A sum over the devices would count copied rows
+    If the rows do not divide evenly, each device gets a copy of the batch. A sum over the devices would count copies
     once for each device, so then one device gets them, or an error is raised.
 
     Args:
@@ -81,9 +81,12 @@ def split_helper(view: FileView, spelling: Spelling, count: str, *, sums: bool, 
     otherwise, undivided = "", _TOO_MANY
     if not sums:
         broadcast_to = spelling.jax_numpy("broadcast_to")
-        otherwise, undivided = ", or all rows if they do not divide", f"return {broadcast_to}(x, (count, *x.shape))"
+        otherwise, undivided = (
+            ", or all rows if they do not divide evenly",
+            f"return {broadcast_to}(x, (count, *x.shape))",
+        )
     elif alone:
-        otherwise, undivided = ", or one device all rows if they do not divide", "return x[None]"
+        otherwise, undivided = ", or one device all rows if they do not divide evenly", "return x[None]"
     # pmap rejects arrays that are whole on one device or on all.
     device_get, tracer = spelling.of("jax", "device_get"), spelling.of("jax", "core.Tracer")
     names = {"leaves": tree_leaves(spelling), "tree_map": spelling.tree_map(), "tracer": tracer}
@@ -153,7 +156,7 @@ def {name}():
 
 _SHARD_BATCH = '''\
 def {name}(tree):
-    """Splits the rows of every array over the devices; an array that does not divide is copied to all."""
+    """Splits the rows of every array over the devices; an array that does not divide evenly is copied to all."""
     mesh = {mesh}()
 
     def place(x):
@@ -194,7 +197,7 @@ def {name}(tree):
 
 _SHARD_AXIS = '''\
 def {name}(tree, axis):
-    """Splits an axis of every array over the devices; an array that does not divide is copied to all."""
+    """Splits an axis of every array over the devices; an array that does not divide evenly is copied to all."""
     mesh = {mesh}()
 
     def place(x):

@@ -1,4 +1,4 @@
-"""Edits of literal tuples and lists: removes an item, or replaces a literal by its only item."""
+"""Edits of literal tuples and lists: removing an item, or replacing a literal with its only item."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def without_item(view: FileView, display: Site, item: Site) -> FileEdit | None:
 
 
 def only_item(view: FileView, display: Site, item: Site) -> FileEdit | None:
-    """Replaces a tuple or list by its only item; None if the item is not written there."""
+    """Replaces a tuple or list with its only item; None if the item is not written there."""
     if not is_display(view, display) or not view.span(display).contains(view.span(item)):
         return None
     inside = view.text(display)[1:-1].strip().removesuffix(",").strip()

@@ -1,4 +1,4 @@
-"""A fix that replaces a string literal by another axis name."""
+"""A fix that replaces a string literal with another axis name."""
 
 from __future__ import annotations
 

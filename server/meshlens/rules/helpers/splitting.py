@@ -65,7 +65,7 @@ def of_shard_map(call: MappedCall) -> _Complaint | None:
 def _of_put(call: ApiCall) -> _Complaint | None:
     """Returns the fault in a `device_put`.
 
-    JAX 0.10.2 raises `IndivisibleError` for any indivisible leaf, also in `jit`.
+    JAX 0.10.2 raises `IndivisibleError` for any indivisible leaf, even in `jit`.
     """
     what, where = argument_of(call.args, "x", 0), argument_of(call.args, "device", 1)
     if what is None or where is None or not isinstance(where.value, Made):

@@ -216,7 +216,7 @@ def _function_of(frame: Any, code: Any, args: tuple[Any, ...]) -> Any:
 
 
 def abstract(tree: Any) -> Any:
-    """Returns a tree with its arrays replaced by their shapes and committed shardings."""
+    """Returns a tree with its arrays replaced with their shapes and committed shardings."""
     import jax
 
     def of(leaf: Any) -> Any:
