@@ -29,6 +29,7 @@ CODE_SERVERS = ("4.100.3 20.19.5", "4.139.1 24.21.0")
 # tests/test_loop.py holds that the deep sessions together run every test, and the others no test twice.
 SELECTED = {
     "tests": ("not jax and not editors and not deep", "tests"),
+    "tests_oldest": ("not slow and not deep and not jax and not editors", "tests"),
     "oracle": ("jax and not deep", "tests"),
     "vscode": ("editors and not deep", "tests/e2e/vscode"),
     "tests_deep": ("not jax and not editors", "tests"),
@@ -42,6 +43,8 @@ SELECTED = {
 }
 
 nox.needs_version = ">=2025.11.12"
+# uv installs in a fraction of pip's time.
+nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"
@@ -71,9 +74,9 @@ NEWEST = _newest()
 OLDEST_AND_NEWEST = list(dict.fromkeys((PYTHONS[0], NEWEST or PYTHONS[-1])))
 
 
-def _pytest(session: nox.Session, *options: str) -> None:
+def _pytest(session: nox.Session, *options: str, selected: str = "") -> None:
     """Runs the tests of a session; options and what follows `--` on the command line are added."""
-    marks, pattern = SELECTED[session.name.split("-")[0].split("(")[0]]
+    marks, pattern = SELECTED[selected or session.name.split("-")[0].split("(")[0]]
     named = [one for one in session.posargs if Path(one.split("::")[0]).exists()]
     session.run("pytest", "-m", marks, *([] if named else sorted(glob(pattern))), *options, *session.posargs)
 
@@ -122,9 +125,9 @@ def platforms(session: nox.Session) -> None:
 
 @nox.session(python=OLDEST_AND_NEWEST)
 def tests(session: nox.Session) -> None:
-    """The tests that a contributor's `pytest` runs."""
+    """The tests that a contributor's `pytest` runs, and on the newest Python those that are slow."""
     session.install(".[test]")
-    _pytest(session)
+    _pytest(session, selected="" if session.python == OLDEST_AND_NEWEST[-1] else "tests_oldest")
 
 
 @nox.session(python=PYTHONS, default=False, tags=["deep"])

@@ -1,6 +1,7 @@
-"""How far the tests go: far enough for an edit by default, at length with `pytest --deep`.
+"""How far the tests go: far enough for an edit by default, further in `nox`, at length with `pytest --deep`.
 
-`deep` marks tests that only `--deep` selects; `examples` shortens property tests, and `some` marks all but a sample.
+`slow` marks tests that `nox` runs and `pytest` alone does not, `deep` those that only `--deep` selects; `examples`
+shortens property tests, and `some` marks all but a sample.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 VARIABLE = "MESHLENS_TESTS_DEEP"
-QUICK = "not deep and not jax and not editors"
+QUICK = "not slow and not deep and not jax and not editors"
 DEEP = "not jax and not editors"
 
 

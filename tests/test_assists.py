@@ -96,6 +96,7 @@ def test_answers(source: Source, tmp_path: Path, update: bool) -> None:
             _compare(source, project, _after(project, answer), update)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", CONVERTED)
 def test_no_new_finding(source: Source, tmp_path: Path) -> None:
     project, wishes = _project(source.case, tmp_path)

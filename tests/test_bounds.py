@@ -19,6 +19,8 @@ from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.settings import Settings
 from meshlens.text import Edit, Span
 
+pytestmark = pytest.mark.slow
+
 if sys.platform != "win32":
     import resource
 

@@ -18,6 +18,8 @@ from meshlens.caches import sealed
 from meshlens.caches.folder import Cache, cache_of
 from meshlens.caches.sealed import read_sealed, write_sealed
 
+pytestmark = pytest.mark.slow
+
 POSIX = pytest.mark.skipif(os.name == "nt", reason="owners and permissions of another kind")
 ROOT = pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives files away")
 NAME = "results-000000000000.bin"

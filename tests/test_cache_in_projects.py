@@ -13,6 +13,8 @@ import depth
 import forged_before as forged
 from command_line import TYPO, start, write
 
+pytestmark = pytest.mark.slow
+
 FOUND = (1, b"a.py:7:29: AX101", b"")
 ENTRIES = [(), (1, 2), (0, 0, 0, 0, 0), None]
 

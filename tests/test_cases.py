@@ -95,6 +95,7 @@ def _assert_fixes(project: projects.Project, found: tuple[projects.Found, ...]) 
             assert left <= allowed, f'"{fix.title}": {dict(left - allowed)} is new or still there'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", depth.some(ALL, 50))
 def test_however_it_is_opened(source: Source, tmp_path: Path) -> None:
     project = projects.write(source.case, tmp_path)

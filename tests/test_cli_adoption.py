@@ -25,6 +25,8 @@ from meshlens.cli.schema import schema
 from meshlens.project.settings.jax_version import JaxVersion
 from meshlens.settings import keys
 
+pytestmark = pytest.mark.slow
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:

@@ -241,6 +241,7 @@ def test_as_a_module(tmp_path):
     assert MESSAGE in out.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no pipes like these")
 def test_a_reader_that_has_had_enough(tmp_path):
     run = start("check", "--no-cache", cwd=write(tmp_path, {f"a{number}.py": TYPO for number in range(200)}))

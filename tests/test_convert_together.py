@@ -8,6 +8,8 @@ import pytest
 
 from command_line import meshlens, write
 
+pytestmark = pytest.mark.slow
+
 SEVERAL = """\
 import functools
 

@@ -166,6 +166,7 @@ def test_an_untrusted_workspace_has_no_part_in_it(asked, tmp_path):
     assert asked.report(untrusted=(elsewhere,), level="installed").python == ""
 
 
+@pytest.mark.slow
 def test_few_are_kept(asked, tmp_path):
     for number in range(25):
         python = fake(tmp_path / f"{number}", f"print({answer()!r})")

@@ -106,6 +106,7 @@ def test_a_text_is_read_as_if_for_the_first_time(edits, windows, lines):
 PLACES = [at for at, character in enumerate(METHODS) if character in "(=.,)"]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(
     start=st.sampled_from(PLACES),

@@ -14,7 +14,10 @@ import meshlens as meshlens_package
 from command_line import TYPO, meshlens, write
 from meshlens.foreign_files import NOTE, SOURCE, Unread, read_bytes, read_text
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="devices and pipes have no names in a folder there")
+pytestmark = [
+    pytest.mark.skipif(os.name == "nt", reason="devices and pipes have no names in a folder there"),
+    pytest.mark.slow,
+]
 
 PACKAGE = str(Path(meshlens_package.__file__).parents[1])
 SECONDS = 120

@@ -23,6 +23,8 @@ from meshlens.project.workspace import open_workspace
 from meshlens.settings import Settings
 from meshlens.syntax.parse import LANGUAGE, Node, parse_again
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path("/growing")
 DOUBLED = 2.7
 """How many times as much work twice the text may be: more than twice, as sorting and large tables cost a little."""

@@ -9,6 +9,8 @@ import pytest
 from command_line import meshlens, write
 from steps_converted import converted_step, refusal, runs_alike
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 from typing import Any, Callable
 

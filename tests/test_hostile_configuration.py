@@ -128,6 +128,7 @@ METADATA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("files", depth.some([*METADATA.values()], 4), ids=METADATA)
 def test_metadata_says_nothing_rather_than_ends_the_run(tmp_path, files):
     code, out, err = _checked(write(tmp_path, {"a.py": TYPO, **files}))

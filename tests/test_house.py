@@ -84,11 +84,13 @@ def test_a_node_that_is_read_by_number_fails_a_test():
     assert block.shape[0] == "expr", "tests may"
 
 
+@pytest.mark.slow
 def test_functions_take_few_parameters():
     long = {f"{module}: {one.name}" for module, one in functions() if parameters(one) > MOST_PARAMETERS}
     assert long == set(MAY_TAKE_MORE)
 
 
+@pytest.mark.slow
 def test_imports_in_functions_are_for_start_up_time():
     def is_in(module: str, rooms: dict[str, str]) -> bool:
         return module.startswith(tuple(f"{room}/" for room in rooms))
@@ -99,6 +101,7 @@ def test_imports_in_functions_are_for_start_up_time():
     assert {module for module, _ in late if not is_in(module, LIBRARIES_LATE)} == set()
 
 
+@pytest.mark.slow
 def test_fields_of_named_tuples_have_types_that_are_imported():
     """mypyc makes named tuples with the types of their fields, which a module for type checkers alone does not have."""
     missing = [
@@ -111,6 +114,7 @@ def test_fields_of_named_tuples_have_types_that_are_imported():
     assert missing == []
 
 
+@pytest.mark.slow
 def test_no_type_alias_stands_for_anything():
     aliases = [
         f"{module}:{made.lineno}"

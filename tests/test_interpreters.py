@@ -16,7 +16,10 @@ from fake_interpreters import program
 from meshlens.devices.interpreters import Interpreter, Wishes, choose_interpreter, find_interpreters
 from meshlens.devices.runner import Question, run_probe
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the layouts are those of other systems")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="the layouts are those of other systems"),
+    pytest.mark.slow,
+]
 
 NOWHERE = Path("/nonexistent")
 NO_WISHES = Wishes()

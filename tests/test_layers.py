@@ -136,6 +136,7 @@ def _outside(name: str, module: str) -> Iterator[str]:
         yield f"{module} below lsp"
 
 
+@pytest.mark.slow
 def test_every_import_goes_to_the_left():
     assert not complaints(modules())
 

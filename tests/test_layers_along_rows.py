@@ -11,6 +11,8 @@ import pytest
 
 from steps_converted import converted_step, refusal, runs_alike
 
+pytestmark = pytest.mark.slow
+
 DATA = """
 batch = {
     "x": jnp.sin(jnp.arange(384.0)).reshape(16, 8, 3),

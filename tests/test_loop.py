@@ -13,7 +13,7 @@ import pytest
 import depth
 
 ROOT = Path(__file__).parents[1]
-MARKS = ("deep", "editors", "jax")
+MARKS = ("deep", "editors", "jax", "slow")
 Collected = tuple[str, frozenset[str]]
 Selected = Mapping[str, tuple[str, str]]
 
@@ -61,9 +61,9 @@ def test_every_change_runs_what_is_not_deep(collected: list[Collected]):
     assert {name for name in missed if not name.startswith(elsewhere)} == set()
 
 
-def test_pytest_alone_runs_what_the_session_of_every_change_runs():
-    assert selected()["tests"][1] == "tests"
-    assert {*depth.QUICK.split(" and ")} == {*selected()["tests"][0].split(" and ")}
+def test_pytest_alone_runs_what_the_sessions_of_every_change_run_unless_it_is_slow():
+    assert selected()["tests_oldest"] == (depth.QUICK, "tests")
+    assert {*depth.QUICK.split(" and ")} - {"not slow"} == {*selected()["tests"][0].split(" and ")}
     assert selected()["tests_deep"][0] == depth.DEEP
 
 

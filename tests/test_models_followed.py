@@ -9,6 +9,8 @@ import pytest
 import depth
 from steps_converted import converted_steps, runs_alike
 
+pytestmark = pytest.mark.slow
+
 TARGETS = ("pmap", "shard_map")
 HEAD = """from functools import partial
 from typing import Callable

@@ -12,6 +12,8 @@ import pytest
 from depth import some
 from steps_converted import converted_steps, runs_alike
 
+pytestmark = pytest.mark.slow
+
 MIXES = """
 X * jax.nn.softmax(X, axis=0)
 X * jax.nn.softmax(X, axis=-2)

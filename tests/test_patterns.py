@@ -18,6 +18,7 @@ SECONDS = 60
 STARS = ["*a" * 30 + "b", "*[ab]" * 30 + "c", "**/*a" * 15 + "/b", "*?" * 30 + "c", "*a" * 2000 + "b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", depth.some([*STARS], 1), ids=lambda pattern: f"{pattern[:8]} × {len(pattern)}")
 @pytest.mark.parametrize("file", ["meshlens.toml", ".gitignore", "per file"])
 def test_a_pattern_of_many_stars_is_matched_at_once(tmp_path, file, pattern):

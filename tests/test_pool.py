@@ -20,6 +20,8 @@ from meshlens.facts.extract import extract
 from meshlens.facts.model import FileFacts
 from meshlens.project.disk import pool, workers
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = str(Path(meshlens.__file__).parents[1])
 READ = """
 import sys

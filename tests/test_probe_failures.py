@@ -220,6 +220,7 @@ def test_noise_is_no_failure(tmp_path):
     assert report.interpreter == python
 
 
+@pytest.mark.slow
 def test_an_answer_counts_even_if_the_interpreter_hangs_afterwards(tmp_path):
     python = fake(tmp_path, f"print({answer()!r}, flush=True)\ntime.sleep(600)")
     report = run_probe(Question(python, seconds=4), environ={}, root=tmp_path)

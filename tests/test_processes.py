@@ -13,6 +13,8 @@ import pytest
 from fake_interpreters import fake, is_alive, outlives
 from meshlens.devices.processes import run_bounded
 
+pytestmark = pytest.mark.slow
+
 NUMBER = "open({file!r}, 'w').write(str(os.getpid()))"
 
 

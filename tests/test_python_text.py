@@ -54,6 +54,7 @@ def test_a_fix_keeps_the_encoding_and_the_line_ends(tmp_path, encoding, letters,
     assert (tmp_path / "a.py").read_bytes() == text.replace("bacth", "batch").encode(encoding)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("encoding", "letters"), LETTERS)
 def test_a_patch_applies_to_a_file_of_any_encoding(tmp_path, encoding, letters):
     text = WRONG.format(encoding=encoding, letters=letters)

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from meshlens.facts.nodes import Comparison
 from meshlens.lsp.handlers.did_change import did_change
 from meshlens.lsp.handlers.did_close import did_close
@@ -15,6 +17,8 @@ from meshlens.lsp.handlers.did_open import did_open
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import diagnostics
 from meshlens.lsp.wire.client import Client
+
+pytestmark = pytest.mark.slow
 
 WRONG = "import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, 'typo'), axis_name='data')\n"
 FILES = 8

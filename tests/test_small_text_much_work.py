@@ -24,6 +24,8 @@ from hostile_seeds import SEEDS
 from limited_checks import ARGUMENTS, Checks, failure, limited_checks
 from small_programs import MOST_BYTES, PLANTED, checked, minimized, size, write_project
 
+pytestmark = pytest.mark.slow
+
 _HANG = 10.0
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from steps_converted import converted_step, refusal, runs_alike
 
+pytestmark = pytest.mark.slow
+
 TRANSFORMED_LOSS = """
 import haiku as hk
 import jax

@@ -19,7 +19,10 @@ from meshlens.cli.printing.device_table import render
 from meshlens.devices.interpreters import Interpreter
 from meshlens.devices.report import Device, Report
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="names of files that it cannot have")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="names of files that it cannot have"),
+    pytest.mark.slow,
+]
 
 # Clears the screen, sets the title, writes to the clipboard, turns the direction of text; and ends a line.
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\x7f\r"

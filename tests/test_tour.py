@@ -15,6 +15,8 @@ import pytest
 import meshlens as package
 from launched import PROGRAM
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 TOUR = ROOT / "docs" / "tour"
 

@@ -99,6 +99,7 @@ def _counts(workspace: Workspace) -> dict[str, int]:
     return {one.name: len(getattr(records, one.name)) for one in fields(Records)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", depth.some(["HERE", "INSIDE"], 1))
 @pytest.mark.parametrize("kind", sorted(TYPED))
 def test_each_stroke_gives_what_a_cold_start_gives(mark, kind):
@@ -151,6 +152,7 @@ def test_what_flows_on_runs_everything_again(reruns):
         assert reruns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", depth.some(["HERE", "INSIDE"], 1))
 @pytest.mark.parametrize("kind", sorted(TYPED))
 def test_what_is_taken_back_leaves_what_a_cold_start_finds(mark, kind):

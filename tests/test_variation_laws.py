@@ -78,6 +78,7 @@ def test_functions_of_one_argument_are_monotone(name: str) -> None:
             assert knows_more(how(more), how(less)), (more, less, how(more), how(less))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TWO)
 def test_functions_of_two_arguments_are_monotone(name: str) -> None:
     how = TWO[name]

@@ -169,6 +169,7 @@ def loss_fn(params, batch):
     return HEAD + body + STEP + TIME_MAJOR
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COUPLES)
 def test_rows_that_meet_stop_a_conversion(tmp_path, name):
     text = HEAD + HELPERS.replace("VALUE", COUPLES[name]) + STEP + CALLS

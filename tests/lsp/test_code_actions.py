@@ -56,6 +56,7 @@ async def _apply(ed: Editor, action: types.CodeAction) -> None:
     ed.apply(edit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 async def test_a_safe_fix_comes_first_and_ignoring_last(ed: Editor, ends: str):
     ed.open("train.py", WRONG.replace("\n", ends))

@@ -14,6 +14,8 @@ import pytest
 from fake_interpreters import ANSWER, answer, fake, is_alive, outlives, says
 from raw_client import Failed, Server
 
+pytestmark = pytest.mark.slow
+
 PLAIN: dict[str, Any] = {"textDocument": {"hover": {"contentFormat": ["plaintext"]}, "diagnostic": {}}}
 SOURCE = """\
 import jax

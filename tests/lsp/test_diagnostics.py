@@ -211,6 +211,7 @@ async def test_a_notebook_as_one_text_with_its_magics_rewritten_or_not(ed: Edito
     assert ed.cut(name, found.range) == '"modle"'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", depth.some(PULLS, 1))
 @pytest.mark.parametrize(
     ("size", "said"),

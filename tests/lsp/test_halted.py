@@ -15,7 +15,10 @@ from meshlens.lsp.beside import index
 from meshlens.lsp.beside.index import Index, IndexFailed
 from meshlens.settings import Settings
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells that a process is halted")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells that a process is halted"),
+    pytest.mark.slow,
+]
 
 
 @pytest.mark.asyncio

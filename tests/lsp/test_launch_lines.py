@@ -19,6 +19,8 @@ from command_line import CLEAN, TYPO, write
 from launched import SERVER
 from raw_client import Server
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 RUN = ROOT / "bundled" / "run.py"
 

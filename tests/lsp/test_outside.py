@@ -17,6 +17,8 @@ from meshlens.lsp.folders import open_folder
 from meshlens.lsp.session import Session
 from wire import wire
 
+pytestmark = pytest.mark.slow
+
 SITE = ".venv/lib/python3.11/site-packages"
 FILES = {
     f"{SITE}/somepkg/__init__.py": "raise RuntimeError('this was run')\n",

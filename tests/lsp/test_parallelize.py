@@ -158,6 +158,7 @@ async def test_a_question_is_answered_by_the_batch_argument(ed: Editor):
     assert answer["refused"] is None
 
 
+@pytest.mark.slow
 @OTHERS
 async def test_clients_without_dialogs_get_every_way_open_or_closed(ed: Editor):
     ed.open("train.py", TRAIN)

@@ -14,6 +14,8 @@ import depth
 from launched import SERVER
 from wire import Wire, wire
 
+pytestmark = pytest.mark.slow
+
 FILES = """
 argparse ast bisect calendar configparser contextlib csv dataclasses difflib enum
 functools heapq inspect json/decoder logging/__init__ pathlib shutil statistics textwrap zipfile

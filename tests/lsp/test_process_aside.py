@@ -11,7 +11,10 @@ from command_line import write
 from meshlens.lsp.beside.index import Index
 from meshlens.settings import Settings
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process its memory")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process its memory"),
+    pytest.mark.slow,
+]
 
 FUNCTION = "def f{0}(x):\n    return jax.lax.psum(x + {0}, 'i')\n\n\n"
 

@@ -12,7 +12,7 @@ from command_line import write
 from editor import Editor, editor
 from recorded_clients import claiming, first_of, silent_about
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.slow]
 
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
 SHOWN = "window.workDoneProgress"

@@ -11,6 +11,8 @@ import depth
 from raw_client import served
 from recorded_clients import recorded
 
+pytestmark = pytest.mark.slow
+
 SYNC = "import jax\n\n\ndef sync(x):\n    return jax.lax.pmean(x, 'bacth')\n"
 TRAIN = "import jax\nfrom sync import sync\n\nstep = jax.pmap(sync, axis_name='bacth')\n"
 CAPABILITIES = {**recorded("vscode")["capabilities"], "workspace": {"diagnostics": {"refreshSupport": True}}}

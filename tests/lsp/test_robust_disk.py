@@ -12,6 +12,8 @@ import depth
 from command_line import write
 from raw_client import PULLS, served
 
+pytestmark = pytest.mark.slow
+
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
 
 

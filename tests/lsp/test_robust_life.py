@@ -16,6 +16,8 @@ import depth
 from command_line import write
 from raw_client import PULLS, Failed, Server, served
 
+pytestmark = pytest.mark.slow
+
 CANCELLED = -32800
 CLIENT = {**PULLS, "window": {"workDoneProgress": True}}
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'

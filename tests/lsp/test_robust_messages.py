@@ -11,6 +11,8 @@ import pytest
 
 from raw_client import PULLS, SECONDS, Failed, Server, served
 
+pytestmark = pytest.mark.slow
+
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 NOT_INITIALIZED = -32002
 CLIENT = {**PULLS, "general": {"positionEncodings": ["utf-16"]}}

@@ -12,6 +12,8 @@ import depth
 from command_line import write
 from raw_client import PULLS, SECONDS, Server, served
 
+pytestmark = pytest.mark.slow
+
 ASKS = {
     **PULLS,
     "workspace": {**PULLS["workspace"], "configuration": True, "didChangeWatchedFiles": {"dynamicRegistration": True}},

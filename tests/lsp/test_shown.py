@@ -13,7 +13,7 @@ from command_line import write
 from editor import Editor, editor, plain
 from recorded_clients import claiming, first_of
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.slow]
 
 FILES = {
     "meshlens.toml": "devices = 8\n",

@@ -12,6 +12,8 @@ import pytest
 
 from raw_client import Failed, Server
 
+pytestmark = pytest.mark.slow
+
 CAPABILITIES: dict[str, Any] = {
     "textDocument": {
         "hover": {"contentFormat": ["plaintext"]},

@@ -14,6 +14,8 @@ from meshlens.caches.folder import cache_of
 from meshlens.devices.reports import FILE
 from raw_client import Server
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("jax", "jaxlib", "json", "platform", "tree_sitter", "sitecustomize", "usercustomize")
 SOURCE = "import jax\n\nprint(jax.devices(), jax.pmap(lambda x: jax.lax.psum(x, 'i'), axis_name='i'))\n"
 

@@ -16,7 +16,10 @@ from fake_interpreters import program
 from launched import EXTENSION, SERVER
 from raw_client import Server
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the tricks are those of other systems")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="the tricks are those of other systems"),
+    pytest.mark.slow,
+]
 
 SOURCE = "import jax\n\nprint(jax.devices(), jax.pmap(lambda x: jax.lax.psum(x, 'i'), axis_name='i'))\n"
 

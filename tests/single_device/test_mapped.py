@@ -72,6 +72,7 @@ def _ends_with(program: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "target"), TASKS, ids=lambda one: getattr(one, "stem", one))
 def test_what_comes_out_is_quiet(program: Path, target: str, tmp_path: Path) -> None:
     path = _converted(program, target, tmp_path)

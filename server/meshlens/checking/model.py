@@ -11,7 +11,7 @@ from meshlens.text import FileEdit, Span
 
 
 class Severity(str, Enum):
-    """The severity of a finding: near-certain bugs, silent numeric bugs, matters of taste."""
+    """The severity of a finding: near-certain bugs, likely bugs, and possible bugs or matters of style."""
 
     ERROR = "error"
     WARNING = "warning"

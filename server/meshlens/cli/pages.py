@@ -34,7 +34,7 @@ def rules_page() -> str:
     ]
     head = (
         f"{NOTICE}\n# Rules\n\n"
-        "Errors are near-certain bugs, warnings are bugs that raise no exception, and hints are matters of taste.\n"
+        "Errors are near-certain bugs, warnings are likely bugs, and hints are possible bugs or matters of style.\n"
         "`# meshlens: ignore[name]` at the end of a line silences a rule on that line, and "
         "`# meshlens: ignore-file[name]` silences it in the whole file; `# noqa: AX101` works too.\n"
         "`meshlens explain AX101` shows the page of a rule in the terminal.\n"
