@@ -161,7 +161,7 @@ def editors(session: nox.Session) -> None:
     _pytest(session, "--numprocesses=0")
 
 
-@nox.session(python=NEWEST, default=False, tags=["deep"])
+@nox.session(python=NEWEST, default=False, tags=["deep"], venv_backend="virtualenv")
 def jupyter(session: nox.Session) -> None:
     """JupyterLab, which starts the server by itself, and again beside python-lsp-server."""
     session.install(".[test]", "jupyterlab>=4.4", "jupyterlab-lsp>=5.2", "ipykernel")
