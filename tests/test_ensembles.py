@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import depth
 from steps_converted import converted_step, refusal, runs_alike
 
 LINEN = """
@@ -77,7 +78,7 @@ def _program(loss: str, out: str = "0") -> str:
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 @pytest.mark.parametrize(
     "loss",
     [
@@ -93,7 +94,7 @@ def test_what_is_taken_over_the_members_keeps_the_rows(tmp_path, target, loss):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_each_member_has_the_rows(tmp_path, target):
     before = _program("((one - y) ** 2 + (other - y) ** 2).mean()")
     before = before.replace("        q = ", "        one, other = ")

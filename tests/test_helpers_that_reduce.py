@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import depth
 from command_line import meshlens, write
 from steps_converted import converted_step, refusal, runs_alike
 
@@ -122,7 +123,7 @@ def _program(gradient: str = BY_AUX, loss: str = MEAN, **others: Any) -> str:
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 @pytest.mark.parametrize("gradient", [BY_AUX, BY_VALUE, GATHERED])
 def test_a_state_that_takes_a_loss_reduces_its_gradients_if_it_gets_an_axis(tmp_path, target, gradient):
     before = _program(gradient)
@@ -135,7 +136,7 @@ def test_a_state_that_takes_a_loss_reduces_its_gradients_if_it_gets_an_axis(tmp_
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_a_second_step_uses_the_axis_parameter_that_the_first_one_added(tmp_path, target):
     before = _program()
     write(tmp_path, {"main.py": before})
@@ -149,7 +150,7 @@ def test_a_second_step_uses_the_axis_parameter_that_the_first_one_added(tmp_path
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_an_axis_parameter_of_any_name_that_is_there_gets_the_axis(tmp_path, target):
     before = _program(WITH_AXIS).replace("has_aux=True):", "has_aux=True, pmap_axis=None):", 1)
     after = converted_step(tmp_path, before, target)

@@ -146,7 +146,7 @@ def _draws(key: str = 'self.make_rng("z")', shape: str = "mean.shape", parts: st
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_a_layer_that_a_model_holds_is_the_one_that_runs(tmp_path, target):
     text = HELD.replace("NORM", "nn.LayerNorm()")
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
@@ -189,7 +189,7 @@ def test_a_model_that_draws_or_reshapes_in_another_way_is_refused(tmp_path, said
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_what_a_model_computes_as_a_mean_is_averaged(tmp_path, target):
     text = OWN_LOSS.replace("LOSS", "jnp.mean((out - y) ** 2)").replace("RESULT", "loss")
     text = text.replace("STEP", 'return Net().apply(params, batch["x"], batch["y"])')

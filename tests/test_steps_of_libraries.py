@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import depth
 from steps_converted import converted_step, refusal, runs_alike
 
 pytestmark = pytest.mark.slow
@@ -262,7 +263,7 @@ for _ in range(3):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 @pytest.mark.parametrize("decorator", ["jax.vmap", "partial(jax.vmap, in_axes=(0, 0))"])
 def test_a_mean_of_what_a_decorated_function_returns_for_each_row(tmp_path, target, decorator):
     text = EACH_ROW.replace("from outside import center\n", "").replace("DECORATOR", decorator)
@@ -307,7 +308,7 @@ def _records(loss: str, count: str, more: str = "") -> str:
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 @pytest.mark.parametrize("count", ["logits.shape[0]", "jnp.sum(labels)"])
 def test_a_record_of_sums_is_summed_over_the_devices(tmp_path, target, count):
     text = _records("jnp.sum(loss)", count)
@@ -393,7 +394,7 @@ metrics.loss.total[...] = metrics.loss.total[...] + each[0]
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 @pytest.mark.parametrize("update", RIGHT_UPDATES)
 def test_a_metric_of_nnx_counts_the_rows_of_all_devices(tmp_path, target, update):
     text = METRICS.replace("UPDATE", update)

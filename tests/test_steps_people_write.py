@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import depth
 from command_line import meshlens, write
 from steps_converted import converted_step, refusal, runs_alike
 
@@ -324,7 +325,7 @@ def _by_keyword(decorator: str) -> str:
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_a_loss_for_each_row_that_a_vmap_gets_by_keyword_is_summed(tmp_path, target):
     text = _by_keyword("jax.vmap").replace("from outside import center\n", "")
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
@@ -336,7 +337,7 @@ def test_a_loss_that_something_else_makes_of_the_rows_is_refused(tmp_path, decor
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_what_a_loop_over_data_yields_holds_rows_although_its_name_is_unclear(tmp_path, target):
     text = LOOPED.replace("SOURCE", "dataloader(rows, 16)")
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
@@ -348,7 +349,7 @@ def test_what_another_loop_yields_is_not_known_to_hold_rows(tmp_path, source):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_a_key_that_a_step_uses_and_renews_stays_the_same_on_all_devices(tmp_path, target):
     text = RENEWED.replace("SIZE", "0.0").replace("BODY", RENEW)
     after = converted_step(tmp_path, text, target)
@@ -357,7 +358,7 @@ def test_a_key_that_a_step_uses_and_renews_stays_the_same_on_all_devices(tmp_pat
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_a_key_that_a_helper_renews_is_split_before_the_index_is_folded_into_it(tmp_path, target):
     text = (
         RENEWED.replace("SIZE", "0.0").replace("BODY", RENEWED_BY_A_HELPER).replace("print(loss, key)", "print(loss)")
@@ -375,7 +376,7 @@ def test_a_key_that_a_helper_renews_is_refused_if_something_else_is_returned(tmp
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_a_method_of_the_state_gets_what_the_step_has_calculated_for_all_rows(tmp_path, target):
     text = OF_THE_STATE.replace("CALL", "cov(scores)")
     after = converted_step(tmp_path, text, target)
@@ -389,7 +390,7 @@ def test_a_method_of_the_state_does_not_get_the_batch_itself_nor_run_as_a_model(
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_an_object_whose_method_a_vmap_maps_is_the_same_on_all_devices(tmp_path, target):
     text = MAPPED_METHOD.replace("WEIGHTS", "jax.vmap(curve.sigma)(t)").replace("CURVE", "Curve(1.0)")
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
@@ -401,7 +402,7 @@ def test_an_argument_of_which_nothing_is_mapped_may_hold_rows(tmp_path):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_calls_of_an_attribute_with_the_name_of_its_function_are_sharded(tmp_path, target):
     after = converted_step(tmp_path, HELD_BY_ITS_NAME, target)
     assert ("self.step(self.params, shard(batch))" in after) == (target == "pmap")
@@ -409,7 +410,7 @@ def test_calls_of_an_attribute_with_the_name_of_its_function_are_sharded(tmp_pat
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 @pytest.mark.parametrize(
     "text",
     [
@@ -438,7 +439,7 @@ def test_what_looks_like_them_is_refused(tmp_path, text, reason):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_batch_statistics_that_all_devices_average_are_the_same(tmp_path, target):
     text = NORMALIZED.replace("OWN\n", "x = nn.tanh(x)\n").replace("MUTABLE", '["batch_stats"]')
     after = converted_step(tmp_path, text, target)

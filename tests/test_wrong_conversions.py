@@ -221,7 +221,7 @@ def test_what_works_row_by_row_is_converted_and_gives_the_same_numbers(tmp_path,
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_a_scan_over_time_beside_the_rows_gives_the_same_numbers(tmp_path, target):
     text = _time_major("jax.lax.scan(tick, jnp.zeros(batch.shape[0]), jnp.swapaxes(batch, 0, 1))")
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
@@ -313,21 +313,21 @@ SHARED_WEIGHTS = ("0.5", "float(jnp.sum(xs))", "jnp.mean(xs, axis=0)", "xs.std(0
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_weights_of_rows_are_split_as_the_rows_are(tmp_path, target):
     text = HEAD + WEIGHTED + IN_SLICES
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_a_map_gets_by_position_what_was_given_by_keyword(tmp_path, target):
     text = HEAD + WEIGHTED + IN_SLICES.replace("xs[", "x=xs[").replace("ws[", "w=ws[")
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 @pytest.mark.parametrize("calls", [IN_TURN, OF_ONE_SIZE])
 def test_what_comes_together_with_rows_is_split_whatever_its_name(tmp_path, target, calls):
     text = HEAD + WEIGHTED + calls
@@ -341,7 +341,7 @@ def test_a_name_alone_does_not_tell_what_is_shared(tmp_path, name):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 @pytest.mark.parametrize("name", ["w", "scale", "keep"])
 def test_as_many_entries_as_there_are_rows_tell_what_is_split(tmp_path, name, target):
     text = HEAD + re.sub(r"\bw\b", name, WEIGHTED) + "params, loss = step(params, xs, ws)\n"
@@ -373,14 +373,14 @@ params, loss = handed[0](params, batch=batch, rate=0.01)
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_calls_that_are_not_seen_may_give_every_argument(tmp_path, target):
     text = HEAD + LOSS + DEFAULTS
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_a_comprehension_makes_a_dictionary_of_what_is_reduced(tmp_path, target):
     loss = LOSS.replace("@ params", '@ params["w"]')
     step = STEP.replace("params - 0.1 * grads", "{name: params[name] - 0.1 * grads[name] for name in params}")
@@ -547,7 +547,7 @@ OF_ALL_ROWS = {
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 @pytest.mark.parametrize("name", OF_ALL_ROWS)
 def test_statistics_of_rows_are_those_of_all_devices(tmp_path, name, target):
     text = ROWS.replace("VALUE", OF_ALL_ROWS[name])
@@ -555,7 +555,7 @@ def test_statistics_of_rows_are_those_of_all_devices(tmp_path, name, target):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 @pytest.mark.parametrize("name", NUMBERS_OF_ROWS)
 def test_numbers_of_rows_are_those_of_all_devices(tmp_path, name, target):
     text = ROWS.replace("VALUE", NUMBERS_OF_ROWS[name])
@@ -659,7 +659,7 @@ def test_what_a_network_gives_shows_nothing_about_other_arrays(tmp_path):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_a_network_that_gives_features_for_each_row_shows_another_axis(tmp_path, target):
     text = NETWORK.replace("WIDTH", "3").replace("VALUE", "jax.nn.softmax(2 * out) ** 2")
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
@@ -679,7 +679,7 @@ def test_rows_that_another_shape_joins_stop_a_conversion(tmp_path, shape):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 @pytest.mark.parametrize("shape", ["-1", "-1, 1", "-1, batch.shape[-1]"])
 def test_rows_keep_what_they_hold_in_shapes_of_their_own_sizes(tmp_path, target, shape):
     loss = LOSS.replace("(batch @ params - 1)", f"(batch.reshape({shape}) - params[0])")
@@ -698,7 +698,7 @@ for start in range(0, 22, 8):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_sums_count_the_rows_of_a_ragged_batch_once(tmp_path, target):
     step = STEP.replace("0.1", "0.01")
     text = HEAD + LOSS.replace("jnp.mean", "jnp.sum") + step + RAGGED
@@ -831,7 +831,7 @@ def test_rows_beside_another_axis_stop_a_conversion(tmp_path, name):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_rows_beside_rows_give_the_same_numbers(tmp_path, target):
     text = HEAD + COLUMN.replace("VALUE", FEWER_AXES["in a variable"]).replace("SHAPE", "3")
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
@@ -845,7 +845,7 @@ def test_a_target_for_all_rows_is_not_split_with_them(tmp_path):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
 def test_what_is_taken_for_a_batch_and_has_other_rows_raises(tmp_path, target):
     converted = converted_step(tmp_path, HEAD + TWO_SIZES, target)
     (tmp_path / "converted.py").write_text(converted)
@@ -1100,7 +1100,7 @@ def test_a_size_that_is_counted_from_the_end_may_be_the_number_of_rows(tmp_path)
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_a_size_that_is_counted_from_the_end_is_that_of_another_axis_if_the_shape_is_known(tmp_path, target):
     text = HEAD + LAST_SIZE.replace("ROWS", "jnp.ones((16, 3))")
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import depth
 import numbers_of_programs
 from command_line import meshlens, write
 
@@ -87,7 +88,7 @@ def test_the_numbers_are_the_same(program: Path, target: str, tmp_path: Path) ->
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", ["pmap", "shard_map"])
+@pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
 def test_each_device_draws_its_own_numbers(target: str, tmp_path: Path) -> None:
     write(tmp_path, {"before.py": NOISY, "after.py": NOISY})
     ran = meshlens("convert", "after.py::step", "--to", target, "--write", cwd=tmp_path)
