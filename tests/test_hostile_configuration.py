@@ -90,7 +90,7 @@ def test_a_thousand_wrong_keys_are_not_a_thousand_lines(tmp_path):
     ran = meshlens("check", "--no-cache", cwd=write(tmp_path, {"a.py": TYPO, OWN_FILE: lines}))
     assert ran.code == 2
     assert len(ran.err.splitlines()) == 21
-    assert ran.err.endswith("its other keys were not checked; correct these first\n")
+    assert ran.err.endswith("its other keys were not checked; fix these errors first\n")
 
 
 def test_a_thousand_rules_that_there_are_not_are_not_a_thousand_lines(tmp_path):

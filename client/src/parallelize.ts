@@ -39,7 +39,7 @@ export async function parallelize(client: LanguageClient, abilities: Abilities, 
   }
 }
 
-/** Asks which way to use. */
+/** Asks how to parallelize. */
 async function chosen({ name, ways }: Ways): Promise<Way | undefined> {
   const items = ways.map((way): Item => ({
     label: isClosed(way) ? `$(circle-slash) ${way.title}` : way.title,

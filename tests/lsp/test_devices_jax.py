@@ -79,9 +79,9 @@ def test_detected_devices(tmp_path: Path, devices: int, noun: str):
     assert reference.startswith("jax.pmap(fun, axis_name=None, ")
     assert {**words, "jax.pmap": f"def double(x){ours}"} == {
         "summary": noun,
-        "jax.devices": "jax.devices: all devices, of every process.\n"
+        "jax.devices": "jax.devices: all devices of all processes.\n"
         f"Detected here: {noun}, default backend cpu (Python at {python}).",
-        "Mesh(": f'Mesh with axes "data" (2) × "model" (?); here: {noun}.\nMade at main.py:5.',
+        "Mesh(": f'Mesh with axes "data" (2) × "model" (?); here: {noun}.\nCreated at main.py:5.',
         "jax.pmap": f"def double(x)\nMapped by pmap (main.py:8), which binds no axis name, up to {noun} (detected).\n"
         "- x: mapped along axis 0\n- results: mapped along axis 0",
         "jax.local_device_count": "jax.local_device_count: the number of devices of this process.\n"
@@ -95,7 +95,7 @@ def test_devices_that_are_here_are_drawn_where_the_code_is_meant_for_them(tmp_pa
     words = told(tmp_path, 8, "detected")
     assert words["Mesh("] == (
         'Mesh with axes "data" (2) × "model" (4): 8 CPU devices (detected).\n'
-        "data ↓  model →\n        0  1  2  3\n        4  5  6  7\nMade at main.py:5."
+        "data ↓  model →\n        0  1  2  3\n        4  5  6  7\nCreated at main.py:5."
     )
 
 
@@ -105,7 +105,7 @@ def test_a_target_beside_them(tmp_path: Path):
     assert words["summary"] == "target 8xH100, here 1 CPU device"
     assert "up to 8 × NVIDIA H100 80GB (target 8xH100); here: 1 CPU device." in words["jax.pmap"]
     assert words["jax.devices"] == (
-        "jax.devices: all devices, of every process.\n"
+        "jax.devices: all devices of all processes.\n"
         "Simulated (target 8xH100): 8 × NVIDIA H100 80GB.\n"
         f"Detected here: 1 CPU device, default backend cpu (Python at {python})."
     )

@@ -148,7 +148,8 @@ def test_a_product_that_explicit_axes_leave_open(program, workers):
     fault = one_fault(trace(program(source), workers))
     assert fault.type == "ShardingTypeError"
     assert fault.message.endswith(
-        "; the mesh has explicit axes; axis_types=(jax.sharding.AxisType.Auto, …) in make_mesh leaves this to XLA"
+        "; the mesh has explicit axes; pass axis_types=(jax.sharding.AxisType.Auto, …) to make_mesh "
+        "to leave this to XLA"
     )
 
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import * as vscode from "vscode";
 import { answering, open, type Suite, told, until, withPretender, withSetting } from "./harness";
 
-// A stand-in for the extension for Python has this command, where it is there.
+// A stand-in for the extension for Python has this command if it is installed.
 const CHOOSE_PYTHON = "pythonStandIn.choose";
 const ALL = "devices,meshes,convert,waysToParallelize,virtualDevices";
 

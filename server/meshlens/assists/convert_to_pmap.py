@@ -195,7 +195,8 @@ def _merged(
     if isinstance(out, tuple):
         line = line_of(view, calls[0].whole)
         raise Obstacle(
-            "rows-among-results", f"line {line} gets rows together with other results, so they cannot be merged"
+            "rows-among-results",
+            f"the call on line {line} returns rows together with other results, so the rows cannot be merged",
         )
     merge, helper = merge_helper(view, spelling)
     edits = [

@@ -1,6 +1,6 @@
 """Converts a pmap of a pmap to one `shard_map` on a mesh of two axes.
 
-JAX has rejected nested pmaps since 0.8.0; before that, they gave the same numbers.
+JAX has rejected nested pmaps since 0.8.0; before that, they gave the same numbers as the converted program.
 The outer and the inner axis become the axes of a mesh, and every argument is split along both if both pmaps map it.
 This works if the outer function is only the inner pmap; any other code in it would see shards.
 

@@ -1,6 +1,6 @@
 """Converts a pmap to `jax.jit(jax.shard_map(…))`, with the same numbers.
 
-`pmap` has been in maintenance mode since JAX 0.8.0, in which it is itself implemented with `jit` and `shard_map`.
+`pmap` has been in maintenance mode since JAX 0.8.0, which also reimplemented it with `jit` and `shard_map`.
 Its implicit steps are written out: a mesh of all devices, a spec for every entry of `in_axes` and `out_axes`, and a
 small function that removes the mapped axis from every shard, which `shard_map` keeps with size 1.
 `check_vma=False` preserves the gradients: with the check, a gradient of replicated parameters is already summed over

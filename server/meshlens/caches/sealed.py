@@ -41,12 +41,12 @@ def sealing_key(cache: Cache, kind: str) -> bytes:
 
 
 def seal(key: bytes, content: bytes) -> bytes:
-    """Returns the seal of some contents, which only the owner of the key can create."""
+    """Returns the seal of the given contents, which only the owner of the key can create."""
     return hashlib.blake2b(content, key=key, digest_size=SEAL).digest()
 
 
 def is_sealed(key: bytes, content: bytes, found: bytes) -> bool:
-    """Returns whether a seal fits some contents."""
+    """Returns whether a seal fits the contents."""
     return compare_digest(seal(key, content), found)
 
 

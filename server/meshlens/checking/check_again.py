@@ -168,7 +168,7 @@ def _narrowed(view: FileView, seen: Sight, keys: set[str], typed: Typed | None) 
 def _split(
     found: tuple[Diagnosed, ...], facts: FileFacts, keys: set[str], codes: set[str]
 ) -> tuple[list[Diagnosed], list[Diagnosed]]:
-    """Returns the findings of some rules in some blocks, and the other findings."""
+    """Returns the findings of the given rules in the given blocks, and the other findings."""
     if not any(one.code in codes for one in found):
         return [], list(found)
     blocks = sorted(facts.blocks.values(), key=_start)

@@ -102,7 +102,7 @@ def checked(view: FileView, found: tuple[Diagnosed, ...], sight: Sight | None) -
 
 
 def sight_of(view: FileView, stale: set[BlockKey]) -> Sight:
-    """Returns the records of all blocks that are tied to some blocks."""
+    """Returns the records of all blocks that are tied to the given blocks."""
     solution = view.solution
     tied = solution.links.gathered(stale, solution.results)
     names = {name for name, _ in tied.blocks}

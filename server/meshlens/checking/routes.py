@@ -53,7 +53,7 @@ def certain_faults(view: FileView, beginning: str, why: Callable[[ApiCall], str]
 
 
 def certain_uses(view: FileView, kinds: Container[str]) -> Iterator[GradientUse]:
-    """Yields the first record of some kinds at each place of a file that a run certainly reaches."""
+    """Yields the first record of the given kinds at each place of a file that a run certainly reaches."""
     seen: set[Site] = set()
     for use in view.records.gradient_uses:
         context = use.context

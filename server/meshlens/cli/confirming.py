@@ -37,7 +37,7 @@ def _is_jax(fault: Fault) -> bool:
 
 
 def _findings(files: Sequence[str]) -> dict[Place, tuple[str, str]]:
-    """Returns the first error on each line of some files."""
+    """Returns the first error on each line of the given files."""
     with progress() as bar:
         report = run(ask([file for file in files if Path(file).is_file()], {}), (), bar, cache_of).report
     found: dict[Place, tuple[str, str]] = {}

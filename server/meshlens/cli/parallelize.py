@@ -74,7 +74,7 @@ def _argument(value: object) -> tuple[str, int]:
 )
 @click.option("--axis-name", metavar="NAME", help="The axis name of a new map.")
 @click.option(
-    "--devices", metavar="N", callback=read_by(parse_device_sizes), help='The devices of a new map: 8, "2x4".'
+    "--devices", metavar="N", callback=read_by(parse_device_sizes), help='The devices of a new map, such as 8 or "2x4".'
 )
 @click.option("--in-axes", metavar="AXES", help='The in_axes of a new map, such as "(None, 0)".')
 @click.option(

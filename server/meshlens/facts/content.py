@@ -1,6 +1,6 @@
 """The content of a block's text.
 
-For a block from the disk or another process, function bodies and spans are read on demand.
+For a block from disk or another process, function bodies and spans are read on demand.
 """
 
 from __future__ import annotations

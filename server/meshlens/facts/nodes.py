@@ -89,7 +89,8 @@ class Imported(NamedTuple):
 class Arm(NamedTuple):
     """A `case`; its pattern is an expression.
 
-    A pattern with alternatives, classes or lists is an opaque one with the names captured and the values compared.
+    A pattern with alternatives, classes or lists is an opaque expression with the names it captures and the values it
+    compares.
     """
 
     pattern: Expression

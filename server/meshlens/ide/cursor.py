@@ -144,7 +144,7 @@ class _Walk(NamedTuple):
         return []
 
     def _children(self, shapes: Iterable[object]) -> Iterator[Part]:
-        """Yields the parts in the first of some nodes, or of their nested lists, that contains the offset."""
+        """Yields the parts in the first of the given nodes, or of their nested lists, that contains the offset."""
         for shape in shapes:
             if is_node(shape):
                 if self._holds(shape.site):

@@ -51,7 +51,7 @@ last one, and keeps its shape; "transposed": reverses the dimensions; "constant"
 "zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument unchanged;
 "reshaped": the same elements in the same order; "arranged": the elements of the arguments, moved, joined or repeated
 along an axis; "inner": any function along an axis, of one or several arrays; "reordered": dimensions in another order;
-"rearranged": some or all elements of one array, elsewhere; "counted": how often each number occurs, `bincount`;
+"rearranged": some or all elements of one array, elsewhere; "counted": how many times each number occurs, `bincount`;
 "looked up": the entries of a table for indices along an axis; "untold": it depends on something else.
 """
 

@@ -8,7 +8,7 @@ HOW: dict[str, str] = {
     "same": "returns a callable that takes the operand's arguments and returns its result",
     "pad": "returns a callable that pads and shards all but its static arguments for the operand",
     "lift": "returns a class or callable in place of the operand, called like it, perhaps with other results",
-    "grad": "returns a callable that takes the operand's arguments and returns the gradient (`has_aux`: and the rest)",
+    "grad": "returns a callable like the operand that returns the gradient (with `has_aux`, also the auxiliary data)",
     "value_and_grad": "returns a callable that takes the operand's arguments and returns the value and the gradient",
     "jacobian": "returns a callable that takes the operand's arguments and returns derivatives",
     "eval_shape": "calls the operand with the rest and returns shapes",

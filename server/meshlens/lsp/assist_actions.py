@@ -65,7 +65,7 @@ def assist_actions(
 
 
 def _question(document: Document, subject: Span) -> dict[str, Any]:
-    """Returns the action that opens the client's own dialog, which asks for the way and the devices."""
+    """Returns the action that opens the client's own dialog, which asks how to parallelize and on how many devices."""
     data = {"uri": document.uri, "version": document.version, "assist": "parallelize", "span": list(subject)}
     return {"title": PARALLELIZE, "kind": REWRITE, "data": data}
 

@@ -65,7 +65,7 @@ def load(session: Session, path: Path) -> None:
 
 
 def with_jax_folders(folder: Folder, paths: Iterable[Path]) -> Folder:
-    """Returns the project with the JAX versions set by the folders of some files."""
+    """Returns the project with the JAX versions set by the folders of the given files."""
     workspace = folder.workspace
     found = {*workspace.jax_folders, *find_jax_folders(paths, folder.root, folder.settings)}
     if len(found) == len(workspace.jax_folders):

@@ -78,7 +78,7 @@ class Probing:
 
     Attributes:
         trusted: whether the workspace is trusted.
-        announce: tells the client that the devices of some projects changed.
+        announce: tells the client that the devices of projects changed.
     """
 
     def __init__(self, session: Session, *, trusted: bool, interpreter: str | None) -> None:

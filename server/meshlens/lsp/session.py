@@ -130,7 +130,7 @@ class Session:
         return self.folder_of(path).features
 
     def reopen(self, roots: Mapping[Path, None] | None = None) -> None:
-        """Forgets all projects or those below some roots, and reloads the open documents."""
+        """Forgets all projects or those below the given roots, and reloads the open documents."""
         if self.indexing is not None:
             self.indexing.forget()
         stale = [root for root in self.folders if roots is None or root in roots]

@@ -1,4 +1,4 @@
-"""Finds the files that some files import, and those that import them, from import lines without parsing.
+"""Finds the files that the given files import, and those that import them, from import lines without parsing.
 
 Superfluous files do no harm: they are read but not checked.
 """
@@ -55,7 +55,7 @@ def imported_files(
 
 @dataclass(frozen=True, slots=True)
 class Importing:
-    """The files that import some files, directly or not.
+    """The files that import the given files, directly or not.
 
     Attributes:
         files: sorted; those nearest to the imported files if there are too many.
@@ -67,7 +67,7 @@ class Importing:
 
 
 def importing_files(files: Sequence[Path], others: Iterable[Path], root: Path, most: int) -> Importing:
-    """Returns which other files of a project import some files, directly or not.
+    """Returns which other files of a project import the given files, directly or not.
 
     Args:
         files: absolute paths.

@@ -185,7 +185,7 @@ class Workspace:
         return self.without_files([path])
 
     def without_files(self, paths: Iterable[Path]) -> Workspace:
-        """Returns the workspace without some files."""
+        """Returns the workspace without the given files."""
         gone = frozenset(path for path in map(str, paths) if path in self.files)
         if not gone:
             return self

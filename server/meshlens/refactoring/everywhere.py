@@ -1,4 +1,4 @@
-"""Applies an assist everywhere in some files, and reports the outcome at each place.
+"""Applies an assist everywhere in the given files, and reports the outcome at each place.
 
 Each round computes as many compatible offers as possible for one state of the workspace, because analyzing the
 workspace takes longer than everything else.
@@ -57,7 +57,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A workspace after an assist was applied everywhere in some files.
+    """A workspace after an assist was applied everywhere in the given files.
 
     Attributes:
         workspace: the result.

@@ -124,9 +124,9 @@ def _of_gradient(view: FileView, use: AxisUse, binder: Binder, span: Span) -> Fi
     name = literal_name(use.name)
     effect = "this pmean leaves it a sum" if use.kind == "pmean" else "this psum multiplies it by the number of devices"
     message = f'shard_map already sums this gradient over "{name}"; {effect}'
-    place = Related(view.path_of(binder.site), view.span(binder.site), "checking is on here")
-    fixes: tuple[Fix, ...] = ()
     keyword = "check_rep" if binder.dotted == "jax.experimental.shard_map.shard_map" else "check_vma"
+    place = Related(view.path_of(binder.site), view.span(binder.site), f"{keyword} is on here")
+    fixes: tuple[Fix, ...] = ()
     edit = with_keyword(view, binder.site, f"{keyword}=False")
     if edit is not None and use.kind == "pmean" and binder.argument(keyword) is None:
         why = "JAX then no longer checks that outputs are equal on all devices"

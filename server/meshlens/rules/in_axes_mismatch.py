@@ -7,7 +7,8 @@ Otherwise, `pmap` raises `ValueError: pytree structure error: different lengths 
 arguments`.
 The mapped axes of all arguments must have the same size; otherwise, the error is `vmap got inconsistent sizes for array
 axes to be mapped`.
-Under `pmap`, a list raises `ValueError: pytree structure error: different types at key path pmap in_axes`; a bool, float or string raises a `TypeError`.
+Under `pmap`, a list raises `ValueError: pytree structure error: different types at key path pmap in_axes`;
+a bool, float or string raises a `TypeError`.
 A negative axis is worse: since JAX 0.8 `pmap` accepts it and returns a result of the wrong shape.
 
 ```python

@@ -1,4 +1,4 @@
-"""A replicated state is saved with the copies of all devices.
+"""A replicated state is saved with every device's copy.
 
 `flax.jax_utils.replicate` puts a copy of each array on every device, along a new leading axis that `pmap` maps over.
 If you save all copies, the file is larger by a factor of the number of devices and can be restored only on that number
@@ -14,7 +14,7 @@ from flax import jax_utils, serialization
 params = jax_utils.replicate(jnp.ones(4))
 with open("params.msgpack", "wb") as file:
     file.write(serialization.to_bytes(params))
-    #                                 ^^^^^^ AX410: this saves the copies of all devices; save only the first device's
+    #                                 ^^^^^^ AX410: this saves every device's copy; save only the first device's
 ```
 
 becomes
@@ -56,7 +56,7 @@ def saved_copies(view: FileView) -> Iterator[Finding]:
         fixes: tuple[Fix, ...] = ()
         if _ONE_VALUE.fullmatch(saved) and (first is not None or on_tree is not None):
             one = f"{first}({saved})" if first is not None else f"{on_tree}(lambda x: x[0], {saved})"
-            why = "files saved before this change hold the copies of all devices"
+            why = "files saved before this change contain every device's copy"
             fixes = (Fix(f"save {one}", (FileEdit(view.path, Edit(span, one)),), "unsafe", why),)
         place = Related(view.path_of(use.other), view.span(use.other), "copied here")
-        yield Finding(span, "this saves the copies of all devices; save only the first device's", fixes, (place,))
+        yield Finding(span, "this saves every device's copy; save only the first device's", fixes, (place,))

@@ -69,8 +69,8 @@ _MESSAGES = {
         "subtract lax.pmax of it"
     ),
     "picked-summed": (
-        'each device picks an entry of its part along "{axis}", even if the index is in another part, before the sum '
-        "over all devices; let the other devices contribute zeros"
+        'each device picks an entry of its own part along "{axis}" before the sum over all devices, even if the index '
+        "is in another part; let the other devices contribute zeros"
     ),
     "picked-elsewhere-summed": (
         'each device picks an entry of its part along "{axis}", but the index depends on the device\'s place along '

@@ -99,7 +99,7 @@ def _without_comment(source: bytes, span: Span) -> Edit:
 
 
 def _without(source: bytes, places: dict[str, Span], gone: set[str]) -> Edit:
-    """Removes some codes from a list, each with a comma, as one edit of the whole list."""
+    """Removes codes from a list, each with a comma, as one edit of the whole list."""
     spans = list(places.values())
     whole = Span(spans[0].start, spans[-1].end)
     kept = [source[span.start : span.end].decode() for name, span in places.items() if name not in gone]

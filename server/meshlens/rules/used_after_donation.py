@@ -319,7 +319,7 @@ class _Scope(NamedTuple):
 
 
 def _scope_of(path: tuple[Node, ...], sites: tuple[Site, ...]) -> _Scope:
-    """Returns the scope of the first of some sites; each is in the function that the next one calls."""
+    """Returns the scope of the first of the given sites; each is in the function that the next one calls."""
     function = next((node for node in path if isinstance(node, FunctionDef)), None)
     body = function if function is not None else path[0] if path else None
     return _Scope(sites[0].path, sites[0].block, body, function, sites[1:], [])

@@ -93,7 +93,7 @@ def parse_stretch(source: bytes, start: int, end: int, point: tuple[int, int]) -
 
 
 def _parse_without(source: bytes, start: int, end: int, point: tuple[int, int], gaps: list[Gap]) -> Tree:
-    """Returns the syntax tree of a span with some lines hidden, if they are comments."""
+    """Returns the syntax tree of a span with the given lines hidden, if they are comments."""
     for _ in range(_MOST_ROUNDS):
         tree = Parser(LANGUAGE, included_ranges=_ranges(source, start, end, point, gaps)).parse(source)
         root = tree.root_node

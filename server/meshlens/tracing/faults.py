@@ -158,7 +158,8 @@ def _with_remedy(message: str, stage: str, name: str) -> str:
         ),
         (
             name == "ShardingTypeError",
-            "the mesh has explicit axes; axis_types=(jax.sharding.AxisType.Auto, …) in make_mesh leaves this to XLA",
+            "the mesh has explicit axes; pass axis_types=(jax.sharding.AxisType.Auto, …) to make_mesh "
+            "to leave this to XLA",
         ),
         ("interpret mode is supported on CPU" in message, "pass --level traced, or interpret=True to pallas_call"),
         (message == NO_MESSAGE, "`meshlens check` may say why"),

@@ -16,7 +16,7 @@ from meshlens.tracing.specs import spec_of
 
 Mesh = tuple[tuple[str, int], ...]
 ToUser = Callable[[Iterable[tuple[str, int]]], list[tuple[str, int]]]
-"""Returns those of some places that are in the user's files."""
+"""Returns those of the given places that are in the user's files."""
 
 _DIRECTION = re.compile(r"direction=(\w+)")
 _KNOWN_TRIPS = re.compile(r'known_trip_count\\?"?:\s*\{\\?"?n\\?"?:\s*\\?"?(\d+)')
@@ -180,10 +180,10 @@ Size = tuple[int, float]
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """How often the parts of a module run in one step.
+    """How many times the parts of a module run in one step.
 
     Attributes:
-        times: how often each computation runs.
+        times: how many times each computation runs.
         unknown_loops: loops with an unknown count, which count once.
         unequal_branches: conditionals whose branches differ in size; the largest branch counts.
     """
@@ -200,7 +200,7 @@ class _Call:
     Attributes:
         instruction: the instruction.
         callees: the computations, of which a conditional runs one.
-        trips: how often they run per run of the instruction.
+        trips: how many times they run per run of the instruction.
     """
 
     instruction: Instruction
@@ -209,7 +209,7 @@ class _Call:
 
 
 def times_in(module: Module, sizes: Mapping[str, Size]) -> Runs:
-    """Returns how often each computation runs in one step.
+    """Returns how many times each computation runs in one step.
 
     Args:
         module: the module that XLA dumped.
@@ -284,7 +284,7 @@ def _callers_first(entry: str, calls: Mapping[str, list[_Call]]) -> list[str]:
 
 
 def _trips(module: Module, around: Mapping[str, Instruction], loop: Instruction) -> int | None:
-    """Returns how often a loop runs, if it counts from one constant to another."""
+    """Returns how many times a loop runs, if it counts from one constant to another."""
     if found := _KNOWN_TRIPS.search(loop.text):
         return int(found[1])
     condition = module.computations.get(loop.attribute("condition").lstrip("%"))

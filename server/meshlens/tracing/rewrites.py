@@ -289,7 +289,7 @@ def _accumulates(
 
 
 def _needed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """Returns the collectives without the all-gathers of which each device uses only the part that it already had."""
+    """Returns the collectives, omitting all-gathers from which each device uses only the part that it already had."""
     users = computation.users
     return [one for one in moved if one.kind != "all-gather" or not _is_undone(computation, users, one.instruction)]
 
@@ -426,7 +426,7 @@ def _is_sliced(computation: Computation, users: dict[str, list[str]], name: str,
 
 
 def _cut(shape: tuple[int, ...], number: int) -> tuple[int, ...]:
-    """Returns a shape with fewer elements by this factor; only its bytes matter, and the slice determines the axis."""
+    """Returns a shape with `number` times fewer elements; only its bytes matter, and the slice determines the axis."""
     for axis, size in enumerate(shape):
         if size and size % number == 0:
             return (*shape[:axis], size // number, *shape[axis + 1 :])

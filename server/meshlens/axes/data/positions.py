@@ -57,7 +57,7 @@ def _is_last(args: tuple[Arg, ...]) -> bool:
 
 
 def gathered_positions(value: Value, names: tuple[str, ...], site: Site) -> frozenset[object]:
-    """Returns the labels of positions that an `all_gather` over some axes collects from all devices."""
+    """Returns the labels of positions that an `all_gather` over the given axes collects from all devices."""
     return frozenset([(_GATHERED, axis, site) for _, axis in of_kinds(labels_of(value), _IN_PART) if axis in names])
 
 

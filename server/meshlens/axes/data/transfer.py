@@ -194,7 +194,10 @@ def with_parameters(part: Along) -> Along:
 
 
 def shared_out(left: Along, right: Along) -> Along:
-    """Returns the result of `left / right` if `right` contains the device count: a mean may become a share of one."""
+    """Returns the result of `left / right` if `right` contains the device count.
+
+    A device's mean may become its share of the overall mean.
+    """
     truth = _divided(left.truth, right.truth)
     return Along(DIFFERS if truth in (MEAN, RATIO, CURVED, PAIRS_MEAN) else truth, typed(left, right))
 

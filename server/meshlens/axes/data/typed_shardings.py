@@ -131,7 +131,7 @@ def anyhow(value: Value) -> Value:
 
 
 def with_sharding(run: Run, name: str, args: tuple[Arg, ...], value: Data, site: Site, ctx: Context) -> Data:
-    """Returns the result of a function or operator with its sharding; records a combination of shardings.
+    """Returns the result of a function or operator with its sharding, and records a combination of shardings.
 
     Args:
         run: the run.
@@ -170,7 +170,7 @@ def _outcome(fault: str, result: Value = UNKNOWN) -> Seq:
 
 
 def item_of(run: Run, value: Data, key: Expression, found: Data, site: Site, ctx: Context) -> Data:
-    """Returns a part of an array with its sharding; records it.
+    """Returns a part of an array with its sharding, and records the indexing.
 
     Args:
         run: the run.

@@ -29,7 +29,7 @@ def size_along(env: AxisEnv, name: str) -> int | None:
 
 
 def size_along_all(env: AxisEnv, names: tuple[str, ...]) -> int | None:
-    """Returns the product of the sizes of some axes; None if one is unknown."""
+    """Returns the product of the sizes of the given axes; None if one is unknown."""
     total = 1
     for name in names:
         size = size_along(env, name)

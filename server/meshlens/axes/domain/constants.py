@@ -45,7 +45,7 @@ def worked_out(operator: str, left: Any, right: Any) -> Any:
 
 
 def concatenated(parts: Sequence[Any]) -> str | None:
-    """Returns the concatenated text of some constants; None if it gets too long."""
+    """Returns the concatenated text of the given constants; None if it gets too long."""
     texts = [str(part) for part in parts]
     return "".join(texts) if sum(map(len, texts)) <= MOST_TEXT else None
 

@@ -1,4 +1,4 @@
-"""Evaluates `isinstance`: certainly, certainly not, or unknown."""
+"""Evaluates `isinstance` as true, false or unknown."""
 
 from __future__ import annotations
 

@@ -201,5 +201,5 @@ def _without(labels: frozenset[Any], names: frozenset[str], kinds: frozenset[str
 
 
 def of_kinds(labels: Collection[Any], *kinds: str) -> list[tuple[Any, ...]]:
-    """Returns the labels of some kinds, in an order that is the same in each process."""
+    """Returns the labels of the given kinds, in an order that is the same in each process."""
     return sorted([label for label in labels if isinstance(label, tuple) and label[0] in kinds], key=repr)

@@ -115,7 +115,7 @@ ALIKE = Along(GIVEN, INVARIANT)
 
 
 class Variation(NamedTuple):
-    """The facts about a value over some axes, ordered by name, and over the `rest`."""
+    """The facts about a value over individual axes, ordered by name, and over the `rest`."""
 
     axes: tuple[tuple[str, Along], ...] = ()
     rest: Along = NOT_KNOWN

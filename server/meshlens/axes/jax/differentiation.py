@@ -47,7 +47,7 @@ def _sums(loss: Value) -> list[Site]:
 
 
 def without_sums(value: Value, cotangents: Value) -> Value:
-    """Returns the value of a function with a custom derivative, which transposes no `psum` but may reduce."""
+    """Returns the value of a function whose custom derivative transposes no `psum` but may reduce."""
     if isinstance(value, Seq):
         return Seq(value.kind, tuple(without_sums(item, cotangents) for item in value.items), value.open)
     if not isinstance(value, Data):

@@ -92,7 +92,7 @@ def added(before: Entry | None, more: Entry) -> Entry:
 
 
 def most_runs(item: tuple[Any, ...]) -> int:
-    """Returns how often a function may run outside any map, depending on its functions and axis names."""
+    """Returns how many times a function may run outside any map, depending on its functions and axis names."""
     return 1 if type(item[1]) is frozenset else MOST_TELLING_RUNS if item[1][0] else MOST_PLAIN_RUNS
 
 

@@ -64,7 +64,7 @@ class RootResult:
 
 
 def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
-    """Runs the top level of a file into a state that other runs may already read."""
+    """Runs the top level of a file and fills its state, which other runs may already read."""
     facts = world.facts(path)
     if facts is None:
         return

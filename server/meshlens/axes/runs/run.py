@@ -194,7 +194,7 @@ class Run:
         called: binders whose results were called.
         memo: results of calls, by arguments and environment.
         names: the strings among the arguments of these calls.
-        contexts: how often each function's body ran.
+        contexts: how many times each function's body ran.
         mapped_by: the functions whose bodies ran inside maps, with the innermost map.
         stack: sites of the running functions.
         calls: the number of calls made.
@@ -309,7 +309,7 @@ class Run:
         return found[item]
 
     def count(self, item: Item) -> int:
-        """Returns how often a function has run, in this root and before it, up to its limit."""
+        """Returns how many times a function has run, in this root and before it, up to its limit."""
         before, own = self.find(item), self.ledger.left.get(item, 0)
         return (before if type(before) is int else 0) + (own if type(own) is int else 0)
 

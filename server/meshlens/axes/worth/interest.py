@@ -82,7 +82,7 @@ class Interest:
         changed: Iterable[tuple[str, str]],
         known: Mapping[tuple[str, str], tuple[str, ...]] | None = None,
     ) -> tuple[Interest, frozenset[str]] | None:
-        """Returns the state after some blocks changed, and the names that reach more than before.
+        """Returns the state after the given blocks changed, and the names that reach more than before.
 
         Returns None if names reach less than before, or if that cannot be decided quickly.
 
@@ -285,7 +285,7 @@ def _closure(words: frozenset[str], users: Mapping[str, list[tuple[str, ...]]]) 
 
 
 def _nearest(closure: Ranks, names: tuple[str, ...]) -> int:
-    """Returns the minimum number of steps from some names to one of the words."""
+    """Returns the minimum number of steps from the given names to one of the words."""
     return min([closure[name] for name in names if name in closure], default=_NEVER)
 
 

@@ -44,7 +44,7 @@ def width(text: str) -> int:
 
 
 def frame(lines: Sequence[str], marks: Sequence[Mark], gutter: int, room: int) -> list[Line]:
-    """Returns the frame of some places in one file.
+    """Returns the frame of several places in one file.
 
     Args:
         lines: the file, or the notebook cell.

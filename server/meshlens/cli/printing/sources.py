@@ -1,4 +1,4 @@
-"""The source lines for frames: of a file on disk, of the text that replaces it, of a notebook cell."""
+"""The source lines for frames, from a file on disk, the text that replaces it, or a notebook cell."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
 
 
 def with_holes(text: bytes, holes: Sequence[Span]) -> tuple[bytes, Holes]:
-    """Returns source text with empty tuples of the same length at some places, and their holes."""
+    """Returns source text with empty tuples of the same length at the given places, and their holes."""
     if not holes:
         return text, NO_HOLES
     made = bytearray(text)

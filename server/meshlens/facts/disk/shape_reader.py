@@ -172,7 +172,7 @@ def statements(reader: Reader) -> Statements:
 
 
 def texts(reader: Reader) -> tuple[str, ...]:
-    """Returns some strings."""
+    """Returns strings."""
     return tuple([reader.words[reader.take()] for _ in range(reader.take())])
 
 

@@ -145,7 +145,7 @@ def statements(writer: Writer, values: Any) -> None:
 
 
 def texts(writer: Writer, values: Any) -> None:
-    """Writes some strings."""
+    """Writes strings."""
     writer.out.append(len(values))
     for value in values:
         _text(writer, value)

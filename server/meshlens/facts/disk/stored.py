@@ -1,4 +1,4 @@
-"""Writes facts as bytes for the disk, in the grammar of shapes; `restored.py` reads them.
+"""Writes facts as bytes to store on disk, in the grammar of shapes; `restored.py` reads them.
 
 A file's bytes are a JSON list of its words, its constants and its file-wide facts; a table with a row for each block;
 and the blocks' shapes, names and spans as numbers. The body of a function is separate from its head, so that it can be

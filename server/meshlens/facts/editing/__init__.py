@@ -1,1 +1,1 @@
-"""Reads the code that an edit touches again, and keeps the rest."""
+"""Rereads the code that an edit touches, and keeps the rest."""

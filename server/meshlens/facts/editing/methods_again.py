@@ -71,7 +71,7 @@ def method_again(
 
 
 def _method(old: FileFacts, change: Change) -> Block | None:
-    """Returns the function that contains an edit and some bytes around it."""
+    """Returns the function that contains an edit and a few bytes around it."""
     first = change.start - _LONGEST_WORD
     for block in old.blocks.values():
         if block.start < first and change.old_end < block.end and "." in block.key:

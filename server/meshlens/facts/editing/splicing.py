@@ -105,7 +105,7 @@ class Splice:
         return begin, old.blocks[old.top[len(old.top) - self.rest]].start if self.rest else length
 
     def suppressions(self, found: tuple[Suppression, ...], rows: int) -> tuple[Suppression, ...]:
-        """Returns the suppressions before the region, those found in it, and those after it, shifted by some rows."""
+        """Returns the suppressions before the region, those found in it, and those after it shifted by `rows`."""
         if not self.old.suppressions:
             return found
         begin, end = self.region(1 << 62)

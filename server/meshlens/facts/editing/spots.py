@@ -178,7 +178,7 @@ def _tail(text: bytes, end: int, stop: int) -> int:
 
 
 def _may_stand_alone(text: bytes, start: int, stop: int) -> bool:
-    """Returns whether some lines seem to parse in the same way without the lines around them."""
+    """Returns whether lines seem to parse in the same way without the lines around them."""
     stretch = text[start:stop]
     if b"\r" in stretch or b"\f" in stretch or stretch.rstrip().endswith(b"\\"):
         return False

@@ -153,7 +153,7 @@ def _swallows(source: bytes, closing: re.Match[bytes], offset: int) -> bool:
 
 
 def _openings(source: bytes, line: int, found: list[tuple[str, int, int]]) -> Iterator[Opening]:
-    """Yields the brackets that are open after some tokens of a line, searching backwards line by line."""
+    """Yields the brackets that are open after the given tokens of a line, searching backwards line by line."""
     closers = 0
     for _ in range(MOST_LINES):
         for kind, at, _ in reversed(found):

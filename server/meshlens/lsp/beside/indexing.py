@@ -20,7 +20,7 @@ from meshlens.project.solving.solution import Focus
 from meshlens.settings import Settings
 
 PAUSE = 2.0
-"""Seconds without a write to the disk before the project is read again."""
+"""Seconds without a write to disk before the project is read again."""
 
 OUTSIDE_SECONDS = 5.0
 """Seconds that a request about an installed package may take."""

@@ -137,7 +137,7 @@ def _kinds(value: Any) -> frozenset[int]:
 
 
 def known_kind(kinds: tuple[int, ...], known: frozenset[int]) -> int:
-    """Returns the first of some kinds that a client knows; every client knows the last one."""
+    """Returns the first of the given kinds that a client knows; every client knows the last one."""
     return next((kind for kind in kinds if kind in known), kinds[-1])
 
 

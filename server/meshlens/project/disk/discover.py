@@ -1,4 +1,4 @@
-"""Finds the Python files and notebooks below some paths, with one `scandir` per folder, without opening files.
+"""Finds the Python files and notebooks below the given paths, with one `scandir` per folder, without opening files.
 
 Skips environments, build products, and paths excluded by `.gitignore` or the configuration.
 """

@@ -30,7 +30,7 @@ class Extracted:
 
     Attributes:
         facts: its facts.
-        stored: the same as bytes for the disk; empty if not requested or not possible.
+        stored: the same as bytes to store on disk; empty if not requested or not possible.
     """
 
     facts: FileFacts
@@ -44,7 +44,7 @@ def extract_all(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]
 
     Args:
         sources: the texts.
-        is_stored: whether to include the bytes for the disk.
+        is_stored: whether to include the bytes to store on disk.
     """
     workers = min(os.cpu_count() or 1, 8)
     context = _context()
@@ -74,8 +74,8 @@ class _Reading:
 
     Attributes:
         sources: the texts.
-        context: the way to start processes.
-        is_stored: whether to include the bytes for the disk.
+        context: the multiprocessing context that starts processes.
+        is_stored: whether to include the bytes to store on disk.
         found: the results by the index of the text.
     """
 
@@ -86,7 +86,7 @@ class _Reading:
 
 
 def _read_lots(reading: _Reading, lots: Sequence[tuple[int, ...]], workers: int) -> list[tuple[int, ...]]:
-    """Makes worker processes read some texts; returns the batches left over because a process ended."""
+    """Makes worker processes read texts; returns the batches left over because a process ended."""
     tasks = [[reading.sources[place] for place in lot] for lot in lots]
     with _safe_path():
         answers = answers_of(_stored_facts, tasks, workers, reading.context)
@@ -111,7 +111,7 @@ def _read_each(reading: _Reading, places: Sequence[int]) -> None:
 
 
 def _context() -> BaseContext | None:
-    """Returns the way to start processes; None if one would import modules of the working folder.
+    """Returns the context that starts processes; None if one would import modules of the working folder.
 
     If they are not forked, Python starts them with `-c`, which puts the working folder first on `sys.path` unless a
     variable or a flag disables that; Python 3.10 has only the flag `-I`.

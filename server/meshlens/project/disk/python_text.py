@@ -51,7 +51,7 @@ def as_utf8(raw: bytes) -> bytes | Unread:
     """Returns the text of a Python file as UTF-8.
 
     Args:
-        raw: its bytes on the disk.
+        raw: its bytes on disk.
     """
     encoding = _encoding_of(raw)
     if isinstance(encoding, Unread):

@@ -60,7 +60,7 @@ def answers_of(
         work: the function that performs a task; it never returns None.
         tasks: its arguments, in order.
         count: the number of processes.
-        context: the way to start processes.
+        context: the multiprocessing context that starts processes.
     """
     from multiprocessing.connection import wait
 

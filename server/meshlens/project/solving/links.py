@@ -220,7 +220,7 @@ class LinkIndex:
             self._links[root] = now, tied
 
     def gathered(self, start: Iterable[BlockKey], results: Mapping[BlockKey, RootResult]) -> Gathered:
-        """Returns the blocks tied to some blocks, directly or not, and the roots that may have records in them.
+        """Returns the blocks tied to the given blocks, directly or not, and the roots that may have records in them.
 
         Args:
             start: the blocks.
@@ -278,7 +278,7 @@ def all_blocks(records: Records) -> frozenset[BlockKey]:
 
 
 def only(records: Records, blocks: frozenset[BlockKey]) -> Records:
-    """Returns the records whose place is in some blocks, in order."""
+    """Returns the records whose place is in the given blocks, in order."""
     return Records(
         [one for one in records.uses if one.call[:2] in blocks],
         [one for one in records.calls if one.call[:2] in blocks],

@@ -31,7 +31,7 @@ _MOST_UNDONE = 3
 
 
 def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterable[str]) -> Solution | None:
-    """Returns the solution after the facts of some files changed; None if it must be computed from scratch.
+    """Returns the solution after the facts of the given files changed; None if it must be computed from scratch.
 
     Args:
         before: the previous solution.

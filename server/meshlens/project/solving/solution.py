@@ -148,7 +148,7 @@ class Solution:
         return self.once_of(key, self.sorted, None, lambda: compute(self))
 
     def once_of(self, key: Any, source: object, given: object, compute: Callable[[], T]) -> T:
-        """Returns a value computed from a block's shape, a file's facts or the records, while it is the same.
+        """Returns a value computed from a block's shape, a file's facts or the records, cached until these change.
 
         Args:
             key: identifies the value and its place.

@@ -28,7 +28,7 @@ class Sorted:
     by_file: Mapping[str, Records]
 
     def of(self, path: str, roots: Collection[RootKey]) -> Records:
-        """Returns the records of some roots in a file."""
+        """Returns the records of the given roots in a file."""
         keys = tuple([key for key in self.roots.get(path, ()) if key in roots])
         return _joined(self.parts, path, keys) if keys else Records()
 
@@ -47,7 +47,7 @@ def sorted_records(results: Mapping[tuple[str, str], RootResult]) -> Sorted:
 def resorted(
     before: Sorted, order: Mapping[tuple[str, str], RootResult], fresh: Mapping[tuple[str, str], RootResult]
 ) -> Sorted:
-    """Returns the records by file after some roots ran again; `order` lists every root."""
+    """Returns the records by file after the given roots ran again; `order` lists every root."""
     parts = dict(before.parts)
     roots = dict(before.roots)
     touched: set[str] = set()

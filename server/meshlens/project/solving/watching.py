@@ -119,7 +119,7 @@ class Typed:
 
 
 def watched_in(facts: Mapping[str, FileFacts], paths: Iterable[str]) -> dict[BlockKey, tuple[Spot, Shape]]:
-    """Returns the statements of some files that are being edited, with the blocks in which they are watched."""
+    """Returns the statements of the given files that are being edited, with the blocks in which they are watched."""
     found: dict[BlockKey, tuple[Spot, Shape]] = {}
     for path in paths:
         spot = facts[path].spot if path in facts else None

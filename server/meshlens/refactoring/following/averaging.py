@@ -76,7 +76,7 @@ class Reductions:
         helpers: these functions and those that they call.
         loosened: the sizes in assertions that are smaller on each device.
         changed: the names of objects in which it stores values that differ between devices.
-        seen: the minimum number of axes of arrays at some calls.
+        seen: the minimum number of axes of arrays at known calls.
     """
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]

@@ -38,7 +38,7 @@ AxesByPlace: TypeAlias = "dict[tuple[Path, int], Least]"
 
 @dataclass(frozen=True, slots=True)
 class AxesSeen:
-    """The minimum number of axes of arrays at some calls, in all functions that were followed, by file and place.
+    """The minimum number of axes of arrays at known calls, in all functions that were followed, by file and place.
 
     Attributes:
         networks: the axes of the results of networks.

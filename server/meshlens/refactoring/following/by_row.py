@@ -29,7 +29,7 @@ def may_convolve(view: FileView) -> bool:
 
 
 def takes_gradients_by_row(view: FileView, root: Node, *, is_mapped: bool) -> bool:
-    """Returns whether some code maps a gradient function, as differentially private training does.
+    """Returns whether code maps a gradient function, as differentially private training does.
 
     The gradient of a mapped function, such as the mean of a `vmap`, is different and compiles correctly.
 

@@ -172,7 +172,7 @@ class Follow:
         helper: the step, or the function that it calls, in which values can be reduced over devices; None elsewhere.
         entered: the function that this scope was made for, if that is such a function.
         loosened: the sizes in assertions to replace.
-        seen: the minimum number of axes of arrays at some calls, in all functions.
+        seen: the minimum number of axes of arrays at known calls, in all functions.
     """
 
     constructs: Constructs

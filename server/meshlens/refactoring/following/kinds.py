@@ -48,7 +48,7 @@ def flat(kind: Kind) -> str:
 
 
 def together(kinds: Iterable[Kind]) -> str:
-    """Returns the kind of a collection of values, or of one that is unknown."""
+    """Returns the common kind of several values, or of a value that may be any of them."""
     found = {flat(kind) for kind in kinds} - {"same"}
     if not found:
         return "same"

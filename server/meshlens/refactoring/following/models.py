@@ -685,7 +685,7 @@ def _set_on(home: Follow, node: Attribute) -> list[Made]:
 
 
 def _owner(made: Made) -> str:
-    """Returns the class of the method that some code is in; "" for other code."""
+    """Returns the class of the method that contains the code; "" if it is not in a method."""
     above = made.view.facts.blocks.get(made.block.rpartition(".")[0])
     return above.key if above is not None and isinstance(above.shape, ClassDef) else ""
 

@@ -486,7 +486,7 @@ def _is_bound_with_a_batch(view: FileView, target: Target, use: Use, place: int)
 
 
 def _binding_both(view: FileView, use: Use, name: str, others: set[str]) -> list[Node]:
-    """Returns the assignments and loops around a call that bind a name together with one of some others."""
+    """Returns the assignments and loops around a call that bind a name together with one of the given others."""
     root = tree(view, use.site.path, use.site.block) if others else None
     binding = (node for node in walk(root) if isinstance(node, (Assign, For))) if root is not None else ()
     return [node for node in binding if name in (bound := bound_by(node)) and bound & others]

@@ -94,7 +94,7 @@ def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
 
 
 def is_used_as_rows(view: FileView, functions: Iterable[FunctionDef], name: str) -> bool:
-    """Returns whether functions treat an array's first size as the batch size, or use the array for each row.
+    """Returns whether functions treat an array's first dimension as the batch size, or use the array for each row.
 
     For example, a network runs on it, or it is an index into tables of users, words or states.
 

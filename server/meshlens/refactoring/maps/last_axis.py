@@ -120,7 +120,7 @@ def _arrays(call: Call) -> Iterator[Expression]:
 
 
 def _is_shown(view: FileView, sources: list[Node], function: Iterable[Node], seen: AxesSeen) -> bool:
-    """Returns whether a function's code shows that the arrays that depend on some expressions have several axes."""
+    """Returns whether a function's code shows that arrays that depend on the given expressions have several axes."""
     parts = [node for source in sources for node in walk(source)]
     if any(_has_two_axes(view, node, seen) for node in parts):
         return True

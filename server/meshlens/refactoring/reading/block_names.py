@@ -30,8 +30,8 @@ class BlockNames:
 
     Attributes:
         names, attributes: the reads of each name: the node, and the call if it is called.
-        bound_at_top: how often a name is bound outside every function.
-        bound_inside: how often a name is bound inside functions.
+        bound_at_top: how many times a name is bound outside every function.
+        bound_inside: how many times a name is bound inside functions.
         stored_attributes: the attributes that are assigned to somewhere.
         made_of: the names assigned to a new object of a class, by the name of the class.
         functions: the function nodes, with whether each is directly in a class of this block.

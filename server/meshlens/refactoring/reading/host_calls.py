@@ -112,7 +112,7 @@ def host_calls(view: FileView, callee: Callee) -> tuple[HostCall, ...]:
 
 
 def followed(view: FileView, sites: Iterable[Site]) -> tuple[HostCall, ...]:
-    """Returns the calls from plain Python to the expressions at some sites."""
+    """Returns the calls from plain Python to the expressions at the given sites."""
     return _followed(view, [_Value(site) for site in sites])
 
 

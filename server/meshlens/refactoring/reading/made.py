@@ -1,4 +1,4 @@
-"""Outside names that hold functions made by expressions, and how often a scope binds a name."""
+"""Outside names that hold functions made by expressions, and how many times a scope binds a name."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _makes_array(view: FileView, value: Node) -> bool:
 
 
 def times_bound(view: FileView, home: str | None, name: str) -> int:
-    """Returns how often the top level, or a function itself, binds a name."""
+    """Returns how many times the top level, or a function itself, binds a name."""
     key = f"assists: names bound in {home or ''} of {view.path}"
     counted: Counter[str] = view.solution.once(key, lambda _: Counter(_bound(view, _statements(view, home))))
     return counted[name]

@@ -93,12 +93,12 @@ def is_read(view: FileView, name: str) -> bool:
 
 
 def bound_at_top(view: FileView, name: str) -> int:
-    """Returns how often the top level binds a name."""
+    """Returns how many times the top level binds a name."""
     return sum(one.found.bound_at_top.get(name, 0) for one in entries(view))
 
 
 def bound_inside(view: FileView, name: str) -> dict[str, int]:
-    """Returns how often functions bind a name, by the block of the outermost one."""
+    """Returns how many times functions bind a name, by the block of the outermost one."""
     found: dict[str, int] = {}
     for one in entries(view):
         if name in one.found.bound_inside:

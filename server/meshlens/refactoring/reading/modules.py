@@ -157,7 +157,7 @@ def _must_update_here_only(view: FileView, functions_of_step: Collection[Functio
 
 
 def _outside(node: Node, apart: Collection[FunctionDef]) -> Iterator[Node]:
-    """Yields the nodes of some code without those of some functions."""
+    """Yields the nodes of code, without those of the given functions."""
     if not isinstance(node, FunctionDef) or node not in apart:
         yield node
         for one in children(node):

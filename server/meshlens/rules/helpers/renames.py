@@ -1,4 +1,4 @@
-"""Replaces a removed JAX name by another one."""
+"""Replaces a removed JAX name with another one."""
 
 from __future__ import annotations
 

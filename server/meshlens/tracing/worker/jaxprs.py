@@ -84,7 +84,7 @@ class Reading:
 
 
 class _Around:
-    """The context of a jaxpr's equations: how often they run, the sizes of axes, and the enclosing map."""
+    """The context of a jaxpr's equations: how many times they run, the sizes of axes, and the enclosing map."""
 
     def __init__(
         self,

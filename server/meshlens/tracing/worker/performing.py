@@ -150,7 +150,7 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
 def _keep_lines_inside(reading: jaxprs.Reading) -> None:
     """Makes JAX keep the source lines of code inside a `cond`, a loop or a `checkpoint`.
 
-    From 0.7.0 to 0.9.0, JAX lowers it once for all calls, and then gives everything inside the line of the call.
+    JAX 0.7.0 to 0.9.0 lowers such code once for all calls, and then attributes all of it to the line of the call.
     """
     from jax._src.interpreters import mlir
 

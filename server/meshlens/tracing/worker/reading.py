@@ -194,7 +194,7 @@ class _Holder(ast.AST):
 
 
 def sliced(steps: list[Step], needed: set[str], modules: set[str]) -> list[Step]:
-    """Returns the steps that some names depend on, in order, with all contexts and steps that affect all later code.
+    """Returns the steps that the given names depend on, in order, and all contexts and steps that affect later code.
 
     Args:
         steps: the steps that run.
