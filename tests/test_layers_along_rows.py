@@ -9,6 +9,7 @@ from textwrap import indent
 
 import pytest
 
+import depth
 from steps_converted import converted_step, refusal, runs_alike
 
 pytestmark = pytest.mark.slow
@@ -218,7 +219,7 @@ def test_a_model_of_equinox_that_gets_all_rows_at_once_is_refused(tmp_path, name
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("name", LINEN_APART)
+@pytest.mark.parametrize("name", depth.some(LINEN_APART, 2))
 def test_a_model_of_linen_that_keeps_rows_apart_gives_the_same_numbers(tmp_path, name):
     text = _linen(LINEN_APART[name], 1)
     runs_alike(tmp_path, text, converted_step(tmp_path, text, "pmap"))
@@ -232,7 +233,7 @@ def test_a_model_of_haiku_that_keeps_rows_apart_gives_the_same_numbers(tmp_path,
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("first", ["eqx.nn.MLP(4, 4, 8, 1, key=key)", "eqx.nn.LayerNorm(4)"])
+@pytest.mark.parametrize("first", depth.some(["eqx.nn.MLP(4, 4, 8, 1, key=key)", "eqx.nn.LayerNorm(4)"], 1))
 def test_a_model_of_equinox_that_is_mapped_over_the_rows_gives_the_same_numbers(tmp_path, first):
     text = _equinox(first, "return self.last(self.first(x))", "jax.vmap(model)(x)")
     runs_alike(tmp_path, text, converted_step(tmp_path, text, "pmap"))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-import depth
 from steps_converted import converted_steps, runs_alike
 
 pytestmark = pytest.mark.slow
@@ -196,7 +195,8 @@ def test_layers_that_keep_rows_apart_are_converted(tmp_path: Path, target: str) 
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("target", depth.some(TARGETS, 1))
+@pytest.mark.deep
+@pytest.mark.parametrize("target", TARGETS)
 def test_what_is_converted_comes_to_the_same_numbers(tmp_path: Path, target: str) -> None:
     before = _program(KEEPS)
     after, _ = converted_steps(tmp_path, before, len(KEEPS), target)

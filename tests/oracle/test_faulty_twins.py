@@ -33,7 +33,8 @@ def test_missed_are_only_the_faults_recorded_as_missed(folder: Path, tmp_path: P
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("folder", depth.some(FOLDERS, 1), ids=lambda folder: folder.name)
+@pytest.mark.deep
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_jax_agrees_with_the_labels(folder: Path, tmp_path: Path) -> None:
     twins = [None, *faults(folder)]
     runs = observe([(runnable(made(folder, fault, tmp_path)), "agrees") for fault in twins])

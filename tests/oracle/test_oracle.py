@@ -101,6 +101,7 @@ def test_jax_agrees_with_the_label(name: str, seen: dict[str, dict[str, Any]]) -
 
 
 @pytest.mark.jax
+@pytest.mark.deep
 @pytest.mark.parametrize("name", sorted(FAULTY))
 def test_the_fault_is_the_only_one(name: str, seen_repaired: dict[str, dict[str, Any]]) -> None:
     after = seen_repaired[name]

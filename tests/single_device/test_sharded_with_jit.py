@@ -55,13 +55,13 @@ def test_what_comes_out_is_quiet_and_places_data_once(program: Path, tmp_path: P
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("program", depth.some(PROGRAMS, 8), ids=lambda path: path.stem)
+@pytest.mark.parametrize("program", depth.some(PROGRAMS, 4), ids=lambda path: path.stem)
 def test_the_numbers_are_the_same(program: Path, tmp_path: Path) -> None:
     assert numbers_of_programs.differences(program, _converted(program, tmp_path)) == []
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("name", depth.some(WITH_A_STATE, 3))
+@pytest.mark.parametrize("name", depth.some(WITH_A_STATE, 1))
 def test_the_numbers_are_the_same_with_a_state_that_is_split(name: str, tmp_path: Path) -> None:
     program = next(one for one in PROGRAMS if one.stem == name)
     path = _converted(program, tmp_path, "--strategy", "fsdp")
