@@ -45,6 +45,8 @@ SELECTED = {
 nox.needs_version = ">=2025.11.12"
 # uv installs in a fraction of pip's time.
 nox.options.default_venv_backend = "uv|virtualenv"
+# As pip does: a server starts at once, even if it may write nothing.
+os.environ.setdefault("UV_COMPILE_BYTECODE", "1")
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_venv = "yes"
 nox.options.download_python = "never"

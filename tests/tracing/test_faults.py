@@ -93,7 +93,7 @@ def one_fault(found):
         ("import no_such_module\n", "ModuleNotFoundError", "pip install no_such_module", 1),
         ("def entry(:\n", "SyntaxError", "", 1),
         ("import sys\n\nsys.exit(3)\n", "SystemExit", "sys.exit(3)", 3),
-        ("answer = input('? ')\n", "EOFError", "requests input", 1),
+        ("answer = input('? ')\n", "EOFError", "asked for input", 1),
         ("import sys\nanswer = sys.stdin.read()\nassert answer\n", "AssertionError", "", 3),
         ("import os\nos._exit(4)\n", "Ended", "exit code 4", None),
         ("import os\nos.kill(os.getpid(), 11)\n", "Killed", "SIGSEGV", None),

@@ -1,4 +1,4 @@
-"""Splits the rows that a vmap maps over between all devices of a mesh; each device runs the vmap on its own rows.
+"""Splits a vmap's rows across all devices of a mesh; each device runs the vmap on its own rows.
 
 Use it to run many seeds, tasks, particles or examples at once: the function that handles a single one does not change,
 and neither do the calls.

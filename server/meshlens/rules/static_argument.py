@@ -212,8 +212,8 @@ def _kind(value: Value) -> str:
     if isinstance(value, Dict):
         return "a dictionary"
     if isinstance(value, Instance) and class_attribute(value.cls, "__hash__") == Const(None):
-        return f'an object of "{value.cls.name}", which is not hashable'
+        return f'an instance of "{value.cls.name}", which is not hashable'
     if isinstance(value, Made) and value.dotted == UNHASHABLE_FIELD:
         (_, cls), (name, held) = value.arguments
-        return f'an object of "{cls.value if isinstance(cls, Const) else name}" whose field "{name}" is {_kind(held)}'
+        return f'an instance of "{cls.value if isinstance(cls, Const) else name}" whose field "{name}" is {_kind(held)}'
     return "an array" if isinstance(value, Data) and bool(value.shape) else ""

@@ -128,7 +128,7 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
         message = f'the program called {shown} {where}; put that call under if __name__ == "__main__"'
     elif name == "EOFError" and "input" in message:
         message = (
-            f'the program requests input {where}, which is not available; put that under if __name__ == "__main__"'
+            f'the program asked for input {where}, but none is available; put that call under if __name__ == "__main__"'
         )
     elif name in ("ModuleNotFoundError", "ImportError"):
         missing = answer.get("missing")

@@ -75,11 +75,13 @@ COLLECTIVE_WORDS: dict[str, Words] = {
         "The values do not change.",
     ),
     "pvary": Words("Marks the operand as varying along {over}; nothing is communicated.", "The values do not change."),
-    "BatchNorm": Words("Averages the statistics of the batch over {over}.", "All indices normalize in the same way."),
-    "LayerNorm": Words("Averages its statistics over {over}.", "All indices normalize in the same way."),
-    "RMSNorm": Words("Averages its statistics over {over}.", "All indices normalize in the same way."),
-    "GroupNorm": Words("Averages its statistics over {over}.", "All indices normalize in the same way."),
-    "InstanceNorm": Words("Averages its statistics over {over}.", "All indices normalize in the same way."),
+    "BatchNorm": Words(
+        "Averages the statistics of the batch over {over}.", "All devices normalize with the same statistics."
+    ),
+    "LayerNorm": Words("Averages its statistics over {over}.", "All devices normalize with the same statistics."),
+    "RMSNorm": Words("Averages its statistics over {over}.", "All devices normalize with the same statistics."),
+    "GroupNorm": Words("Averages its statistics over {over}.", "All devices normalize with the same statistics."),
+    "InstanceNorm": Words("Averages its statistics over {over}.", "All devices normalize with the same statistics."),
     "VectorQuantizer": Words("Averages its codebook statistics over {over}.", ""),
     "VectorQuantizerEMA": Words("Sums its codebook statistics over {over}.", "The codebooks stay the same."),
     "sam": Words("Averages the gradients of its inner step over {over}.", ""),

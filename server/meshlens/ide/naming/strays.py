@@ -61,7 +61,7 @@ def _plain(name: str, site: Site) -> AxisSymbol:
 def _not_known(view: FileView, stray: AxisSymbol, meant: list[AxisSymbol]) -> Block:
     site = min(stray.literals)
     if not meant:
-        return f'no mesh with an axis "{stray.name}" is known for this', (place_of(view, site),)
+        return f'found no mesh with an axis "{stray.name}" for this use', (place_of(view, site),)
     others = tuple(place_of(view, min(axis.literals)) for axis in meant)
     return f'this may be any of {len(meant)} axes named "{stray.name}"', (place_of(view, site), *others)
 
