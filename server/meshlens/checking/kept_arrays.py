@@ -1,7 +1,7 @@
-"""Finds arrays that a variable or an attribute keeps while a call takes them over, and that are read afterwards.
+"""Finds reads of arrays after they were donated to a call, through a variable or attribute that kept them.
 
 A function is followed along its paths: each loop runs twice, each branch that matters is taken or not, and functions,
-methods and constructors of the workspace are entered.  Conditions are not evaluated, but the same text has the same
+methods and constructors of the workspace are entered. Conditions are not evaluated, but the same text has the same
 outcome within an iteration.
 """
 
@@ -49,17 +49,17 @@ from meshlens.project.trees import Node, children, name_of_block, tree, walk
 from meshlens.project.view import FileView
 
 _DEEPEST = 4
-"""Maximum number of calls that are entered inside each other."""
+"""Maximum nesting of the calls that are entered."""
 _MOST_PATHS = 48
 _MOST_STEPS = 4_000
-"""Maximum number of statements, on all paths together."""
+"""Maximum number of statements on all paths together."""
 _ITERATIONS = 2
 _IDENTITIES = frozenset({"stop_gradient"})
-"""Functions that return the array that they are given, outside of a trace."""
+"""Functions that return the array that they are given, except inside a trace."""
 
 
 class Origin(NamedTuple):
-    """Arrays by where they were made.
+    """Arrays, identified by their origin.
 
     Attributes:
         number: identifies what was made: the result of a call, an argument, an object.
@@ -74,19 +74,19 @@ _Value: TypeAlias = "Origin | tuple[_Value, ...]"
 
 
 class Slot(NamedTuple):
-    """A variable of a run of a function, or an attribute of an object."""
+    """A variable in one run of a function, or an attribute of an object."""
 
     owner: int | Origin
     name: str
 
 
 class Kept(NamedTuple):
-    """A read of arrays that a call took over.
+    """A read of donated arrays.
 
     Attributes:
-        reads: the place that reads them, after the calls that lead there from the function that was followed.
-        kept: the value of the assignment by which the variable or attribute got them.
-        donated: the argument that the call took over.
+        reads: the calls that lead from the followed function to the read, then the read itself.
+        kept: the assigned value through which the variable or attribute got them.
+        donated: the donated argument.
     """
 
     reads: tuple[Site, ...]
@@ -113,7 +113,7 @@ class _Frame(NamedTuple):
 
 
 class _Loss(NamedTuple):
-    """An argument that a call took over, and its variable."""
+    """A donated argument, and its variable."""
 
     argument: Site
     variable: Slot | None
@@ -125,15 +125,15 @@ class _State:
 
     Attributes:
         held: what variables and attributes hold.
-        given: the assignments by which they were given a value that something else holds.
-        same: the variable of the caller that a parameter is.
+        given: the assigned expressions whose values something else may hold too.
+        same: the variable of the caller that was passed as a parameter.
         classes: the classes of objects.
-        lost: the arrays that calls took over.
+        lost: the donated arrays.
         left_out: the assignments in branches that this path does not take, by the name that they assign.
         taken: the outcome of conditions in this iteration, by their text.
         results: the values of calls, by frame and site.
-        flow: how the path leaves its suite, if it does: the kind of the statement.
-        returned: what it returns.
+        flow: the kind of the statement by which the path leaves its suite; empty if it does not.
+        returned: the value that the path returns.
         is_last: whether the path has taken a branch for one iteration only, such as the last one.
     """
 
@@ -170,16 +170,16 @@ class _State:
 
 
 class _TooMuch(Exception):
-    """Raised where a function has too many paths, or too long ones."""
+    """Raised when a function has too many paths, or paths that are too long."""
 
 
 def kept_arrays(view: FileView, root: Block, donated: Mapping[Site, Collection[Site]]) -> list[Kept]:
-    """Returns the reads of arrays that calls took over although something else kept them.
+    """Returns the reads of donated arrays that something else kept.
 
     Args:
         view: a file.
         root: the function to follow; for a method, its class is constructed first.
-        donated: the arguments that each call takes over, by its site.
+        donated: the donated arguments of each call, by its site.
     """
     paths = _Paths(view, donated)
     try:
@@ -199,13 +199,13 @@ class _Paths:
         self._targets: list[str] = []
         self._entered: list[Block] = []
         self._route: list[Site] = []
-        # Such as the state of a model, that comes with the parameters.
+        # Such as the state that comes with a model's parameters.
         self._perhaps_empty: set[_Value] = set()
         self._telling: dict[Block, bool] = {}
         self.found: dict[Site, Kept] = {}
 
     def follow(self, root: Block) -> None:
-        """Follows a function from its start, with arguments of which nothing is known."""
+        """Follows a function from its start, with unknown arguments."""
         owner = Block(root.path, root.key.rpartition(".")[0])
         function = self._node(root)
         state = _State()
@@ -249,7 +249,7 @@ class _Paths:
     def _enter(
         self, block: Block, function: FunctionDef, given: Mapping[str, _Value], state: _State, depth: int
     ) -> list[_State]:
-        """Returns the paths through a function, each with what it returns."""
+        """Returns the paths through a function, each with its returned value."""
         frame = _Frame(next(self._numbers), block, depth)
         state.held.update({Slot(frame.number, name): value for name, value in given.items()})
         self._entered.append(block)
@@ -367,7 +367,7 @@ class _Paths:
         return after
 
     def _is_for_one_iteration(self, test: Node) -> bool:
-        """Returns whether a condition compares a loop's variable, which may be true in the last iteration only."""
+        """Returns whether a condition compares a loop's variable, so that it may hold only in the last iteration."""
         compared = [node for node in walk(test) if isinstance(node, Comparison) and "==" in node.operators]
         names = {name for node in compared for name in self._names_in(node)}
         return bool(names & set(self._targets)) and not any(
@@ -375,7 +375,7 @@ class _Paths:
         )
 
     def _aside(self, statements: Sequence[Node], frame: _Frame, state: _State) -> _State:
-        """Returns the state after statements that may or may not run, and in which nothing is kept or taken over."""
+        """Returns the state after statements that may or may not run, and in which nothing is kept or donated."""
         if not statements:
             return state
         targets, self._targets = self._targets, []
@@ -404,7 +404,7 @@ class _Paths:
                         waiting += [(one, called[0]) for one in called[1].function.body]
 
     def _tells(self, statements: Sequence[Node], frame: _Frame, state: _State) -> bool:
-        """Returns whether statements keep arrays or have them taken over, including in the functions that they call."""
+        """Returns whether statements, or the functions that they call, keep or donate arrays."""
         return any(
             self._keeps(node, frame.block) or (isinstance(node, Call) and self._calls_what_tells(node, frame, state))
             for statement in statements
@@ -452,7 +452,7 @@ class _Paths:
                 if frame.site(argument) in taken and key_of(argument) is not None:
                     self._lose(argument, frame, state)
             for argument in arguments:
-                # It must not get the same arrays by another argument either.
+                # The call must not get the same arrays through another argument either.
                 if frame.site(argument) not in taken:
                     self._look(argument, frame, state)
             return [state]
@@ -477,7 +477,7 @@ class _Paths:
             if not isinstance(owner, Origin) or Slot(owner, call.callee.name) not in state.held:
                 arguments.append(call.callee.object)
         for argument in arguments:
-            # What is not seen may change the attributes of an object.
+            # Unseen code may change the attributes of an object.
             value = self._value(argument, frame, state) if key_of(argument) is not None else None
             for slot in [slot for slot in state.held if slot.owner == value]:
                 del state.held[slot]
@@ -515,7 +515,7 @@ class _Paths:
         return states
 
     def _given_back(self, call: Call, frame: _Frame, state: _State) -> _Value | None:
-        """Returns what a call returns that hands back the arrays of an argument."""
+        """Returns the result of a call that returns the arrays of an argument; None for any other call."""
         name = _leaf(call.callee)
         values = [argument.value for argument in call.arguments if argument.label is None]
         if name in _IDENTITIES and len(values) == 1:
@@ -525,7 +525,7 @@ class _Paths:
         return None
 
     def _constructed(self, call: Call, frame: _Frame, state: _State) -> list[_State] | None:
-        """Returns the paths after the construction of an object; None if a call makes none that is known."""
+        """Returns the paths after the construction of an object; None if a call constructs no known object."""
         named = [argument for argument in call.arguments if argument.label not in (None, "*", "**")]
         if _leaf(call.callee) == "create" and any(argument.label in HOLD_ARRAYS for argument in named):
             made = self._new()
@@ -586,7 +586,7 @@ class _Paths:
         return is_plain and frame.depth < _DEEPEST and block not in self._entered
 
     def _named(self, callee: Node, frame: _Frame, state: _State) -> Block | None:
-        """Returns the function or class of the workspace that a name stands for."""
+        """Returns the function or class of the workspace that a name refers to."""
         if not isinstance(callee, Name) or Slot(frame.number, callee.name) in state.held:
             return None
         facts = self._view.solution.facts.get(frame.block.path)
@@ -606,14 +606,14 @@ class _Paths:
     def _bound(
         self, call: Call, function: FunctionDef, frame: _Frame, state: _State, made: Origin | None = None
     ) -> list[tuple[str, _Value, Slot | None]] | None:
-        """Returns the values of a function's parameters, each with the variable that it is; None if they are unknown.
+        """Returns the values of a function's parameters, each with the variable passed for it; None if they are unknown.
 
         Args:
             call: the call.
             function: the function.
             frame: the run that the call is in.
             state: the state there.
-            made: the object that a constructor is called for.
+            made: the object that a constructor initializes.
         """
         if any(argument.label in ("*", "**") for argument in call.arguments):
             return None
@@ -640,7 +640,7 @@ class _Paths:
         return [*given, *((name, self._new(), None) for name in missing)]
 
     def _assign(self, target: Node, node: Node, value: _Value, frame: _Frame, state: _State) -> None:
-        """Gives a variable, an attribute or several of them a value; `node` is the expression that it comes from."""
+        """Assigns a value to a variable, an attribute or several of these; `node` is the expression of the value."""
         if isinstance(target, (TupleDisplay, ListDisplay)):
             parts = value if isinstance(value, tuple) and not isinstance(value, Origin) else ()
             nodes = node.items if isinstance(node, (TupleDisplay, ListDisplay)) else ()
@@ -678,7 +678,7 @@ class _Paths:
         return self._new()
 
     def _seen(self, node: Node, frame: _Frame, state: _State) -> tuple[_Value, Slot | None]:
-        """Returns what a variable or attribute holds, and the last one on the way that was assigned."""
+        """Returns the value of a variable or attribute, and the last assigned slot on the way to it."""
         if isinstance(node, Name):
             slot = Slot(frame.number, node.name)
             return state.held.setdefault(slot, self._new()), slot
@@ -693,7 +693,7 @@ class _Paths:
         return Origin(owner.number, (*owner.path, node.name)), way
 
     def _lose(self, argument: Node, frame: _Frame, state: _State) -> None:
-        """Notes that a call takes over what an argument holds, with all that its attributes hold."""
+        """Notes that an argument is donated, with everything that its attributes hold."""
         value, slot = self._seen(argument, frame, state)
         loss = _Loss(frame.site(argument), state.same.get(slot, slot) if slot is not None else None)
         waiting = [value]
@@ -704,13 +704,13 @@ class _Paths:
                 waiting += [held for slot, held in state.held.items() if slot.owner == one]
 
     def _look(self, node: Node, frame: _Frame, state: _State, *, is_read: bool = True, inside: bool = False) -> None:
-        """Notes the reads of an expression, without those of its calls, which were noted as they ran.
+        """Notes the reads in an expression, except those in its calls, which were noted when they ran.
 
         Args:
             node: the expression.
             frame: the run that it is in.
             state: the state there.
-            is_read: whether the expression's own value is read, not only handed on.
+            is_read: whether the expression's own value is read, not only passed on.
             inside: whether it is part of a comprehension, whose calls do not run here.
         """
         if key_of(node) is not None:
@@ -756,7 +756,7 @@ def _looks_at_no_data(call: Call) -> bool:
 
 
 def _calls_in(node: Node) -> Iterator[Call]:
-    """Yields the calls of an expression in the order in which they run; those that may run many times are left out."""
+    """Yields the calls of an expression in the order in which they run, except those that may run many times."""
     if isinstance(node, (Lambda, FunctionDef)) or node.tag == "comp":
         return
     for child in children(node):
@@ -766,7 +766,7 @@ def _calls_in(node: Node) -> Iterator[Call]:
 
 
 def _assignments(node: Node) -> Iterator[tuple[Name | Attribute, Node]]:
-    """Yields the variables and attributes that a statement assigns, each with its part of the value if that is seen."""
+    """Yields the variables and attributes that a statement assigns, each with its part of the value if visible."""
     waiting: list[tuple[Node, Node]] = []
     if isinstance(node, Assign):
         waiting += [(target, node.value) for target in node.targets]

@@ -61,7 +61,7 @@ def shape_after(
 
 
 def _is_wrong(split: int | None, count: int | None, tiled: bool) -> bool:
-    """Returns whether the devices certainly cannot share an axis."""
+    """Returns whether an axis certainly cannot be split over the devices."""
     if split is None or count is None:
         return False
     return split % count != 0 if tiled else split != count

@@ -32,7 +32,7 @@ def note_combined(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: C
         name: the operator, or the canonical name of the function.
         args: the arrays and the other arguments.
         site: the place.
-        ctx: the circumstances.
+        ctx: the context.
     """
     if on_devices(ctx) and misfit(name, args) is not None:
         run.records.calls.append(ApiCall(COMBINES + name, site, site, args, UNKNOWN, ctx, False, run.api_guard > 0))

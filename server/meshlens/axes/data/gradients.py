@@ -52,7 +52,7 @@ def without_gradient(labels: frozenset[Any]) -> frozenset[Any]:
 def gradient_step(
     run: Run, labels: frozenset[Any], parts: tuple[tuple[Any, Any], ...], frame: Frame, ctx: Context
 ) -> frozenset[Any]:
-    """Returns the labels to add when an unreduced gradient is combined with the argument that it was taken for."""
+    """Returns the labels to add when an unreduced gradient is combined with its own argument."""
     if "gradient" not in labels:
         return frozenset()
     for label in of_kinds(labels, "wrt"):
@@ -74,7 +74,7 @@ def note_updated(run: Run, args: Iterable[Arg], ctx: Context) -> None:
 
 
 def note_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> None:
-    """Notes over which axes the gradients of a parameter update were reduced, and over which not.
+    """Notes the axes over which the gradients of a parameter update were reduced, and those over which they were not.
 
     Args:
         run: the run.
@@ -97,7 +97,7 @@ def note_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> None:
 
 
 def note_unreduced_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> None:
-    """Notes an update with gradients that nothing reduced before; the optimizer may be unknown."""
+    """Notes an update with gradients that were never reduced; the optimizer may be unknown."""
     for arg in args if _is_step(call.ctx) else ():
         labels = labels_of(arg.value)
         if "untouched" in labels and arg.site is not None and not of_kinds(labels, "reduced-at"):
@@ -105,7 +105,7 @@ def note_unreduced_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> No
 
 
 def _is_step(ctx: Context) -> bool:
-    """Returns whether an update is a training step, and not one that an outer gradient differentiates through."""
+    """Returns whether an update is a training step, not an inner step that an outer gradient differentiates."""
     return bool(ctx.env.maps) and not any(step.how == "grad" for step in ctx.route)
 
 
@@ -123,7 +123,7 @@ def drift(parts: Iterable[Value]) -> frozenset[Any]:
         over = variation_of(gradient)
         labels = of_kinds(labels_of(gradient), "reduced-at")
         places, reduced = [place for _, _, place in labels], {axis for _, axis, _ in labels}
-        # A value that was reduced over an axis and differs over it again has met another one since.
+        # A value that was reduced over an axis and differs again was combined with another value since.
         differing = [axis for axis, along in over.axes if is_different(along.truth) and axis not in reduced]
         for other in values:
             if other not in gradients and places:
@@ -210,7 +210,7 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
 
 
 def _summed_over_fewer(left: Value, right: Value, axis: str) -> Site | None:
-    """Returns where a total's divisor was summed over only some of its axes, although it varies over this one."""
+    """Returns where a total's divisor was summed, if not over this axis although the divisor varies over it."""
     above, below = _sums(left), _sums(right)
     over = variation_of(right).over(axis)
     if axis not in above or axis in below or over.typed != VARYING or not is_apart(over.truth):
@@ -219,7 +219,7 @@ def _summed_over_fewer(left: Value, right: Value, axis: str) -> Site | None:
 
 
 def _sums(value: Value) -> dict[str, Site]:
-    """Returns the axes over which a value was summed, each with the place."""
+    """Returns the axes over which a value was summed, each with the site of the sum."""
     labels = labels_of(value)
     return {axis: site for _, axis, site in of_kinds(labels, "reduced-at") if ("psum", site) in labels}
 

@@ -19,7 +19,7 @@ _EDGE, _HALO = "edge", "halo"
 _JOIN = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
 _SLICE = "jax.lax.slice_in_dim"
 _AT_THE_FRONT, _AT_THE_BACK = (1, "last"), (-1, "first")
-"""The direction in which a halo is sent and the edge that it is, by where it belongs."""
+"""For a halo that belongs at each end: the direction in which it is sent, and which edge of the sender it is."""
 
 Edge = Literal["first", "last"]
 
@@ -41,7 +41,7 @@ def _edge(key: Expression) -> Edge | None:
 
 
 def _edge_of_slice(args: tuple[Arg, ...]) -> frozenset[Any]:
-    """Returns the label of `slice_in_dim(x, start, stop)`; a slice with computed bounds is the last rows."""
+    """Returns the label of `slice_in_dim(x, start, stop)`; a slice with computed bounds counts as the last rows."""
     array, start, stop = args[0].value, args[1].value, args[2].value
     if start == Const(0):
         return frozenset([(_EDGE, "first")])
@@ -96,7 +96,7 @@ def follow_edges(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Co
     if len(halos) != 3 or halos[0] is None or halos[1] is not None or halos[2] is None:
         return NONE
     ends = {halos[0][3], halos[2][3]}
-    # With one end twice, rows may be chosen for something else, such as the best of a sorted population.
+    # If both halos are the same edge, they may not be halos but the best rows of a sorted population.
     for halo, right, kind in ((halos[0], _AT_THE_FRONT, "halo-at-front"), (halos[2], _AT_THE_BACK, "halo-at-back")):
         if halo[2:] != right and len(ends) == 2:
             run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, halo[1]))

@@ -44,7 +44,7 @@ def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -
 
 
 def given_to_model(key: Arg | None) -> Data | None:
-    """Returns the keys that a haiku function derives from its key; None if it gets none."""
+    """Returns the keys that a haiku function derives from its key; None if it is given no key."""
     if key is None or key.site is None:
         return None
     return Data(labels_of(key.value) | {("handed", key.site)}, over=variation_of(key.value))
@@ -98,7 +98,7 @@ def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:
 
 
 def note_saved(run: Run, saved: Arg, ctx: Context) -> None:
-    """Notes that code saves a state of which each device has a copy."""
+    """Notes that code saves a state that has a copy on each device."""
     waiting, seen = [saved.value], 0
     while waiting and saved.site is not None and seen < _MOST_LEAVES:
         value, seen = waiting.pop(), seen + 1
@@ -125,7 +125,7 @@ def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
     Args:
         run: the run.
         parts: the labels of each operand.
-        ctx: the circumstances.
+        ctx: the context.
     """
     if not any(_certainly_differs(labels, ctx) for labels in parts):
         return

@@ -57,7 +57,7 @@ def of_operator(operator: str, left: Value, right: Value, denominator_is_written
 
 
 def _along_last(value: Value, own: Variation, other: Variation) -> Variation:
-    """Returns an operand's variation, in which the rows of a vector that is combined with columns count as columns."""
+    """Returns an operand's variation; the rows of a vector that is combined with columns count as columns."""
     if not isinstance(value, Data) or value.shape is None or len(value.shape) != 1:
         return own
     if not any(along.truth == COLUMNS for _, along in other.axes):

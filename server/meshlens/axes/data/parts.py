@@ -29,11 +29,11 @@ _SUMMED = {
     _PICKED_ELSEWHERE: "picked-elsewhere-summed",
     _CENTRED: "centred-summed",
 }
-"""The kinds of records of a sum over the devices, by the label of what is summed."""
+"""The kind of record for a sum over the devices, by the label of the summed value."""
 
 _ARRANGED = frozenset({_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
 _ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
-# Zeros for what another device has do not help if the index counts along another axis.
+# Zeros for the entries of other devices do not help if the index counts along another axis.
 _MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED})
 _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("astype expand_dims squeeze reshape ravel stop_gradient".split(), _ARRANGED),
@@ -61,10 +61,10 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     Args:
         run: the run.
         name: the name of the JAX function or of the method.
-        args: its arguments, the object of a method first.
+        args: its arguments; for a method, the object comes first.
         found: the result without the labels.
         site: the call.
-        ctx: the circumstances.
+        ctx: the context.
     """
     short = name.rpartition(".")[2]
     if short not in _CONCERNED:
@@ -104,10 +104,10 @@ def note_parts(run: Run, value: Value, names: Collection[str], site: Site, ctx: 
 
     Args:
         run: the run.
-        value: what is summed.
+        value: the summed value.
         names: the axes that it is summed over.
         site: the collective.
-        ctx: the circumstances.
+        ctx: the context.
     """
     if isinstance(value, (Seq, Dict)):
         for item in value.items:
@@ -155,7 +155,7 @@ def _lookups(array: Value, index: Value, site: Site) -> list[tuple[str, str, Sit
 
 
 def _note_slice(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
-    """Notes that each device takes several rows of an array that all of them hold, from the row of its own index."""
+    """Notes that each device takes several rows, starting at its own index, of an array that all devices hold."""
     array, start, size = (args[place].value if len(args) > place else None for place in range(3))
     if array is None or start is None or size is None or size == Const(1):
         return

@@ -40,7 +40,7 @@ def with_positions(name: str, args: tuple[Arg, ...], found: Data) -> Value:
 
 
 def note_classes(run: Run, name: str, args: tuple[Arg, ...], ctx: Context) -> None:
-    """Notes that each device's rows get the labels 0, 1, 2, … for the columns of the rows of all devices."""
+    """Notes labels 0, 1, 2, … for a device's own rows, although the columns represent the rows of all devices."""
     if name not in _TAKE_CLASSES or len(args) < 2:
         return
     scores, classes = args[0].value, args[1].value
@@ -80,7 +80,7 @@ def note_traced(run: Run, test: Value, site: Site, ctx: Context) -> None:
 
 
 def note_shifted(run: Run, left: Value, right: Value, ctx: Context) -> None:
-    """Notes that something, perhaps the offset of each part, is added to positions that were gathered or selected."""
+    """Notes that a value, perhaps the offset of each part, is added to positions that were gathered or selected."""
     for value in (left, right):
         for _, axis, site in of_kinds(labels_of(value), _GATHERED):
             run.records.gradient_uses.append(GradientUse("positions-shifted", site, None, ctx, axis))

@@ -445,7 +445,7 @@ def split_in(name: str, args: tuple[Arg, ...]) -> Value | None:
         part = (*shape[:axis], size // count if size is not None else None, *shape[axis + 1 :])
     is_inner = isinstance(given, Const) and type(given.value) is int and given.value not in (0, -len(shape or ()))
     over = across(transfer.arranged if is_inner else transfer.arranged_first, array.over)
-    # Parts are told apart, unlike copies of one array.
+    # The parts are distinct values, unlike copies of one array.
     return Seq("list", tuple([Data(array.labels, part, None, True, over) for _ in range(count)]))
 
 

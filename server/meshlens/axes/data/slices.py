@@ -26,7 +26,7 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
         name: the function that is called.
         args: its arguments.
         site: the call.
-        ctx: the circumstances.
+        ctx: the context.
     """
     along_an_axis = len(args) > 2 or any(arg.label == "axis" for arg in args)
     if not args or name not in _ROOTS | _NORMS or (name in _NORMS and along_an_axis):

@@ -85,10 +85,10 @@ def rowwise(*parts: Along) -> Along:
 
 def _rowwise(*truths: str) -> str:
     if UNTOLD in truths:
-        # The other operand may cancel the difference, such as what other devices sent.
+        # The other operand, such as data from other devices, may cancel the difference.
         return UNTOLD
     if ROWS in truths:
-        # What a device computes for each of its rows, from whatever else it has, is a row as well.
+        # A value that a device computes for each of its rows is a row too, whatever else goes into it.
         return ROWS
     different = {truth for truth in truths if is_different(truth)}
     if not different:
@@ -237,7 +237,7 @@ def chosen(test: Along, *parts: Along) -> Along:
     if test.truth == CHOICE and len(parts) == 2 and truths.count(ZERO) == 1:
         return Along(PIECE, typed(test, *parts))
     if truth == UNTOLD and is_different(test.truth) and len(parts) == 2 and truths.count(ZERO) == 1:
-        # What some devices hold and others have zeros for is not the same on all, whatever it is.
+        # A value that is zero on some devices only is not the same on all devices.
         truth = DIFFERS
     if is_different(truth) and not is_different(test.truth) and not all(map(is_different, truths)):
         truth = truth if truth in (ROWS, ROW) else APART
@@ -321,7 +321,7 @@ def arranged(*parts: Along) -> Along:
 
 
 def arranged_first(*parts: Along) -> Along:
-    """Returns the same along the first dimension, or along all of them."""
+    """Returns the result of moving, joining or repeating elements along the first dimension or all of them."""
     return Along(_arranged(mixed, parts), typed(*parts))
 
 
@@ -329,7 +329,7 @@ def _arranged(how: Callable[..., Along], parts: tuple[Along, ...]) -> str:
     truths = {part.truth for part in parts} - {ZERO}
     both = reduce(either, truths) if truths else ZERO
     if both != ROW and (both in _OF_ROWS or both in _KEPT_OF_SAME):
-        # A sum over the rows of each device stays one wherever its elements are.
+        # Moving the elements of a sum over each device's rows leaves it such a sum.
         return both
     return _rowwise(*(how(part).truth for part in parts))
 

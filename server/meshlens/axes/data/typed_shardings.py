@@ -25,12 +25,12 @@ from meshlens.jaxapi.meshes import OUT_SHARDING
 COMBINES = "sharded "
 """The beginning of the name under which an operation on such arrays is recorded: "sharded @".
 
-The result that is recorded is a pair: the reason why JAX raises an error, in words, empty if it does not; and the array
-that comes out, or would if the result were told how to be split.
+The recorded result is a pair: why JAX raises an error, in words (empty if it does not), and the resulting array, or the
+array that an explicit result sharding would give.
 """
 
 Entry = tuple[str, ...]
-"""The axes that split one dimension, none if it is not split."""
+"""The axes that split one dimension; empty if it is not split."""
 
 _OPERATORS = frozenset("+ - * / // % ** & | ^ < <= > >= == !=".split())
 _PRODUCTS = frozenset({"@", "jax.numpy.matmul", "jax.numpy.dot"})
@@ -46,7 +46,7 @@ class Sharding(NamedTuple):
 
     Attributes:
         mesh: the call that made the mesh; None if the array is not placed on one.
-        entries: how each dimension is split, None if that is unknown.
+        entries: how each dimension is split; None for a dimension if unknown.
     """
 
     mesh: Site | None
@@ -57,8 +57,8 @@ class Combined(NamedTuple):
     """The sharding that JAX gives a result, or the reason for its error.
 
     Attributes:
-        entries: those of the result; None if unknown.
-        fault: why it raises an error, in words; empty if it does not.
+        entries: the entries of the result; None if unknown.
+        fault: why JAX raises an error, in words; empty if it does not.
     """
 
     entries: tuple[Entry | None, ...] | None
@@ -192,7 +192,7 @@ def item_of(run: Run, value: Data, key: Expression, found: Data, site: Site, ctx
 
 
 def transposed(value: Data, found: Data) -> Data:
-    """Returns the transposed array, given the array, with its sharding."""
+    """Returns a transposed array with its sharding."""
     before = sharding_of(value)
     bare = without_sharding(found)
     if before is None or before.mesh is None or value.shape is None:
@@ -418,7 +418,7 @@ def _scanned(args: tuple[Arg, ...]) -> str:
 
 
 def _first_split(value: Value) -> Entry | None:
-    """Returns how the first axis of an array in a tree is split; None if no array's is."""
+    """Returns how the first axis of an array in a tree is split; None if no array's first axis is split."""
     if isinstance(value, (Seq, Dict)):
         return next((found for part in _parts(value) if (found := _first_split(part)) is not None), None)
     sharding = sharding_of(value)

@@ -10,9 +10,9 @@ COUNT = "count"
 SOME_COUNT = "some-count"
 """The label of a number that is exactly the size of an axis, whatever that is."""
 FOR_EXAMPLE = 8
-"""The size that stands for an unknown one where something has to hold for every size."""
+"""The example size to try if a fact must hold for every size and the size is unknown."""
 PAIRS_FOR_EXAMPLE = "pairs"
-"""The kind of a permutation of an unknown number of devices, with its pairs for `FOR_EXAMPLE` of them."""
+"""The kind of a permutation of an unknown number of devices; its pairs are those for `FOR_EXAMPLE` devices."""
 _INTEGERS = frozenset({"+", "-", "*", "//", "%"})
 
 

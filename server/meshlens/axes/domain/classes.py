@@ -5,7 +5,7 @@ from __future__ import annotations
 from meshlens.axes.domain.values import Bound, Class, Ext, Function, Mapped, Partial, Value, Wrapped
 
 _MOST_ABOVE = 100
-"""Number of workspace classes that a class is known to inherit from, the nearest first."""
+"""Maximum number of workspace base classes that are followed, nearest first."""
 
 _PLAIN = frozenset({"object", "abc.ABC", "typing.Protocol"})
 
@@ -16,8 +16,8 @@ _BESIDE = _PLAIN | {"typing.NamedTuple", "typing.Generic"}
 def above(bases: tuple[Value, ...]) -> tuple[Class, ...]:
     """Returns the workspace classes that a class with these bases inherits from.
 
-    They are in the order in which Python looks up attributes, as long as no two bases disagree about it:
-    a class that several of them inherit from comes after all of those.
+    The order is that in which Python looks up attributes, unless two bases disagree about it:
+    a shared base comes after all classes that inherit from it.
     """
     found = [member for base in bases if isinstance(base, Class) for member in lineage(base)]
     return tuple(reversed(dict.fromkeys(reversed(found))))[:_MOST_ABOVE]
@@ -29,7 +29,7 @@ def lineage(cls: Class) -> tuple[Class, ...]:
 
 
 def has_unknown_base(cls: Class) -> bool:
-    """Returns whether some base is outside the workspace, not counting `object` and a few others, or is too far up."""
+    """Returns whether a base is outside the workspace, not counting `object` and a few others, or is too far up."""
     line = lineage(cls)
     return any(
         base not in line if isinstance(base, Class) else getattr(base, "dotted", "?") not in _PLAIN
@@ -39,7 +39,7 @@ def has_unknown_base(cls: Class) -> bool:
 
 
 def is_named_tuple(cls: Class) -> bool:
-    """Returns whether objects of a class are tuples of its fields: it inherits from `NamedTuple`, and nothing else."""
+    """Returns whether instances of a class are tuples of its fields: it inherits from `NamedTuple` and nothing else."""
     line = lineage(cls)
     bases = [base for member in line for base in member.bases if base not in line]
     dotted = [getattr(base, "dotted", "?") for base in bases]
@@ -51,7 +51,7 @@ def _iterates_anew(cls: Class) -> bool:
 
 
 HASH_OF_FIELDS = Ext("dataclasses.dataclass.__hash__")
-"""The `__hash__` of a class whose objects are hashable if their fields are."""
+"""The `__hash__` of a class whose instances are hashable if their fields are."""
 
 
 def class_attribute(cls: Class, name: str) -> Value | None:

@@ -24,7 +24,7 @@ _ARITHMETIC = {
 _METHODS = frozenset({"lower", "upper", "strip", "title", "removeprefix", "removesuffix"})
 _LONGEST_PATTERN, _MOST_WAYS = 200, 1_000_000
 _COSTLY = re.compile(r"\)[*+{]|\(\?[^:]|\\[0-9]|\[\[|\{")
-"""Parts of slow patterns: repeated groups, looking around, back references and nested sets."""
+"""Parts of slow patterns: repeated groups, lookarounds, back references and nested sets."""
 _REPEATED, _ALTERNATIVES = re.compile(r"[*+]"), re.compile(r"[|?]")
 _FIELD = re.compile(r"\{\{|\}\}|\{[A-Za-z0-9_]*(?:![rsa])?(?::[^{}0-9]?[^{}0-9]?[0-9]{0,3}[^{}0-9]?)?\}")
 
@@ -83,7 +83,7 @@ def joined(separator: str, parts: Sequence[Any]) -> str | None:
 
 
 def fits_pattern(how: str, pattern: str, text: str) -> bool | None:
-    """Returns whether a pattern matches a string; None if it is not simple enough to be tried.
+    """Returns whether a pattern matches a string; None if the pattern is not simple enough to try.
 
     Args:
         how: "search", "match" or "fullmatch".
@@ -92,7 +92,7 @@ def fits_pattern(how: str, pattern: str, text: str) -> bool | None:
     """
     if len(pattern) > _LONGEST_PATTERN or len(text) > _LONGEST_PATTERN or _COSTLY.search(pattern):
         return None
-    # A quantifier may end at each character, and alternatives, which are slower, may be tried at each of them.
+    # A quantifier may end at any character, and alternatives, which are slower, may be tried at every character.
     alternatives = len(_ALTERNATIVES.findall(pattern))
     ways = len(text) ** (1 + len(_REPEATED.findall(pattern))) << (alternatives + 5 if alternatives else 0)
     if ways > _MOST_WAYS:
@@ -123,7 +123,7 @@ def counted(turns: range) -> int:
 
 
 def as_integer(number: float) -> int | None:
-    """Returns a number as an integer; None if it is not one or is infinite."""
+    """Returns a number as an integer; None if it is NaN or infinite."""
     try:
         return int(number)
     except (ValueError, OverflowError):

@@ -63,7 +63,7 @@ def join(left: Value, right: Value) -> Value:
         items = tuple(join(a, b) for a, b in zip(left.items, right.items, strict=True))
         return Seq(left.kind, items, left.open or right.open)
     if isinstance(left, Seq) and isinstance(right, Seq) and left.kind == right.kind in ("list", "set"):
-        # A test of the container may have decided what was added on one path only.
+        # A test of the container may have decided whether an item was added.
         both = min(left.items, right.items, key=len)
         if left.items[: len(both)] == right.items[: len(both)]:
             return Seq(left.kind, both, True)
@@ -105,7 +105,7 @@ def options(value: Value) -> tuple[Value, ...]:
 
 
 def union(values: Iterable[Value]) -> Value:
-    """Returns a value that is one of these."""
+    """Returns a value that may be any of the given values."""
     distinct: list[Value] = []
     for value in values:
         if value not in distinct:
@@ -179,7 +179,7 @@ def _parts(value: Seq | Dict | Union) -> Iterable[Value]:
 
 
 def _labels_of_large(value: Seq | Dict | Union) -> frozenset[object]:
-    """Returns the same for values that occur in very many places, visiting each one once."""
+    """Returns the labels of a large container, visiting each part once."""
     found = _NONE
     waiting: list[Value] = [value]
     seen: set[int] = set()

@@ -95,7 +95,7 @@ def _constant(value: object, dotted: str, name: str) -> bool | None:
 
 
 def _of_abstract(value: Value, name: str) -> bool | None:
-    """Returns the same for a class of `collections.abc`, tested on a sample value."""
+    """Returns the result of `isinstance` for a class of `collections.abc`, tested on a sample value."""
     kind = getattr(collections.abc, name, None)
     if kind is None:
         return None

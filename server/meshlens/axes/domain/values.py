@@ -126,7 +126,7 @@ class Function:
 
 @immutable
 class Bound:
-    """A bound method: a function and its object."""
+    """A bound method: a function and the object that it is bound to."""
 
     receiver: Value
     function: Value
@@ -171,7 +171,7 @@ class Class:
 
 @immutable
 class Instance:
-    """An object of a workspace class.
+    """An instance of a workspace class.
 
     Attributes:
         cls: the class.

@@ -130,8 +130,8 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
             run.records.random_uses.append(RandomUse(draw, key, labels, ctx, "reduced"))
     if "varying" in labels or "index" in labels:
         return
-    # In a tree, what was reduced before may be there to be divided with the rest; in a model's method, each device may
-    # have parameters of its own.
+    # In a tree, a reduced value may be there only to be divided with the rest; in a model's method, each device may
+    # have its own parameters.
     is_sum_of_same = (
         adds
         and not any(step.how == "run" for step in call.ctx.route)
@@ -149,7 +149,7 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
 
 
 def note_averages(run: Run, value: Value, names: tuple[str, ...], call: Invocation, noted: Mapping[str, str]) -> None:
-    """Notes a mean or sum over the devices of values for which it is meaningless, such as quotients of sums.
+    """Notes a meaningless mean or sum over the devices, such as the mean of quotients of sums.
 
     Args:
         run: the run.
@@ -232,7 +232,7 @@ def result(
         return Union(
             tuple(dict.fromkeys(result(row, item, labels_of(item), site, names, is_plain) for item in value.options))
         )
-    # Parts that are all alike are given out by `all_to_all` as `all_gather` does.
+    # If all parts are alike, the result of `all_to_all` is the same on every device, as with `all_gather`.
     parts_may_be_alike = row.reduces == "to_all" and any(
         isinstance(label, tuple) and label[0] == "copies" for label in labels
     )

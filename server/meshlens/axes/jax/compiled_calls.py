@@ -37,32 +37,32 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, as_tree, fields_of, with_fields
 
 CALLED = "jax.jit()"
-"""The name under which such a call is recorded, with its arguments as a tuple and the shardings."""
+"""The name under which a call is recorded, with its arguments as a tuple and the shardings."""
 
 RETURNED = "jax.jit() results"
-"""The name under which the result of such a call is recorded, with the value and the shardings."""
+"""The name under which the result of a call is recorded, with the value and the shardings."""
 
 DONATES = "jax.jit() donates"
-"""The name under which a call is recorded that donates arguments: these arguments.
+"""The name under which the donated arguments of a call are recorded.
 
-Its result is a tuple with a tuple for each: the names of attributes that hold no arrays, such as sizes.
+The recorded result has a tuple for each argument: the names of attributes that hold no arrays, such as sizes.
 """
 
 
 STATIC_OF_JIT = "jax.jit() static"
-"""The name under which a call is recorded that has static arguments: these arguments."""
+"""The name under which the static arguments of a call are recorded."""
 
 
 APART = "jax.jit() apart"
-"""The name under which a call is recorded that has arguments on a mesh and others on one device: the latter."""
+"""The name under which arguments on one device are recorded if others of the same call are on a mesh."""
 
 _FIRST_DONATED: dict[object, int] = {"all": 0, "warn": 0, "all-except-first": 1, "warn-except-first": 1}
-"""The place of the first argument that `equinox.filter_jit` takes over, by its `donate`."""
+"""The position of the first argument that `equinox.filter_jit` donates, by its `donate`."""
 
 _MOST_PARTS = 32
 
 UNHASHABLE_FIELD = "jax.jit() static field"
-"""The name of an object among them, if one of its fields has no hash: its class and that field."""
+"""The name that represents a static argument with an unhashable field: its class and that field."""
 
 
 def has_no_hash(value: Value) -> bool:
@@ -160,9 +160,9 @@ def _chosen(said: Iterable[Value], operand: Value, args: tuple[Arg, ...]) -> lis
 
 
 OF_JAX = "of-jax"
-"""The label of a donated argument that certainly holds arrays of JAX, whose memory the results use."""
+"""The label of a donated argument that certainly holds JAX arrays, whose memory the results use."""
 MAY_BE_LEFT = "may-be-left"
-"""The label of a donated argument whose memory the results may have no use for, so that it stays as it is."""
+"""The label of a donated argument that may stay intact because the results may not need its memory."""
 _EVIDENCE = frozenset({"of-jax", "fresh", "key", "keys"})
 
 
@@ -173,7 +173,7 @@ def _is_taken(run: Run, value: Value, returned: Value) -> bool:
     """
     if not _is_of_jax(run, value):
         return False
-    # A training step returns what it was given, updated.
+    # A training step returns its arguments, updated.
     if "of-gradient" in labels_of(returned):
         return True
     results = list(_arrays_in(run, returned))
@@ -194,7 +194,7 @@ def _taken(run: Run, value: Value, returned: Value, room: tuple[Data, ...] | Non
         run: the run.
         value: the argument.
         returned: the result.
-        room: the arrays of the result, if it is known how many there are.
+        room: the arrays of the result; None if their number is unknown.
         donated: the number of donated arguments.
     """
     if _is_taken(run, value, returned):
@@ -330,7 +330,7 @@ def note_shardings(run: Run, wrapped: Wrapped, args: tuple[Arg, ...], site: Site
         wrapped: the jitted function.
         args: the arguments of the call.
         site: the call.
-        ctx: the circumstances.
+        ctx: the context.
     """
     given = next((arg for arg in wrapped.arguments if arg.label == "in_shardings"), None)
     labels = {arg.label for arg in wrapped.arguments}

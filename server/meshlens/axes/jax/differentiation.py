@@ -107,7 +107,7 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
     if binder is None or "varying" not in everything:
         return Data(frozenset(labels | ({"varying"} & everything)), over=over)
     own = labels_of(value)
-    # What was gathered before is differentiated as it is.
+    # A value that was gathered earlier is differentiated as a whole.
     gathered = [label for label in of_kinds(loss_labels - own, "gathered") if label[1] in own]
     if "varying" not in loss_labels or "reduced-behind" in loss_labels:
         labels |= {"varying", *_slices(gathered)}

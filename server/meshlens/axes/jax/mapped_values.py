@@ -114,14 +114,14 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
     if binder.kind == "axis_env":
         return arg.value
     if _is_static(binder, place):
-        # It is hashed, so it is not an array, and all devices have the same.
+        # A static argument is hashed, so it is not an array and is the same on all devices.
         return replace(arg.value, over=EVERYWHERE) if isinstance(arg.value, Data) else arg.value
     if arg.label in ("*", "**"):
         return Data(frozenset({"varying"}))
     entry = axis_of(binder, place, arg.label)
     if binder.objects is not None and _is_unknown(arg.value) and arg.label is None:
         whole = _entry(binder.objects, place)
-        # A named tuple of specs tells which object an unknown one is.
+        # A named tuple of specs reveals the class of an unknown argument.
         entry = whole if isinstance(whole, Instance) else entry
     # Each part of a value is split on its own, however often it occurs, and compared with its entry.
     run.work += walked(arg.value, [given for _, given in binder.arguments])
@@ -159,7 +159,7 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
 
         return with_fields(run, value, mapped, binder.site)
     if isinstance(value, Instance) and not is_shared(entry):
-        # What its class makes of it is unknown, so its arrays may be split.
+        # How its class is flattened is unknown, so its arrays may be split.
         sized = {name: held for name, held in attributes_of(run, value).items() if shape_of(held)}
         args = tuple([Arg(name, _without_sizes(held), None, None) for name, held in sized.items()])
         return altered(run, value, args, binder.site) if args else value
@@ -360,7 +360,7 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
     kept: frozenset[object] = labels & {"mean"} | {"of-jax"}
     if binder.kind == "vmap":
         kept |= {label for label in labels if isinstance(label, tuple) and label[0] in _OF_KEYS}
-        # What the maps around this one split still differs in its result.
+        # Values that the enclosing maps split still differ in the result.
         kept |= {"varying" for _, along in inner_over.axes if along.typed == VARYING and is_apart(along.truth)}
     if binder.kind == "pmap" and binder.argument("out_axes") is None:
         is_alike = "varying" not in labels

@@ -202,7 +202,7 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     if binder.kind == "pallas":
         return kernel_result(binder, args)
     results = one_per_device(run, binder, returned, stacked(run, binder, returned), site)
-    # That of flax.nnx puts new arrays into the objects that it is given.
+    # flax.nnx puts new arrays into the objects passed to the function.
     if binder.kind == "pmap" and binder.dotted.startswith("jax."):
         given = [(name, arg.value) for name, arg in binder.arguments]
         note_donated(run, given, binder.operand, call, results)

@@ -12,7 +12,7 @@ _OWN_KEYWORD = "min_device_batch"
 
 
 def padded(wrapped: Wrapped, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
-    """Returns the arguments of the mapped function: static ones unchanged, of the others only the labels."""
+    """Returns the arguments of the mapped function: static ones unchanged, the others reduced to their labels."""
     given = next((arg.value for arg in wrapped.arguments if arg.label == "static_argnums"), Const(0))
     static = given.items if isinstance(given, Seq) else (given,)
     return tuple(

@@ -40,7 +40,7 @@ def note_skipped(run: Run, test: Expression, skipped: Statements, frame: Frame, 
         test: the condition.
         skipped: the statements that its outcome skips.
         frame: the running frame.
-        ctx: the circumstances.
+        ctx: the context.
     """
     if not ctx.env.bound or not mentions_reductions(skipped):
         return

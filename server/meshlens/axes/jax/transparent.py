@@ -153,7 +153,7 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     if "result" in resharded:
         value = anyhow(value)
-    # That of flax.nnx puts new arrays into the objects that it is given.
+    # flax.nnx puts new arrays into the objects passed to the function.
     if how == "jit" and wrapped.dotted.startswith(("jax.", "equinox.")):
         said = [(arg.label, arg.value) for arg in wrapped.arguments]
         note_donated(run, said, wrapped.operand, call, value)

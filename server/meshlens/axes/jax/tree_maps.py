@@ -28,7 +28,7 @@ class Mapping:
 
     Attributes:
         call: calls it with arguments.
-        is_leaf: returns whether a tree certainly counts as one leaf; None if only what is not a container does.
+        is_leaf: returns whether a tree certainly counts as one leaf; None if only non-containers do.
     """
 
     call: Callable[[tuple[Arg, ...]], Value]

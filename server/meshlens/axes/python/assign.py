@@ -130,7 +130,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
         before: the container before the change.
         after: the container after it.
         frame: the running frame.
-        ctx: the circumstances.
+        ctx: the context.
     """
     if isinstance(target, (Attribute, Subscript)):
         assign(run, target, after, frame, ctx)
@@ -142,7 +142,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
         assign(run, target, after, frame, ctx)
         return
     if home is not frame and isinstance(after, Dict) and not after.attributes:
-        # Others may also add entries to it.
+        # Other functions may also add entries to the container.
         after = replace(after, open=True)
     if ctx.conditional and home is not frame:
         after = join(before, after)
@@ -159,7 +159,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
 
 
 def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -> None:
-    """Makes unknown all that a change to a table may have changed under other names, which may refer to copies."""
+    """Makes unknown the entries that a change to a table may change under other names, which may refer to copies."""
     for home in frame.chain():
         for other, value in list(home.vars.items()):
             if not isinstance(value, Dict) or not value.attributes or (home is frame and other == name):

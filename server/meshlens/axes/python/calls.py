@@ -73,7 +73,7 @@ def invoke(run: Run, call: Invocation) -> Value:
         return UNKNOWN
     run.depth += 1
     if limit is None:
-        # Unions of partials of unions make a thousand calls of one, and enter no function if they are all alike.
+        # Nested unions of partials turn one call into a thousand, none of which enters a function if all are alike.
         run.begin_call_at_the_top()
     result = _call(run, callee, call)
     if limit is None:

@@ -79,7 +79,7 @@ def make_function(run: Run, shape: FunctionShape, sites: Frame, frame: Frame, ct
         shape: the function's node.
         sites: a frame whose block is the function's own block.
         frame: the frame in which the `def` runs.
-        ctx: the circumstances.
+        ctx: the context.
         separate: whether the body is looked up by its block when it runs.
     """
     closure = enclosing(frame)

@@ -231,7 +231,7 @@ def _of_transformed(run: Run, receiver: Mapped | Wrapped, name: str, call: Invoc
     if name in ("init", "apply") and isinstance(receiver, Wrapped):
         return modules.call_transformed(run, receiver, name, call)
     if name in ("lower", "trace", "eval_shape"):
-        # A plain call would take donated arguments over.
+        # A plain call would donate arguments.
         run.invoke(call.inside(receiver, args, call.ctx, "run"))
         return Made(_LOWERED, call.site, (("function", receiver),)) if name == "lower" else UNKNOWN
     if isinstance(receiver, Wrapped) and name in ("defvjp", "defjvp", "defjvps"):

@@ -21,7 +21,7 @@ def from_outside(value: Data, maps: int, ctx: Context) -> Data:
     Args:
         value: the value.
         maps: the number of maps that enclose its creation.
-        ctx: the circumstances.
+        ctx: the context.
     """
     inner = ctx.env.maps[maps:]
     if not inner or value.over.axes:

@@ -31,7 +31,7 @@ def bind(function: Function, args: tuple[Arg, ...]) -> dict[str, Value]:
     for arg in args:
         label = arg.label
         if label is None:
-            # Behind an unknown splat the place of an argument is unknown too.
+            # After an unknown splat, the position of an argument is unknown too.
             if not star:
                 positional.append(arg)
         elif label == "*":

@@ -76,7 +76,7 @@ def with_unknown_entry(table: Dict, value: Value) -> Dict:
 
 
 def forgotten(table: Dict) -> Dict:
-    """Returns a table about which nothing else is known."""
+    """Returns a table of the same kind with unknown entries."""
     return replace(table, items=(), open=True)
 
 

@@ -59,7 +59,7 @@ def call_unknown(run: Run, call: Invocation) -> Value:
     if type(call.callee) is Data and call.callee.made_by == APPLY:
         return Data(labels, over=of_network(UNKNOWN, call.args))
     if ctx.env.maps and type(call.callee) is Data and not call.callee.labels.isdisjoint(_OF_ARGUMENTS):
-        # A model that the map was given, such as an Equinox module.
+        # The callee is a model passed to the map, such as an Equinox module.
         return Data(labels, over=of_network(UNKNOWN, (Arg(None, call.callee, None, None), *call.args)))
     return Data(labels)
 

@@ -55,7 +55,7 @@ def sets_of_arguments(
         function: the test.
         marks: the marks on it.
         receiver: the object whose method it is.
-        ctx: the circumstances.
+        ctx: the context.
     """
     names = _names(function, 0 if receiver is None else 1)
     tables = [_parameters(mark) for mark in marks if mark.dotted == PARAMETRIZE]
