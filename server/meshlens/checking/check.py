@@ -58,7 +58,7 @@ def _all(view: FileView, settings: Settings, rules: tuple[Rule, ...]) -> tuple[D
         now = checked(view, tuple([one for rule in rules for one in _guarded(rule, view)]), None)
     memory.pop((view.path, settings), None)
     if before is None or before.results is not view.solution.results:
-        # Each holds all results of its time.
+        # Each entry keeps all results of its state in memory.
         for key in [key for key, one in memory.items() if not one.may_help(key[0], view.solution)]:
             del memory[key]
     while len(memory) >= _FILES_REMEMBERED:

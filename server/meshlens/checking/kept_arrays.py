@@ -606,7 +606,7 @@ class _Paths:
     def _bound(
         self, call: Call, function: FunctionDef, frame: _Frame, state: _State, made: Origin | None = None
     ) -> list[tuple[str, _Value, Slot | None]] | None:
-        """Returns the values of a function's parameters, each with the variable passed for it; None if they are unknown.
+        """Returns the values of a function's parameters, each with the variable passed for it; None if unknown.
 
         Args:
             call: the call.

@@ -16,7 +16,7 @@ from meshlens.project.solving.sorting import Sorted
 from meshlens.project.view import FileView
 
 _MOST_CHANGED = 20
-"""Number of roots that may have run again while the findings of a file are kept, which hold the earlier results."""
+"""Maximum number of roots that ran again while a file's findings, which hold the earlier results, are kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def axis_site(view: FileView, use: AxisUse) -> Site:
         return axis
     if name.via is not None:
         return name.via
-    # The name is one of those that a loop goes through, if that is where it is written.
+    # In a loop, mark the literal: it may be one of the names that the loop iterates over.
     is_turn = name.origin is not None and isinstance(use.whole, Const) and use.context.loop
     return name.origin if is_turn and name.origin is not None and not _is_constant(view, name.origin) else axis
 

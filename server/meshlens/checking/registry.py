@@ -1,6 +1,6 @@
 """The registry of rules is their folder: every file of `rules` is one rule.
 
-It runs nothing itself; `check.py` does.
+`check.py` runs the rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Selects rules by codes, prefixes of codes, names, or `ALL`; the more specific one wins, then ignoring."""
+"""Selects rules by codes, prefixes of codes, names, or `ALL`; the most specific wins; in a tie, ignoring wins."""
 
 from __future__ import annotations
 

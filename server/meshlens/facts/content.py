@@ -78,7 +78,7 @@ class Content:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Returns the names that the shape mentions, in order, so that the marks among them come first."""
+        """Returns the names that the shape mentions, sorted, so that the marks come first."""
         names = self._names
         if names is None:
             names = self._names = tuple(sorted(names_of(self.shape)))

@@ -6,7 +6,7 @@ identified by its class (`isinstance(node, Call)`) and read by its fields, never
 Every node carries a *site*, a number that the block's table maps to a place.  Names follow Python's `ast` if it has an
 equivalent.  `await e` is `e`; parentheses leave no node.  Adjacent string literals are one constant; byte strings and
 complex numbers are opaque without children.  An unsupported statement is an opaque expression as a statement.  No tree
-is nested deeper than some 150 nodes.
+is nested deeper than about 150 nodes.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ class Opaque(NamedTuple):
 
 
 class Hole(NamedTuple):
-    """Unreadable code: the names in it, and those that it may assign; "return" is one if it may return."""
+    """Unreadable code: the names in it, and those that it may assign, with "return" if it may return."""
 
     tag: Literal["hole"]
     site: int
@@ -649,7 +649,7 @@ def parameters_of(function: AnyFunction) -> tuple[Parameter, ...]:
 
 
 def root_name(node: TreeNode) -> str:
-    """Returns the variable that attributes and items are taken of: `a` of `a.b[0].c`; empty for other expressions."""
+    """Returns the variable at the root of attributes and items: `a` of `a.b[0].c`; empty for other expressions."""
     while isinstance(node, (Attribute, Subscript)):
         node = node.object
     return node.name if isinstance(node, Name) else ""

@@ -42,7 +42,7 @@ class Spot:
         key: the function's block.
         path: the path from the block's shape to the statement, index by index.
         first: its first site; this and all later sites belong only to the statement.
-        offset: its offset in the block's own text, after everything else; None if it is at its place there.
+        offset: its offset in the block's own text, after everything else; None if it is in its original place.
         place: identifies everything around it: unchanged by edits in the statement alone.
         is_apart: whether it has been unreadable without affecting anything around it.
     """

@@ -171,7 +171,7 @@ def _gathered(all_records: Iterable[Records]) -> AxisSymbols:
 
 
 def _same(found: AxisSymbols, one: Const, other: Const) -> bool:
-    """Returns whether a string is an axis name; notes that the string it replaced is then one too."""
+    """Returns whether either of two equal strings names an axis; if so, notes that both do."""
     if one.origin is None or other.origin is None:
         return True
     if (one.origin, one.value) not in found.said:

@@ -47,7 +47,7 @@ class Found:
 
 
 def package_paths(root: Path, settings: Settings) -> tuple[Path, ...]:
-    """Returns the folders of packages: those of the project's environment, else of our own.
+    """Returns the folders of packages: those of the project's environment, or else of MeshLens's own.
 
     Args:
         root: the project.

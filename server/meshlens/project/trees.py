@@ -71,14 +71,14 @@ def tree(view: FileView, path: str, block: str) -> Node | None:
 
 
 def nodes_of_block(view: FileView, path: str, block: str) -> Iterator[Node]:
-    """Yields the nodes of a block; nothing if it is not there."""
+    """Yields the nodes of a block; nothing if there is no such block."""
     root = tree(view, path, block)
     if root is not None:
         yield from walk(root)
 
 
 def path_to(view: FileView, site: Site) -> tuple[Node, ...]:
-    """Returns the nodes from the block down to a site, outermost first; empty if it is not there."""
+    """Returns the nodes from the block down to a site, outermost first; empty if there is no such site."""
     root = tree(view, site.path, site.block)
     if root is None:
         return ()

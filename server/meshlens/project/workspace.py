@@ -156,7 +156,7 @@ class Workspace:
         return replace(self, files={**self.files, str(path): replace(file, reading=None)})
 
     def looked_back_at(self, path: Path) -> Workspace:
-        """Returns the workspace for views of one file once it has changed; keeps little if it has been solved."""
+        """Returns this workspace, if solved, reduced to what views of one file need after it has changed."""
         now = self._memory.get("now")
         if now is None:
             return self

@@ -21,19 +21,19 @@ the first operation on the value.
     entered                an argument of the innermost map, as each device gets it
     scaled                 divided by a computed number, such as a token count
     data                   depends on data that certainly differs between the devices
-    met                    some part of it was reduced
+    met                    a part of the value was reduced
     opaque                 passed through unseen code that may reduce, or between devices
     ("counted", call)      computed from a sum over the device's rows
     ("rows-here", axis, place)   the number of the rows of one device, which are split over this axis
     ("copies", place, n)   an array repeated along its first n axes
-    ("copied", place)      one of these
+    ("copied", place)      one of these copies
     device-copies          made for the devices along the first axis
     ("handed", place)      a key derived from the key that is passed to a model there
     ("drifted", place, axis)   a value that is the same over an axis, updated with one that differs
     ("parted", place, axis)    the same if each device has its own parameters, which may be copies
     ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis
     axis-size              computed from the number of devices along an axis
-    some-count             exactly that number, which is unknown
+    some-count             exactly the number of devices along an axis, which is unknown
     ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
     ("alike", call, key)   computed from such numbers, whatever was reduced since

@@ -17,7 +17,7 @@ A `Variation` describes a value over every axis in scope. For each axis it has t
         rows                  each device has its rows of an array that is split along its first dimension
         columns               the same along the last dimension
         row                   one row of such an array, as a `vmap` sees it
-        shifted               a sum over the rows of the device, and what all devices have, if anything
+        shifted               a sum over the rows of the device, perhaps plus a value that all devices have
           sum                 a sum over the rows of the device
         mean                  a mean over the rows of the device
         ratio                 a quotient of two sums over the rows of the device, such as a masked mean
@@ -27,7 +27,7 @@ A `Variation` describes a value over every axis in scope. For each axis it has t
         choice                a test of that index
         piece                 what the devices that pass such a test hold; zeros on the others
         pairs                 computed from all pairs of the device's rows
-        pairs-mean            a mean over these
+        pairs-mean            a mean over all these pairs
     ""                    unknown
 
 *typed*, the type that JAX infers if it checks (`jax.typeof(x).vma`): `invariant`, `varying`, or "" if unknown.

@@ -145,7 +145,7 @@ def _hashed(run: Run, value: Value) -> Value:
 
 
 def _chosen(said: Iterable[Value], operand: Value, args: tuple[Arg, ...]) -> list[Arg]:
-    """Returns the arguments of a call that `jit` or `pmap` names by number or by name."""
+    """Returns the arguments of a call that `jit` or `pmap` names by position or by name."""
     positional = [arg for arg in args if arg.label is None]
     found: list[Arg] = []
     for value in said:

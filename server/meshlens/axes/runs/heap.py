@@ -6,9 +6,9 @@ from meshlens.axes.domain.values import Arg, Const, Instance, Site, Value
 from meshlens.axes.runs.run import Run
 
 MERGED_ARRAYS = "<arrays>"
-"""The attribute of a module that was merged in a map: its arrays."""
+"""The attribute that holds the arrays of a module that was merged in a map."""
 MADE_LATER = "<made later>"
-"""The attribute of a module whose constructor ran once a layer was needed, or may not, as its layers were switched."""
+"""The attribute of a module whose constructor ran when a layer was needed, or must not because layers were switched."""
 
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
@@ -39,7 +39,7 @@ def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> 
 
 
 def through(arg: Arg) -> Value:
-    """Returns the value of an argument; a constant records that it was passed through it."""
+    """Returns the value of an argument; a constant records the argument that passed it."""
     value = arg.value
     if isinstance(value, Const) and value.via is None:
         return Const(value.value, value.origin, arg.site)

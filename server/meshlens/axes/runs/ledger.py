@@ -65,7 +65,7 @@ class Ledger:
 
     Attributes:
         found: the entry of each item when the root first requested it, in order of requests; None if there was none.
-            Between them are the paths of the modules that it requested, which may have run then.
+            Among them are the paths of the modules that it requested, which may have run at that point.
         left: its own entry of each item.
     """
 
@@ -77,7 +77,7 @@ class Ledgers(Protocol):
     """The entries of all roots."""
 
     def find(self, item: Item, root: RootKey) -> Entry | None:
-        """Returns the entry of an item after the roots that ended before another one; None if there is none."""
+        """Returns an item's entry as of the end of the roots before the given root; None if there is none."""
         ...
 
 

@@ -21,8 +21,8 @@ class AxisUse:
         kind: the collective's name: "psum", "axis_index", "BatchNorm", …
         call: site of the call.
         axis: site of the expression that gives the axis, None if the call gives none.
-        name: the axis name as a value: a Const with a str (or None), or unknown. A tuple of names gives one record
-            each.
+        name: the axis name as a value: a Const with a str (or None), or unknown. A tuple of names gives one
+            record per name.
         whole: the axis argument as a value.
         arguments: all arguments by parameter name.
         context: the context.
@@ -162,28 +162,28 @@ class GradientUse:
         kind: "stepped" (parameters are updated with a gradient), "updated" (an optimizer of flax.nnx updates its model
             with one), "divided" (a sum over devices is divided), "of-psum" (a function whose result is a `psum` is
             differentiated), "host-reduced" (a value that every device already holds is summed over the devices outside
-            the map), "summed-again" (the same in the map), "same-summed" (a `psum` of what is computed from
-            such a value, and is the same on every device), "skipped" (a collective is skipped because there is no axis
+            the map), "summed-again" (the same in the map), "same-summed" (a `psum` of a value computed from
+            such a value that is the same on every device), "skipped" (a collective is skipped because there is no axis
             name), "carried" (a loop's carry is varying after a step, but not at the start), "ratio-averaged" (a `pmean`
             of quotients of sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "of-one-device" (a total
             over the devices is divided by a count of one of them), "of-size-here" (by the number of rows of one of
             them), "divided-twice" (an average is divided by the count of all devices), "first-of-devices" (only device
-            0's mean or sum is kept), "share-averaged" (a `pmean` of sums that are divided by a total already),
-            "shifted-summed" (a `psum` of sums to which something was added that all devices have), "mean-summed" (a
+            0's mean or sum is kept), "share-averaged" (a `pmean` of sums that are already divided by a total),
+            "shifted-summed" (a `psum` of sums to which each device added a value common to all), "mean-summed" (a
             `psum` of gradients of means), "means-summed" (a `psum` of other means), "scattered" (`all_gather` is
             differentiated, which sums gradients of means over the devices), "positions-picked" (positions in the parts
-            of all devices are picked by another array), "positions-shifted" (something is added to such positions),
+            of all devices are picked by another array), "positions-shifted" (a value is added to such positions),
             "norm-of-slice" (a norm of a device's part of a gradient), "slice-norm-reduced" (such a norm is reduced),
             "step-reduced" (parameters are updated with gradients that were reduced over this axis), "step-apart" (with
             gradients that were reduced over others, but not over this one), "step-alone" (with
-            gradients that nothing reduced), "copies-saved" (a state of which every device has a copy is saved whole),
-            "copies-summed" (a `psum` of one to which each device added something), "of-fewer-axes" (a total is divided
+            gradients that were not reduced), "copies-saved" (a state with a copy on every device is saved whole),
+            "copies-summed" (a `psum` of a copy to which each device added a value), "of-fewer-axes" (a total is divided
             by a sum over only some of its axes), "slices-overlap" (devices take several rows each, from the row of
-            their index), and of what each device computes from its part alone: "own-maxima-summed" (a `psum` of
+            their index), and for values that each device computes from its part alone: "own-maxima-summed" (a `psum` of
             exponentials from which each device subtracted its own maximum), "picked-summed" (of entries that devices
             picked for indices that may be in another part), "picked-elsewhere-summed" (of entries that they picked by
-            their index along another axis), "centred-summed" (of what each device centred on its own mean);
-            "halo-at-front", "halo-at-back" (rows of another device are joined to an end where others belong),
+            their index along another axis), "centred-summed" (of values that each device centred on its own mean);
+            "halo-at-front", "halo-at-back" (another device's rows are joined to the wrong end),
             "index-tested" (a Python condition depends on the index of the device).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
@@ -199,11 +199,11 @@ class GradientUse:
 
 
 class SameName(NamedTuple):
-    """Two equal strings, of which one replaced the other, so that both name an axis if one does.
+    """Two equal strings, one of which replaced the other, so that both name an axis if either does.
 
     Attributes:
         one: the string that the code ran with.
-        other: the string it was compared with, or that of the call that was not run again.
+        other: the string compared with it, or the one in the call that was not run again.
     """
 
     one: Const

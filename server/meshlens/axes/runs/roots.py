@@ -207,7 +207,7 @@ def _run_wrapped(run: Run, value: Value, inner: Value | None, receiver: tuple[Ar
         args = unknown_arguments(inner, len(receiver))
         run.invoke(_start(value, args, inner, _OPEN))
         if inner.site not in run.entered:
-            # The wrapper's call went past a body that reaches no axis; as a root it is worth running all the same.
+            # The wrapper's call skipped a body that reaches no axis; as a root, the body is still worth running.
             run.invoke(_start(inner, (*receiver, *args), inner, _OPEN))
 
 

@@ -199,8 +199,8 @@ class Run:
         stack: sites of the running functions.
         calls: the number of calls made.
         bodies: the number of function bodies run.
-        bodies_before: that number when the run was reset.
-        followed: the number entered only to follow arrays.
+        bodies_before: the number of bodies run when the run was reset.
+        followed: the number of bodies entered only to follow arrays.
         api_guard: nesting depth of `try/except ImportError`, `hasattr`, version checks.
         broad_guard: the number of these that catch any exception, which says nothing about a called function.
         ambient: meshes made current by `set_mesh`, innermost last.
@@ -213,7 +213,7 @@ class Run:
         of_maps: the objects created or changed in a map.
         entrances: the number of calls to functions worth entering.
         left: the remaining budget for calls and loops at the top of the root.
-        spent: the amount spent when the current one began.
+        spent: the amount spent when the current call or loop began.
         limit: the amount that may be spent by the end of the current call or loop; None at the top of the root, where
             the work is proportional to the text.
         is_at_the_top: whether a call at the top of the root has begun, and entered no function yet.

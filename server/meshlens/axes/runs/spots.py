@@ -233,7 +233,7 @@ def leaves_the_same(moment: Moment, left: Left, unread: frozenset[str] | None) -
 def spliced(
     records: Records, moments: Sequence[Moment], made: Sequence[Left]
 ) -> tuple[Records, tuple[Moment, ...]] | None:
-    """Returns a root's records with a statement's replaced, and the moments adjusted to them; None if none changed.
+    """Returns a root's records with those of a statement replaced, and the adjusted moments; None if nothing changed.
 
     Args:
         records: the records before.

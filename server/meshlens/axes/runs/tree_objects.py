@@ -27,7 +27,7 @@ def fields_of(run: Run, value: Value) -> dict[str, Value] | None:
 
 
 def as_tuple(run: Run, value: Value) -> Value:
-    """Returns the tuple that a named tuple is; any other value as it is."""
+    """Returns a named tuple as a plain tuple; any other value unchanged."""
     if not isinstance(value, Instance) or not value.cls.dataclass or not is_named_tuple(value.cls):
         return value
     fields = fields_of(run, value)
@@ -54,7 +54,7 @@ def as_tree(run: Run, value: Value, depth: int = 0) -> Value:
 def entries_for(run: Run, value: Instance, entry: Value) -> dict[str, Value] | None:
     """Returns the entries of a tree prefix for the fields of a tree; None if the prefix has no fields.
 
-    An entry that is not a tree is that of every field.
+    An entry that is not a tree applies to every field.
     """
     names = list(fields_of(run, value) or ())
     if isinstance(entry, Seq):

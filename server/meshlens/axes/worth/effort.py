@@ -75,7 +75,7 @@ _MOST_SHORT = 16
 _MOST_NAMED = 64
 """Maximum number of runs of a function that gets the name of a leaf."""
 _DEEPEST_OBJECT = 2
-"""How deep in an object a configuration is looked for."""
+"""Maximum depth at which an object is searched for a configuration."""
 _THIN = 2
 """Maximum number of statements of a thin wrapper, such as one around a map."""
 
@@ -186,7 +186,7 @@ def _names_axes(run: Run, function: Function) -> bool:
 
 @dataclass(slots=True)
 class _Result:
-    """The result of a call, being generalized to other arguments.
+    """The result of a call while it is generalized to other arguments.
 
     Attributes:
         run: the run.
@@ -345,12 +345,12 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
     if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
         return False
     if ctx.skip and run.world.is_worth_a_root(function.path, function.block, starts=False):
-        # The layout of arrays shows when a model is initialized.
+        # Initializing a model reveals the layout of its arrays.
         return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
         return False
     if any(isinstance(arg.value, (Data, Made)) and arg.value.labels and _is_apart(arg.value.labels) for arg in args):
-        # It may pick the part of one device.
+        # The function may pick one device's part.
         return False
     if function.frame.parent is not None and _closes_over_axes(run, function):
         return False
@@ -358,10 +358,10 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
     if function.name in _MAKE_ATTRIBUTES and len(handed) < len(args) and tells([arg.value for arg in handed]):
-        # Its methods may read an axis name from what it keeps.
+        # Methods of the new object may read an axis name from its attributes.
         handed = args
     if function.name == "__init__" and len(handed) < len(args) and any(_holds_sizes(run, arg.value) for arg in handed):
-        # They may split arrays, whose shapes depend on what it keeps.
+        # Its methods may split arrays whose shapes depend on its attributes.
         handed = args
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
 
@@ -427,7 +427,7 @@ def _has_sizes(value: Value) -> bool:
 
 
 def _is_worthwhile(run: Run, cls: Class) -> bool:
-    """Returns whether a class has methods related to axes, which a function that is passed such an object may call."""
+    """Returns whether a class has methods related to axes, which a function that is passed an instance may call."""
     members = [value.operand if isinstance(value, Wrapped) else value for value in cls.frame.vars.values()]
     methods = [value for value in members if isinstance(value, Function)]
     for method in methods:

@@ -252,7 +252,7 @@ class Interest:
         return keys[bisect_left(keys, key + ".") : bisect_left(keys, key + "/")]
 
     def _functions_in(self, path: str, key: str) -> list[str]:
-        """Returns the keys of the functions with blocks of their own in a function; a class is not one."""
+        """Returns the keys of a function's nested functions with separate blocks; none for a class."""
         found = self._inside(path, key)
         return found if found and isinstance(self._facts[path].blocks[key].header, FunctionDef) else []
 

@@ -16,7 +16,7 @@ _PLACING = frozenset(
     "with_sharding_constraint donate donate_argnums donate_argnames in_shardings out_shardings set_mesh use_mesh "
     "with_partitioning apply_fn".split()
 )
-"""The names that say where arrays are placed, make a mesh current, or take memory over."""
+"""The names that say where arrays are placed, make a mesh current, or donate arrays."""
 _WRITE_ANYTHING = frozenset({"dump", "dumps"})
 _COMPILERS = frozenset("jit grad value_and_grad vmap filter_vmap P set_mesh use_mesh axis".split())
 

@@ -1,4 +1,4 @@
-"""The budget of a run: each call and loop leaves a part for what follows, so that none hides the code after it.
+"""The budget of a run: each call and loop leaves a part for the code after it, so that none hides that code.
 
 The work at the top of a root is proportional to its text. Only calls and loops there are limited, each to three
 quarters of what is left; so are calls in the first functions that they enter.
@@ -19,7 +19,7 @@ MOST_BODIES_OUTSIDE = 300
 """Number of functions run after which none is entered outside maps."""
 
 LEVELS_THAT_SHARE = 3
-"""Number of nested functions in which a call leaves a quarter of the budget to what follows."""
+"""Depth of nested functions up to which a call leaves a quarter of the budget to the code after it."""
 
 
 _ORDINARY_WEIGHT = 100
@@ -79,7 +79,7 @@ class Later:
 
 
 def walked(value: Value, args: Iterable[Arg]) -> int:
-    """Returns the work of walking a value and arguments part by part, as a call does; nothing for ordinary ones."""
+    """Returns the work of walking a value and arguments part by part, as a call does; zero for ordinary values."""
     weight: int = getattr(value, "weight", 0)
     for arg in args:
         if type(arg.value) is not Data and type(arg.value) is not Const:

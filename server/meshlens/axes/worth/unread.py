@@ -18,6 +18,6 @@ def unread(run: Run, node: Hole, frame: Frame, ctx: Context) -> Value:
             home.vars[name] = UNKNOWN
     if "return" in unsettled:
         frame.returned.append(UNKNOWN)
-        # What it may return under may speak of axes.
+        # The condition under which it may return may involve axes.
         frame.exits |= {"guarded"}
     return UNKNOWN

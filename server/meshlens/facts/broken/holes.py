@@ -63,7 +63,7 @@ class Finished:
     """A span of a source text with a hole for each unreadable statement in it.
 
     Attributes:
-        text: the whole text, at the same length.
+        text: the whole text with its holes, at the same length.
         unread: the holes in it.
         root: the parsed span.
         holes: the spans of the statements.
@@ -84,7 +84,7 @@ def finished(text: bytes, section: Section) -> Finished:
 
 
 def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
-    """Returns the hole for the statement being typed, with its parsed lines; None if it may have changed otherwise.
+    """Returns the hole for the statement being typed, with its parsed lines; None if it may not be a hole by itself.
 
     Args:
         text: the text.

@@ -73,7 +73,7 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block], most: 
         if node is not None:
             functions[member.start] = node, whole, names
             size = node.end_byte - member.start - len(_STUB[1])
-            # The comments after it stay, because the grammar counts comments at the end of a class as part of it.
+            # Comments after the function stay: the grammar counts comments at the end of a class as part of it.
             behind = text[node.end_byte : member.end] if _REST.fullmatch(text, node.end_byte, member.end) else b""
             blank = b"".join((_STUB[0], blank[len(_STUB[0]) : size], _STUB[1], behind or blank[size + len(_STUB[1]) :]))
         masked[member.start : member.end] = blank
@@ -113,7 +113,7 @@ def _members(text: bytes, starts: list[int], known: Mapping[int, Block]) -> Iter
 
 
 def _function(member: Section) -> Node | None:
-    """Returns the function that a broken member still is."""
+    """Returns the function that a broken member defines; None if it no longer defines one."""
     found = items(member.root)
     if member.root.is_error or len(found) != 1 or not is_function(found[0]):
         return None

@@ -70,9 +70,9 @@ HEADER = struct.Struct("<II")
 """The length of the JSON, and the number of rows."""
 
 ROW = struct.Struct("<IBBBBIIIIII")
-"""The block's key, its kind, the widths of the numbers of its head, body and names, its start in the file, and
+"""A block's key, its kind, three widths of numbers, its start in the file, and five lengths.
 
-the lengths of its head, body, names, spans and pieces.
+The widths are those of its head, body and names; the lengths, those of its head, body, names, spans and pieces.
 """
 
 STATEMENT, FUNCTION, FUNCTION_STATEMENT = range(3)

@@ -49,7 +49,7 @@ class Writer:
         self.out: list[int] = []
 
     def piece(self, what: Callable[[Writer, Any], None], shape: Any) -> tuple[int, bytes]:
-        """Returns one item: the width of its numbers, and these.
+        """Returns one item: the width of its numbers, and the numbers.
 
         Raises:
             NotFacts: the grammar has no such shape.
@@ -270,7 +270,7 @@ _WRITE: Mapping[str, _Write] = {
 
 
 def _rows(grammar: Mapping[str, str]) -> Mapping[type, tuple[int, tuple[_Write, ...]]]:
-    """Returns for each class its code and the writers of the fields after its site, which all of them begin with."""
+    """Returns the code of each class and the writers of its fields after the site, the first field of every class."""
     return {
         CLASSES[tag]: (code, tuple(_WRITE[field] for field in fields.split()[1:]))
         for code, (tag, fields) in enumerate(grammar.items())

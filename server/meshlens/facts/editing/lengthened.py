@@ -115,6 +115,6 @@ def _without(block: Block, statement: Statement) -> array[int]:
     made = array("i", spans)
     for number in range(0, len(spans), 2):
         if start <= spans[number] < spans[number + 1] <= end:
-            # It contains no offset, because it ends before it begins.
+            # Such a span contains no offset, because it ends before it begins.
             made[number], made[number + 1] = whole, 0
     return made

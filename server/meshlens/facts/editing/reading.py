@@ -34,7 +34,7 @@ class Reading:
 
     Attributes:
         source: the bytes.
-        text: the same, made readable.
+        text: the bytes, made readable.
         facts: the facts of the text.
         unsure: the blocks that the same bytes might read differently elsewhere.
         memo: a cache of shapes of recent blocks by their bytes.

@@ -190,7 +190,7 @@ def _may_stand_alone(text: bytes, start: int, stop: int) -> bool:
     indent = start - text.rfind(b"\n", 0, start) - 1
     opened = len(_OPEN.findall(first)) - len(_CLOSE.findall(first))
     for line in rest:
-        # Outside brackets, and less indented than the statement, the grammar sees other lines.
+        # Outside brackets, or indented no more than the statement, a line may be a statement of its own.
         if opened <= 0 or len(line) - len(line.lstrip()) <= indent - (line.lstrip()[:1] in _CLOSING):
             return False
         opened += len(_OPEN.findall(line)) - len(_CLOSE.findall(line))

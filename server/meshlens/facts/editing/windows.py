@@ -147,7 +147,7 @@ def _between_statements(tops: Sequence[Block], starts: Sequence[int]) -> list[in
 
 
 def _is_joined(text: bytes, every: Sequence[int], start: int, end: int) -> bool:
-    """Returns whether a section with other starts in it is read whole despite errors elsewhere, for its quotes."""
+    """Returns whether a section that contains other starts must be read whole because of its quotes."""
     first = bisect_right(every, start)
     inside = [*every[first : bisect_left(every, end)], end]
     return is_closed(text, start, end) and not any(is_closed(text, start, one) for one in inside[:-1])

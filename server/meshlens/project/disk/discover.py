@@ -79,7 +79,7 @@ def files_below(top: Path, exclude: Excludes) -> list[tuple[Path, Path | None]]:
 
 
 def walk_files(top: Path, exclude: Iterable[str] = ()) -> Iterator[Path]:
-    """Yields the same files one by one in arbitrary order, for callers that do not want all of them.
+    """Yields the files below a folder one by one in arbitrary order, for callers that may stop early.
 
     Args:
         top: absolute path of a folder.

@@ -38,7 +38,7 @@ class Pattern:
     folders: bool
 
     def matches(self, parts: tuple[str, ...]) -> bool:
-        """Returns whether it matches a path, given by its parts."""
+        """Returns whether the pattern matches a path, given by its parts."""
         segments = self.segments
         if len(segments) == 2 and segments[0] is None and segments[1] is not None:
             return segments[1].match(parts[-1]) is not None
@@ -53,7 +53,7 @@ class Pattern:
                 at += 1
                 here += 1
             elif after_deep >= 0:
-                # Everything before the last `**` has matched; only this one can still take more.
+                # Everything before the last `**` has matched; only that `**` can still match more.
                 begin += 1
                 at, here = after_deep, begin
             else:
@@ -95,7 +95,7 @@ def _segment(text: str) -> re.Pattern[str]:
 
 
 def _in_fnmatch(found: re.Match[str]) -> str:
-    """Returns a token as `fnmatch` spells it: it has no escapes, and only `!` negates."""
+    """Returns a token in the syntax of `fnmatch`, which has no escapes and negates only with `!`."""
     escaped, group = found["escaped"], found["set"]
     if escaped is not None:
         return f"[{escaped}]" if escaped in "*?[" else escaped

@@ -30,7 +30,7 @@ class Extracted:
 
     Attributes:
         facts: its facts.
-        stored: the same as bytes to store on disk; empty if not requested or not possible.
+        stored: the facts as bytes to store on disk; empty if not requested or not possible.
     """
 
     facts: FileFacts
@@ -111,7 +111,7 @@ def _read_each(reading: _Reading, places: Sequence[int]) -> None:
 
 
 def _context() -> BaseContext | None:
-    """Returns the context that starts processes; None if one would import modules of the working folder.
+    """Returns the context that starts processes; None if they would import modules from the working folder.
 
     If they are not forked, Python starts them with `-c`, which puts the working folder first on `sys.path` unless a
     variable or a flag disables that; Python 3.10 has only the flag `-I`.

@@ -47,7 +47,7 @@ class ResultsCache:
         self._name = f"results-{fingerprint()}.bin"
 
     def get(self, question: str, asked: Iterable[str], decode: Callable[[Any], _Result]) -> _Result | None:
-        """Returns the result of the same run; None if there is none or a file has changed since.
+        """Returns the stored result of a request; None if there is none or a file has changed since.
 
         Args:
             question: identifies the whole request, including the files.

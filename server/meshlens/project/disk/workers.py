@@ -54,7 +54,7 @@ class _Worker:
 def answers_of(
     work: Callable[[Task], Answer], tasks: Sequence[Task], count: int, context: BaseContext
 ) -> list[Answer | None]:
-    """Returns the answer to each task; None if its process ended, or none was left to take it.
+    """Returns the answer to each task; None if its process ended, or no process was left to perform it.
 
     Args:
         work: the function that performs a task; it never returns None.

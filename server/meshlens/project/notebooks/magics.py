@@ -46,7 +46,7 @@ def _line(body: str) -> str:
     if found := _LINE.match(body):
         timed = _TIMED.match(found["rest"]) if found["mark"] == "%" else None
         if timed is None:
-            # The only statement of a block must remain one.
+            # If the magic is the only statement of a block, a statement must remain.
             return (
                 f"{found['indent']}0{_comment(body[len(found['indent']) + 1 :])}" if found["indent"] else _comment(body)
             )

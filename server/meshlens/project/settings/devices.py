@@ -34,7 +34,7 @@ class Devices:
 
     @property
     def local_count(self) -> int | None:
-        """Returns the number of devices of one of its processes."""
+        """Returns the number of devices of one process."""
         return self.target.local_count if self.target is not None else None
 
     @property

@@ -82,7 +82,7 @@ def speaks_of_versions(folder: Path) -> bool:
 
 
 def default_jax_version() -> JaxVersion:
-    """Returns the version if the project names none: that of the active environment, or else an assumed one."""
+    """Returns the version to use if the project sets none: that of the active environment, or else an assumed one."""
     active = os.environ.get("VIRTUAL_ENV")
     for packages in packages_of(Path(active)) if active else ():
         if (version := _installed(packages)) is not None:

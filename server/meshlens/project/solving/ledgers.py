@@ -28,7 +28,7 @@ class OneAfterTheOther:
     """
 
     def __init__(self, kept: Mapping[RootKey, RootResult], before: Mapping[RootKey, RootResult]) -> None:
-        """Starts empty; objects keep their numbers, whichever root creates them first.
+        """Starts with only the numbers of objects, which they keep whichever root creates them first.
 
         Args:
             kept: the roots that did not see a change.
@@ -133,7 +133,7 @@ class LedgerIndex:
 
 
 class AsOfTurn:
-    """The results that roots left before each one's turn, while some of them run again in order.
+    """The results that roots left before the turn of each root, while some of them run again in order.
 
     Attributes:
         turns: the roots, numbered in the order in which they ended when all of them ran.
@@ -144,7 +144,7 @@ class AsOfTurn:
         self._fits = False
 
     def find(self, item: Item, root: RootKey) -> Entry | None:
-        """Returns the entry of an item from roots that ended before another one; None if there is none."""
+        """Returns the entry of an item from roots that ended before the given root; None if there is none."""
         # A module that runs now but did not before ends after all others, until all of them run again.
         turn, results = self.turns.get(root, len(self.turns)), self._results
         found: Entry | None = None

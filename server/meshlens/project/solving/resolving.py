@@ -83,7 +83,7 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     if len(solution.results) != len(before.results):
         return None
     solution.watch = watch_of(facts, next(iter(watched)), moments) if len(watched) == 1 else None
-    # The previous ones of a solution would take too much memory if whole roots ran.
+    # After whole roots ran, keeping more of the earlier solutions would take too much memory.
     solution.earlier = _of_others(before, solution)
     return _finished(solution, before, fresh)
 
@@ -151,7 +151,7 @@ def _finished(
 
 
 def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]) -> Solution | None:
-    """Returns the solution after an edit of only the watched statement; None if more may follow from it."""
+    """Returns the solution after an edit of only the watched statement; None if the edit may affect more."""
     watch = before.watch
     if watch is None or before.interest is None or changed != {(watch.path, watch.spot.key)}:
         return None

@@ -271,7 +271,7 @@ def _kept(solution: Solution, interest: Interest, before: Solution) -> dict[Root
     changed = with_worth(before.interest, interest, changed)
     kept = {key: result for key, result in before.results.items() if not (result.deps & changed)}
     for path in before.circular:
-        # Another of them may be imported first now.
+        # A different module of the cycle may be imported first now.
         kept.pop((path, ""), None)
     for key in before.failures:
         kept.pop(key, None)

@@ -36,7 +36,7 @@ def spelled(view: FileView, module: str, name: str, before: int | None = None) -
         view: the file.
         module: a module, such as "functools".
         name: the name in it, possibly dotted.
-        before: the offset at which imports are too late; None if none is.
+        before: the offset from which imports are too late; None if there is no limit.
     """
     own = name_of_module(view, f"{module}.{name}", before)
     if own is not None:
