@@ -62,7 +62,7 @@ class Origin(NamedTuple):
     """Arrays, identified by their origin.
 
     Attributes:
-        number: identifies what was made: the result of a call, an argument, an object.
+        number: identifies the call result, argument or object in which they were made.
         path: the attributes that lead from there to these arrays.
     """
 
@@ -124,7 +124,7 @@ class _State:
     """The state at one place on one path.
 
     Attributes:
-        held: what variables and attributes hold.
+        held: the values of variables and attributes.
         given: the assigned expressions whose values something else may hold too.
         same: the variable of the caller that was passed as a parameter.
         classes: the classes of objects.
@@ -388,7 +388,7 @@ class _Paths:
         return state
 
     def _leave_out(self, statements: Sequence[Node], frame: _Frame, state: _State) -> None:
-        """Notes what a branch would assign, including in the functions that it calls."""
+        """Notes the assignments of a branch that is not taken, including in the functions that it calls."""
         waiting: list[tuple[Node, Block]] = [(one, frame.block) for one in statements]
         seen: set[Block] = set()
         while waiting:

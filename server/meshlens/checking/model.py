@@ -26,7 +26,7 @@ class Fix:
     """A way to repair a finding.
 
     Attributes:
-        title: what the fix does, in the imperative and lower case.
+        title: the effect of the fix, in the imperative and lower case.
         edits: all edits, of any file; they do not overlap.
         safety: "safe" if the result is certainly what was intended; "unsafe" if its meaning may change; "suggestion"
             if a person has to finish it.

@@ -50,7 +50,7 @@ class _Left(Exception):
 
 
 def key_of(node: Node) -> str | None:
-    """Returns the dotted name of a variable or of an attribute of one; None for any other expression."""
+    """Returns the dotted name of a variable or of its attribute; None for any other expression."""
     if isinstance(node, Name):
         return node.name
     if not isinstance(node, Attribute):
@@ -64,7 +64,7 @@ def read_after(path: tuple[Node, ...], key: str) -> Node | None:
 
     Args:
         path: the nodes from the block down to the call.
-        key: the variable, or the attribute of one.
+        key: the variable or attribute.
     """
     place = _statement_around(path)
     if place is None or not isinstance(path[place], (Assign, AnnAssign, ExpressionStatement)):
@@ -82,7 +82,7 @@ def are_aliases(path: tuple[Node, ...], key: str, other: str) -> bool:
 
     Args:
         path: the nodes from the block down to the call.
-        key: a variable, or the attribute of one.
+        key: a variable or attribute.
         other: the other variable.
     """
     place = _statement_around(path)
@@ -167,7 +167,7 @@ def is_bound_before(path: tuple[Node, ...], key: str) -> bool:
 
     Args:
         path: the nodes from the block down to the place.
-        key: the variable, or the attribute of one.
+        key: the variable or attribute.
     """
     for parent, inner in pairwise(path):
         if isinstance(parent, (For, With)) and any(key == one for one in _bound(parent)):

@@ -26,10 +26,10 @@ Reads = Literal["places", "tied", "names", "workspace"]
 RuleFunction = Callable[[FileView], Iterable[Finding]]
 
 FIRST = "0.1.0"
-"""The release with every rule that does not name a later one."""
+"""The first release of every rule that does not name a later release."""
 
 State = Literal["stable", "preview"]
-"""The state of a rule: findings of a "stable" one stay; those of a "preview" may still change or disappear."""
+"""The state of a rule: findings of a "stable" rule stay; those of a "preview" rule may change or disappear."""
 
 Mark = tuple[str, Severity, bool, Reads, str, State]
 

@@ -1,4 +1,4 @@
-"""Compares the routes to one place: a fault on all of them, or on one that certainly runs."""
+"""Compares the routes to one place: finds faults on all routes, or on a route that certainly runs."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class Extraction:
         nodes: the nodes of the sections, including comments.
         unread: the holes in the current text.
         copies: the number of copies of the text made for holes.
-        members: the current class, if it has broken members; `text` then lacks them.
+        members: the current class, if it has broken members; `text` then lacks these members.
     """
 
     text: bytes

@@ -1,4 +1,4 @@
-"""Paths in the shape of a function: to a statement, and replacing the statement at one."""
+"""Paths to statements in the shape of a function, and replacing the statement at a path."""
 
 from __future__ import annotations
 

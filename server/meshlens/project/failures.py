@@ -47,7 +47,7 @@ def failure_of(path: str, what: str, error: BaseException) -> Failure:
 
 
 def contained(solution: Solution, key: RootKey, run: Callable[[], RootResult]) -> RootResult:
-    """Returns the result of a root; an empty one if its run fails, which is noted.
+    """Returns the result of a root; if its run fails, notes the failure and returns an empty result.
 
     Args:
         solution: the solution that contains the root.

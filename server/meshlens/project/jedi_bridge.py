@@ -94,7 +94,7 @@ def look_up(dotted: str, root: Path, packages: Sequence[Path]) -> Found | None:
         packages: the folders of installed packages.
 
     Returns:
-        None if there is no source, or more than one place.
+        None if there is no source, or more than one definition.
     """
     import jedi
 

@@ -78,7 +78,7 @@ def note_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> None:
 
     Args:
         run: the run.
-        args: the arguments, among them the gradients or an optimizer's updates computed from them.
+        args: the arguments, including the gradients or an optimizer's updates computed from them.
         call: the update.
     """
     ctx = call.ctx
@@ -249,7 +249,7 @@ def _reduced_at(value: Value, axis: str) -> Site | None:
 
 
 def _sizes(ctx: Context) -> set[int]:
-    """Returns the sizes of the axes that enclose the code, and of all of them together."""
+    """Returns the size of each axis that encloses the code, and their product."""
     sizes = [size for name in ctx.env.names if (size := size_along(ctx.env, name)) is not None]
     return {*sizes, prod(sizes)} if sizes else set()
 

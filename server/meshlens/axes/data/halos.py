@@ -61,7 +61,7 @@ def sent_edge(value: Value, perm: Value, result: Data, axis: str) -> Data:
     """Returns the result of a `ppermute` with a label if it sends an edge to the next or previous device.
 
     Args:
-        value: what is sent.
+        value: the value that is sent.
         perm: the permutation.
         result: the result without the label.
         axis: the axis.

@@ -270,7 +270,7 @@ def _checked(entries: tuple[Entry | None, ...], fault: str = "") -> Combined:
 
 
 def _of_rank(values: Iterable[Value]) -> list[tuple[Entry | None, ...]] | None:
-    """Returns the entries of each array, all None if they are unknown; None if the rank of one is unknown."""
+    """Returns the entries of each array, each None if unknown; None if the rank of an array is unknown."""
     found: list[tuple[Entry | None, ...]] = []
     for value in values:
         shape, sharding = shape_of(value), sharding_of(value)

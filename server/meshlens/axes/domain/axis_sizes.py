@@ -8,7 +8,7 @@ from meshlens.axes.runs.context import AxisEnv
 
 COUNT = "count"
 SOME_COUNT = "some-count"
-"""The label of a number that is exactly the size of an axis, whatever that is."""
+"""The label of a number that is exactly the size of an axis, which is unknown."""
 FOR_EXAMPLE = 8
 """The example size to try if a fact must hold for every size and the size is unknown."""
 PAIRS_FOR_EXAMPLE = "pairs"

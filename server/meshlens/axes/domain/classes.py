@@ -10,7 +10,7 @@ _MOST_ABOVE = 100
 _PLAIN = frozenset({"object", "abc.ABC", "typing.Protocol"})
 
 _BESIDE = _PLAIN | {"typing.NamedTuple", "typing.Generic"}
-"""Bases that leave a named tuple what it is."""
+"""Bases that do not affect whether a class is a named tuple."""
 
 
 def above(bases: tuple[Value, ...]) -> tuple[Class, ...]:

@@ -92,7 +92,7 @@ def _agreed(left: Value, right: Value) -> Value:
 
 
 def join_all(values: Iterable[Value]) -> Value:
-    """Returns a value that covers all of them; unknown if there are none."""
+    """Returns a value that covers all the given values; unknown if there are none."""
     result: Value | None = None
     for value in values:
         result = value if result is None else join(result, value)

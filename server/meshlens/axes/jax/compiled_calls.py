@@ -181,7 +181,7 @@ def _is_taken(run: Run, value: Value, returned: Value) -> bool:
 
 
 def _arrays_of(returned: Value) -> tuple[Data, ...] | None:
-    """Returns the arrays of a result that is an array or a tuple of them; None for any other."""
+    """Returns the arrays of a result that is an array or a tuple of arrays; None for any other result."""
     items = returned.items if isinstance(returned, Seq) and not returned.open else (returned,)
     arrays = tuple([item for item in items if isinstance(item, Data) and (item.array or item.shape is not None)])
     return arrays if len(arrays) == len(items) else None

@@ -1,4 +1,4 @@
-"""Functions with custom derivatives (`custom_vjp`, `custom_jvp`): runs the rules when one is differentiated."""
+"""Functions with custom derivatives (`custom_vjp`, `custom_jvp`): runs their rules when they are differentiated."""
 
 from __future__ import annotations
 

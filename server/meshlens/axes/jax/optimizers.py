@@ -59,7 +59,7 @@ def call_composed(run: Run, made: Made, name: str, call: Invocation) -> Value | 
 
 
 def clips_by_norm(made: Made) -> bool:
-    """Returns whether an optimizer, or a part of it, scales updates by the norm of all of them."""
+    """Returns whether an optimizer, or a part of it, scales updates by their global norm."""
     return canonical(made.dotted) in _CLIPS or any(map(clips_by_norm, _parts(made)))
 
 

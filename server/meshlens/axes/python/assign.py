@@ -190,7 +190,7 @@ def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
 
 
 def _change_module(run: Run, home: Frame, name: str, before: Value, after: Value) -> None:
-    """Records what a run adds to a table of a completed module, in which other runs may find different entries."""
+    """Records the entries that a run adds to a table of a completed module, which other runs may see differently."""
     run.epoch += 1
     if isinstance(before, Dict) and isinstance(after, Dict):
         added = tuple((key, value) for key, value in after.items if before.get(key) != value)

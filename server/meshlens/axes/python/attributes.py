@@ -94,7 +94,7 @@ def ext(dotted: str) -> Ext:
 
 
 _UPDATED = Data(made_by=AT, array=True)
-"""The `at` of an array of which nothing else is known: only arrays of JAX have it."""
+"""The `at` of an otherwise unknown array, which must be a JAX array because no others have `at`."""
 
 
 def of_data(value: Data, name: str) -> Value:

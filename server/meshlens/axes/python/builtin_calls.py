@@ -148,7 +148,7 @@ def _enumerate(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _columns(values: Values) -> list[tuple[Value, ...]] | None:
-    """Returns the items of every value; None if those of one are unknown."""
+    """Returns the items of every value; None if any are unknown."""
     columns = [items_of(value) for value in values]
     known = [tuple(column) for column in columns if column is not None]
     return known if len(known) == len(columns) else None
@@ -298,7 +298,7 @@ def _type(values: Values, args: tuple[Arg, ...]) -> Value | None:
 
 
 def _verdict_on(all_or_any: bool) -> Callable[[Values, tuple[Arg, ...]], Value | None]:
-    """Returns the handler of `all`, which one false item decides, or of `any`, which one true item does."""
+    """Returns the handler of `all`, which one false item decides, or of `any`, which one true item decides."""
 
     def verdict(values: Values, args: tuple[Arg, ...]) -> Value | None:
         if len(args) != 1 or not values or not isinstance(values[0], Seq):
@@ -344,7 +344,7 @@ def _field(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _pattern(how: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
-    """Returns the handler of an `re` function; all that is known of its match is whether there is one."""
+    """Returns the handler of an `re` function; its result shows only whether there is a match."""
 
     def match(values: Values, args: tuple[Arg, ...]) -> Value:
         texts = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, str)]

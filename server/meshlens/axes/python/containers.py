@@ -134,7 +134,7 @@ def mutate(run: Run, callee: Attribute, args: tuple[Arg, ...], frame: Frame, ctx
     method = callee.name
     changed: Value | None = None
     result: Value = Const(None)
-    # In a loop with known iterations, a variable of this frame grows by exactly what is seen.
+    # In a loop with known iterations, a variable of this frame grows by exactly the visible items.
     own = isinstance(callee.object, Name) and callee.object.name in frame.vars and not frame.open_loops
     repeated = ctx.loop and not own
     if isinstance(receiver, Seq):

@@ -15,7 +15,7 @@ from meshlens.facts.nodes import Starred
 
 _MOST_ROWS = 16
 _MOST_KEYS = 8
-"""Maximum number of keys for which a loop runs one by one."""
+"""Maximum number of keys over which a loop runs key by key."""
 
 
 def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
@@ -69,7 +69,7 @@ def element(value: Value) -> Value:
 
 
 def elements(value: Value) -> tuple[list[Value], bool]:
-    """Returns the elements that a loop iterates over, and whether they are exactly all of them."""
+    """Returns the elements that a loop iterates over, and whether the list is exact."""
     if isinstance(value, Seq) and len(value.items) <= 16:
         return list(value.items), not value.open
     if isinstance(value, Dict) and not value.open and len(value.items) <= 16:

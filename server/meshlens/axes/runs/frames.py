@@ -26,7 +26,7 @@ class Frame:
         module: the module's frame.
         globals: names declared `global` here.
         nonlocals: names declared `nonlocal` here.
-        parameters: names of the parameters, to distinguish what was passed in from what is created here.
+        parameters: names of the parameters, to distinguish values passed in from values created here.
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
         given: the parameters that still hold the caller's container.

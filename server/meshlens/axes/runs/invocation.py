@@ -41,7 +41,7 @@ class Invocation:
         return Invocation(callee, self.args, self.site, self.callee_site, self.frame, ctx, self.how, self.decorator)
 
     def inside(self, callee: Value, args: tuple[Arg, ...], ctx: Context, how: str) -> Invocation:
-        """Returns a call that this one makes to a function that was passed to it."""
+        """Returns the call that this call makes to a function passed to it."""
         return Invocation(callee, args, self.site, self.callee_site, self.frame, ctx, how)
 
 

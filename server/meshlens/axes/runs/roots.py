@@ -253,7 +253,7 @@ def _run_class(run: Run, cls: Class) -> None:
 
 
 def finish(run: Run) -> None:
-    """Runs what was created but not called by visible code: operands of maps, nested functions."""
+    """Runs operands of maps and nested functions that were created but not called by visible code."""
     for _ in range(4):
         mapped = [item for site, item in run.mapped.items() if site not in run.called]
         waiting = [item for site, item in run.made.items() if site not in run.entered and is_inside(item[0])]
@@ -281,7 +281,7 @@ def is_inside(function: Function) -> bool:
 
 
 def _is_worth_starting(run: Run, function: Function) -> bool:
-    """Returns whether a nested function that nobody calls runs; one with its own block must be worth it."""
+    """Returns whether to run an uncalled nested function; a function with its own block must be worth running."""
     if function.name == "<lambda>" or function.frame.parent is None:
         return False
     return function.body is not None or run.world.is_worth_a_root(function.path, function.block, starts=False)

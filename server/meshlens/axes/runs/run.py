@@ -78,7 +78,7 @@ class World(Protocol):
         ...
 
     def matches_patterns(self, path: str, block: str) -> bool:
-        """Returns whether a block mentions something that selects an entry of a table for a path or a pattern."""
+        """Returns whether a block mentions a function that selects a table entry by path or pattern."""
         ...
 
     def is_worth_a_root(self, path: str, block: str, *, starts: bool) -> bool:
@@ -147,7 +147,7 @@ class ModuleState:
         frame: the module's variables.
         heap: attributes of the objects created there.
         ambient: meshes that `set_mesh` made current, innermost last.
-        left: what was created but not called; None while the module runs.
+        left: the maps and functions that were created but not called; None while the module runs.
         names: the module's names for functions, and for classes by the sites of their methods; computed on first use.
         grown: entries that it and its imports added to tables of other modules.
     """
@@ -331,7 +331,7 @@ class Run:
     def runs_body(self, function: Site, ctx: Context) -> bool:
         """Returns whether a function's body runs, and counts it: a few times, then once in each map that is new to it.
 
-        Fewer runs are enough if it is unknown both whether the code runs and what else is bound. The first run of a
+        Fewer runs are enough if both whether the code runs and what else is bound are unknown. The first run of a
         function deep in a route is free, because their number is limited by the text.
 
         Args:

@@ -326,7 +326,7 @@ def tells(values: Iterable[Value]) -> bool:
 
 
 def _is_choice(value: Value) -> bool:
-    """Returns whether a value is an enum member, with which a program selects one of its variants."""
+    """Returns whether a value is an enum member, by which a program selects one of its variants."""
     return isinstance(value, Made) and value.dotted == "enum.Enum"
 
 

@@ -89,7 +89,7 @@ class Interest:
         Args:
             facts: the facts of the workspace now.
             changed: the blocks, by path and key, that changed, appeared or disappeared.
-            known: the names that some of them mention now.
+            known: the names that some of the changed blocks mention now.
         """
         mentioned = dict(self._mentioned)
         rows: list[Row] = []
@@ -205,7 +205,7 @@ class Interest:
         return bool(reach) and reach[-1]
 
     def matches_patterns(self, path: str, key: str) -> bool:
-        """Returns whether a block mentions something that selects an entry of a table for a path or a pattern."""
+        """Returns whether a block mentions a function that selects a table entry by path or pattern."""
         mentioned = self._mentioned_in(path, key)
         return mentioned is not None and not _MATCH.isdisjoint(mentioned)
 

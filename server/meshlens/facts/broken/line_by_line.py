@@ -1,4 +1,4 @@
-"""The logical lines of a source text, found by brackets and strings alone, and which of them are readable."""
+"""Finds the logical lines of a source text by brackets and strings alone, and checks which are readable."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Reading:
         unsure: the blocks that the same bytes might read differently elsewhere.
         memo: a cache of shapes of recent blocks by their bytes.
         tree: a syntax tree.
-        parsed: the text of the tree: this one or an earlier one.
+        parsed: the text from which the tree was parsed, perhaps an earlier one.
         sections: where the text can be split; None if not yet computed.
         earlier: earlier readings in which only one statement was edited, latest first.
     """

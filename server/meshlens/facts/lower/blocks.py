@@ -63,7 +63,7 @@ def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lower
 def relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> tuple[array[int], int]:
     """Returns offsets relative to the text of the block, and a remainder to subtract from each.
 
-    Few are ever used, and in a block of one piece all shift by the same amount.
+    Few offsets are ever used, and in a block of one piece all shift by the same amount.
     """
     if len(pieces) == 1:
         return array("i", chain.from_iterable(spans)), pieces[0][1]

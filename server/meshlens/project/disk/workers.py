@@ -154,7 +154,7 @@ def _serve(work: Callable[[Any], Any], pipe: Connection, parent: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Ends this process if its parent is killed, whatever it is doing."""
+    """Ends this process, even during a task, if its parent is killed."""
 
     def watch() -> None:
         while os.getppid() == parent:

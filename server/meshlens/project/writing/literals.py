@@ -1,4 +1,4 @@
-"""String literals in source: whether a piece of text is one, and replacing its contents."""
+"""String literals in source: recognizing them, and replacing their contents."""
 
 from __future__ import annotations
 
