@@ -218,7 +218,7 @@ def _is_main(function: Function) -> bool:
 
 
 def _generated(run: Run, yielded: list[Value]) -> Value:
-    """Returns what a generator yields: any of the yielded values, and the last one separately if it is a smaller batch."""
+    """Returns what a generator yields: any of the yielded values, and the last separately if it is a smaller batch."""
     if not yielded:
         return UNKNOWN
     one, last = join_all(yielded), yielded[-1]

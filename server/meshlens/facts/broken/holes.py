@@ -1,8 +1,8 @@
 """Finds unreadable statements and replaces them with holes, so that the code around them can be read.
 
 A hole is an expression. All that is known about it is which names it contains, which of these it seems to assign, and
-whether it seems to return. Holes are found line by line from the lines alone, so a statement that is being typed leaves the same
-hole in any context. If the header of a compound statement cannot be read, the whole statement is a hole.
+whether it seems to return. Holes are found line by line from the lines alone, so a statement that is being typed leaves
+the same hole in any context. If the header of a compound statement cannot be read, the whole statement is a hole.
 """
 
 from __future__ import annotations
