@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from meshlens.facts.model import FileFacts
 
-# A header whose body is missing; the lengths keep a hostile line from taking long.
+# A header whose body is missing; the length limits keep a hostile line from taking long.
 _NO_BODY = re.compile(
     rb"^([ \t]*)(?:(?:async[ \t]+)?(?:class|def|for|while|if|elif|else|try|except|finally|with)\b|[)\]}])"
     rb"[^\n]{0,200}:[ \t]{0,20}(?:#[^\n]{0,200})?\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?!\1[ \t])(?=[ \t]*[^\s#])",

@@ -426,7 +426,7 @@ def left_by_row(part: Along) -> Along:
 
 
 def taken_apart(part: Along) -> Along:
-    """Returns the part of an array that a `scan` passes to one step, which is an array of the device's rows again."""
+    """Returns the part of an array that a `scan` passes to one step: again an array of the device's rows."""
     return Along(ROWS if part.truth == ROWS else mixed(part).truth, part.typed)
 
 

@@ -24,7 +24,7 @@ the first operation on the value.
     met                    a part of the value was reduced
     opaque                 passed through unseen code that may reduce, or between devices
     ("counted", call)      computed from a sum over the device's rows
-    ("rows-here", axis, place)   the number of the rows of one device, which are split over this axis
+    ("rows-here", axis, place)   the number of rows of one device, which are split over this axis
     ("copies", place, n)   an array repeated along its first n axes
     ("copied", place)      one of these copies
     device-copies          made for the devices along the first axis

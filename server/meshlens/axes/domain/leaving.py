@@ -12,7 +12,7 @@ RAISED = "raise"
 
 
 def joined(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:
-    """Returns the variables after two paths meet; one that is set on only one path keeps its value."""
+    """Returns the variables after two paths meet; a variable set on only one path keeps its value."""
     result = dict(left)
     for name, value in right.items():
         known = left.get(name)

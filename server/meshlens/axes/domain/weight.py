@@ -19,7 +19,7 @@ DEEPEST_VALUE = 40
 """Maximum weight and depth of a value; a heavier one keeps only its plain parts."""
 
 _WEIGHTLESS: set[type] = set()
-"""Types seen so far whose values hold no others; nine in ten values have one of these."""
+"""Types seen so far whose values hold no others; nine in ten values are of such a type."""
 
 
 def weighed(values: Iterable[Value]) -> tuple[int, int]:

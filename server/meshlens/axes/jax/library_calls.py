@@ -324,7 +324,7 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
 def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
     labels = _labels(args)
     if how == "folded" and args:
-        # The key may be the same everywhere although the number comes from copies.
+        # The key may be the same on all devices although the folded number comes from copies.
         labels -= {
             one for one in _labels(args[1:]) - _labels(args[:1]) if isinstance(one, tuple) and one[0] == "copied"
         }

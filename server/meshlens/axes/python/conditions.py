@@ -48,7 +48,7 @@ _NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped)
 
 
 def _is_object(value: Value) -> bool:
-    """Returns whether a value is certainly not a constant and is truthy; a library's result may be either."""
+    """Returns whether a value is certainly a truthy object, not a constant; some results of libraries are constants."""
     if isinstance(value, Made):
         if value.dotted == "enum.Enum":
             number = dict(value.arguments).get("value")
@@ -159,7 +159,7 @@ def _same(left: Value, right: Value) -> bool | None:
 
 
 def _are_same_sequences(left: Seq, right: Seq) -> bool | None:
-    """Returns whether two tuples or lists, such as shapes, are equal; one entry that differs is enough."""
+    """Returns whether two tuples or lists, such as shapes, are equal; one differing entry is enough to tell."""
     if left.open or right.open or left.kind != right.kind or left.kind not in ("tuple", "list"):
         return None
     if len(left.items) != len(right.items):

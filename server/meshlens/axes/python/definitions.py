@@ -83,7 +83,7 @@ def make_function(run: Run, shape: FunctionShape, sites: Frame, frame: Frame, ct
         separate: whether the body is looked up by its block when it runs.
     """
     closure = enclosing(frame)
-    # mypyc cannot go through a tuple of such nodes backwards.
+    # mypyc cannot iterate over a tuple of such nodes in reverse.
     decorators: Any = shape.decorators
     applied = [(evaluate_decorator(run, one, sites, ctx), one) for one in reversed(decorators)]
     is_static = any(_method_kind(callee) == "static" for callee, _ in applied)

@@ -120,7 +120,7 @@ def _constant(reader: Reader) -> Any:
 def _expression(reader: Reader) -> Expression:
     take = reader.take
     code = take()
-    # Nine in ten are these; a call for each of their sites would take as long as the rest.
+    # Nine in ten expressions have these codes; a call for each of their sites would take as long as the rest.
     if code == 0 or code == 1:
         site = take()
         if site >= reader.sites:

@@ -1,7 +1,7 @@
 """File patterns as in `.gitignore`, matched segment by segment in bounded time.
 
-`fnmatch` translates a segment so that a `*` never backtracks; between segments `**` matches as few as possible. So
-matching takes at most the length of the pattern times that of the path.
+`fnmatch` translates a segment so that a `*` never backtracks; a `**` matches as few segments as possible. So matching
+takes at most the length of the pattern times that of the path.
 """
 
 from __future__ import annotations
