@@ -52,7 +52,7 @@ def without_gradient(labels: frozenset[Any]) -> frozenset[Any]:
 def gradient_step(
     run: Run, labels: frozenset[Any], parts: tuple[tuple[Any, Any], ...], frame: Frame, ctx: Context
 ) -> frozenset[Any]:
-    """Returns the labels to add when an unreduced gradient is combined with its own argument."""
+    """Returns the labels to add if an unreduced gradient is combined with the argument it was taken for."""
     if "gradient" not in labels:
         return frozenset()
     for label in of_kinds(labels, "wrt"):

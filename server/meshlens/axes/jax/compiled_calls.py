@@ -37,10 +37,10 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, as_tree, fields_of, with_fields
 
 CALLED = "jax.jit()"
-"""The name under which a call is recorded, with its arguments as a tuple and the shardings."""
+"""The name under which a call with sharded arguments is recorded: its arguments as a tuple, and the shardings."""
 
 RETURNED = "jax.jit() results"
-"""The name under which the result of a call is recorded, with the value and the shardings."""
+"""The name under which the sharded result of a call is recorded: the value, and the shardings."""
 
 DONATES = "jax.jit() donates"
 """The name under which the donated arguments of a call are recorded.

@@ -168,7 +168,7 @@ class GradientUse:
             of quotients of sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "of-one-device" (a total
             over the devices is divided by a count of one of them), "of-size-here" (by the number of rows of one of
             them), "divided-twice" (an average is divided by the count of all devices), "first-of-devices" (only device
-            0's mean or sum is kept), "share-averaged" (a `pmean` of sums that are already divided by a total),
+            0's mean or sum is kept), "share-averaged" (a `pmean` of sums already divided by a total),
             "shifted-summed" (a `psum` of sums to which each device added a value common to all), "mean-summed" (a
             `psum` of gradients of means), "means-summed" (a `psum` of other means), "scattered" (`all_gather` is
             differentiated, which sums gradients of means over the devices), "positions-picked" (positions in the parts
