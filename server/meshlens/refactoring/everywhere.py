@@ -43,8 +43,8 @@ class Outcome:
     Attributes:
         line: its line in the original file, from 1.
         text: the first line of its code.
-        refused: the reason; None if it was converted.
-        note: why its numbers change; empty if they do not.
+        refused: why it was not converted; None if it was.
+        note: why the numbers change; empty if they do not.
         caveat: an assumption of the result that the code does not show; empty if there is none.
     """
 
@@ -76,8 +76,8 @@ class _Progress:
 
     Attributes:
         job: the job.
-        first: its original places with their lines; they move with the edits.
-        judged: the completed places, and whether they were refused.
+        first: its original places with their lines; edits shift them.
+        judged: the completed places, and whether each was refused.
         gone: the texts of refused places that were rewritten together with another place.
         outcomes: the outcomes at the places.
     """
@@ -138,7 +138,7 @@ def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist
         after = workspace.with_files(texts)
         refused = veto(places[0].title, workspace, after, texts)
         if refused is not None and len(places) > 1:
-            # Some of these must not be done: fewer are tried, until it is known which.
+            # At least one of these must be refused: try fewer until it is found.
             most = len(places) // 2
             continue
         for place in places:
@@ -147,7 +147,7 @@ def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist
             _follow_all(workspace, every, edits)
             sources.update(texts)
             workspace, most = after, min(2 * most, _MOST_AT_ONCE)
-        # Do not try a place again whose conversion is itself convertible, or this would never end.
+        # A conversion may itself be convertible: do not try its place again, or this would never end.
         open_ones = zip(every, limits, strict=True)
         waiting = [one for one, limit in open_ones if one in left and len(one.outcomes) < limit]
     outcomes = (tuple(sorted(one.outcomes, key=_line)) for one in every)

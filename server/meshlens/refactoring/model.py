@@ -20,7 +20,7 @@ class Wishes:
         axis_name: the axis name for a new map.
         in_axes: the `in_axes` for a new map, as Python text.
         devices: the number of devices of a new map, or the sizes of its mesh.
-        usual_axis_name: the default axis name for a new map whose collectives name none.
+        usual_axis_name: the axis name for a new map whose collectives do not name one.
         sees_all: whether every file that may use the rewritten code is loaded.
         strategy: "data" copies the state to every device, "fsdp" splits it over them.
         batch: the arguments that hold the batch, with the axis of the rows; empty to infer them from the code.
@@ -55,7 +55,7 @@ class Proposal:
     Attributes:
         title: what it does, in the imperative and lower case.
         edits: computes all edits, in any file; they do not overlap, and insertions at one place are in order.
-        parts: computes the edits as parts; None if the offer invalidates what it assumes about other places.
+        parts: computes the edits as parts; None if the offer affects other places and cannot be combined with theirs.
         note: why the numbers change, which the title adds in parentheses; empty if they do not.
         caveat: an assumption of the result that the code does not show; empty if there is none.
     """

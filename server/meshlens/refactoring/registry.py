@@ -37,10 +37,10 @@ def all_assists() -> tuple[Assist, ...]:
 
 
 def assist_named(name: str) -> Assist:
-    """Returns the assist with a name.
+    """Returns the assist with the given name.
 
     Raises:
-        KeyError: there is no such assist.
+        KeyError: no assist has it.
     """
     return {assist.name: assist for assist in all_assists()}[name]
 

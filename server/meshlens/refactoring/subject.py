@@ -27,7 +27,7 @@ def subject_at(view: FileView, span: Span) -> Span | None:
 
 
 def _is_near(view: FileView, target: Target, span: Span) -> bool:
-    """Returns whether a span is in the lines of a function's block, without reading the function."""
+    """Returns whether a span is in the lines of a function's block, without parsing the function."""
     block = view.facts.blocks[target.site.block]
     return span.end <= block.end and view.source.rfind(b"\n", 0, block.start) < span.start
 

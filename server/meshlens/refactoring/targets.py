@@ -110,7 +110,7 @@ def _functions(view: FileView) -> tuple[Span, ...]:
 
 
 def _named_exactly(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """Returns the names of the functions with exactly this name; a nested function has a dotted one."""
+    """Returns the names of the functions with exactly this name, which is dotted for a nested function."""
     if function is None:
         return _functions(view)
     found = [one for one in functions(view) if one.name == function.rsplit(".", 1)[-1]]
@@ -124,7 +124,7 @@ def _qualified(target: Target) -> str:
 
 
 def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """Returns the variables with a name that hold a function; without a name, those with a `jit` or `vmap` result."""
+    """Returns the variables of this name that hold a function; without a name, those that hold a transformed one."""
     found = compiled_variables(view)
     if function is None:
         return tuple(view.span(one.site) for one in found if not _holds_lambda(view, one))
@@ -132,7 +132,7 @@ def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
 
 
 def _compiled_as(view: FileView, name: str) -> tuple[Span, ...]:
-    """Returns the functions that variables with a name hold compiled, as in `self.step = jit(self._step)`."""
+    """Returns the functions that variables of the given name hold compiled, as in `self.step = jit(self._step)`."""
     found: set[Span] = set()
     for one in compiled_variables(view):
         assigned = parent_of(view, one.site)
@@ -151,7 +151,7 @@ def _holds_lambda(view: FileView, variable: Callee) -> bool:
 
 
 def _compiled(view: FileView) -> frozenset[Site]:
-    """Returns the functions that are passed to `jit`, with every candidate if it is uncertain."""
+    """Returns the functions that are passed to `jit`, including every candidate if that is uncertain."""
     found: set[Site] = set()
     for key in view.facts.blocks:
         for node in nodes_of_block(view, str(view.path), key):

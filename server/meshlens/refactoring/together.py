@@ -29,7 +29,7 @@ class Round:
 
     @property
     def is_full(self) -> bool:
-        """Returns whether no more offers can be taken: there are enough, or one that cannot be combined with others."""
+        """Returns whether no more offers can be taken: there are enough, or one cannot be combined with others."""
         return self._left <= 0 or bool(self._whole)
 
     def view(self, path: Path) -> FileView:

@@ -15,7 +15,7 @@ from meshlens.settings import Settings
 from meshlens.text import Edit, applied
 
 _SPEAKS_AGAINST = re.compile("AX4..|AX602")
-"""The rules about what varies over an axis where it must not, and about a pmap inside a jit."""
+"""The rules about values that vary over an axis where they must not, and about a pmap inside a jit."""
 CODE = "new-finding"
 
 
@@ -29,7 +29,7 @@ def written(workspace: Workspace, edits: Mapping[Path, Iterable[Edit]]) -> dict[
 
 
 def veto_of(workspace: Workspace, proposal: Proposal) -> Refused | None:
-    """Returns the refusal of an offer whose result would have a new finding; None if it would not.
+    """Returns the refusal of an offer whose result would have a new finding; None if there is none.
 
     Args:
         workspace: holds the files.
@@ -50,7 +50,7 @@ def veto(title: str, before: Workspace, after: Workspace, paths: Iterable[Path])
         title: what the refactoring does.
         before: the files as they are.
         after: the same files, rewritten.
-        paths: those that it rewrites.
+        paths: the files that it rewrites.
     """
     for path in paths:
         found = _against(after, path)

@@ -65,17 +65,17 @@ class Reductions:
     Attributes:
         lines: statements that assign means or sums, with the names and the collective.
         inside: inline expressions that are means or sums, with the collective, or keys that are folded.
-        out: for every result, None if all devices then hold the same value, else 0.
+        out: for every result, None if all devices hold the same value after reducing, else 0.
         results: the kind of the results.
         keys: the key parameters that each device folds its index into.
         streams: the parameters that are random streams of flax.nnx, each with a stream that is used.
         bundles: the parameters that are dictionaries of keys to fold in the same way.
         folded: statements that assign keys to fold in the same way, with their names.
-        renewed: the names in its `return`s of keys among `keys` that a function it calls renews.
-        calls: the calls to functions that need its axis name because they reduce.
-        helpers: these functions and those that they call.
+        renewed: the names in its `return`s of those `keys` that a function it calls renews.
+        calls: the calls to functions that reduce and so need the step's axis name.
+        helpers: those functions and the functions that they call.
         loosened: the sizes in assertions that are smaller on each device.
-        changed: the names of objects in which it stores values that differ between devices.
+        changed: the names of objects in which the step stores values that differ between devices.
         seen: the minimum number of axes of arrays at known calls.
     """
 
@@ -136,7 +136,7 @@ def reductions(
     *,
     joins_norms: bool = False,
 ) -> Reductions:
-    """Returns the values that a step has to reduce over devices.
+    """Returns the values that a step must reduce over devices.
 
     Each device folds its index into the keys that are not part of a result.
 
@@ -148,7 +148,7 @@ def reductions(
         joins_norms: whether its layers are made to average batch statistics over all devices.
 
     Raises:
-        Obstacle: it takes gradients of a value that is not certainly a mean over the rows.
+        Obstacle: the step takes gradients of a value that is not certainly a mean over the rows.
     """
     used = _used_as_keys(view, target)
     names = [one.name for one in target.node.function.parameters if one.name in shared]
@@ -183,7 +183,7 @@ def _renewing(view: FileView, target: Target, found: Reductions) -> Reductions |
     """Returns reductions after which the step returns keys that are the same on every device, or None.
 
     A function that gets a device's key may return the next one.
-    If the step returns that under the name of its own argument, it can split the argument before folding into it.
+    If the step returns that key under the name of its own argument, it can split the argument before folding into it.
     """
     if not isinstance(found.results, tuple) or _holds(found.results, "mixed"):
         return None
@@ -245,7 +245,7 @@ def _reductions(
         follow.helper = step if keys.by_helpers else None
         follow_body(follow, target.body)
         helpers = tuple(reducing_helpers(step))
-        # What a function is found to reduce for one call must suit the others, before and after.
+        # A reduction found in a function for one call must also suit its other calls, earlier and later.
         before, reduced = reduced, sum(one.reductions for one in helpers)
         if before == reduced or not helpers:
             break
@@ -321,7 +321,7 @@ def _place(follow: Follow, target: Target) -> None:
 
 
 def _put_together(view: FileView, target: Target) -> Iterator[str]:
-    """Yields the names to which a function assigns, once each, a model assembled from its arguments."""
+    """Yields the names that a function assigns once, to a model assembled from its arguments."""
     counted = Counter(name for statement in target.body for node in walk(statement) for name in bound_by(node))
     for statement in target.body:
         if isinstance(statement, Assign) and isinstance(statement.value, Call) and len(statement.targets) == 1:

@@ -32,7 +32,7 @@ from meshlens.project.trees import Node
 from meshlens.refactoring.following.row_by_row import is_elementwise
 
 Least: TypeAlias = "int | tuple[Least, ...]"
-"""How many axes a value has at least, or each of several values; 0 if nothing is known."""
+"""The minimum number of axes of a value, or of each of several values; 0 if unknown."""
 AxesByPlace: TypeAlias = "dict[tuple[Path, int], Least]"
 
 
@@ -50,7 +50,7 @@ class AxesSeen:
 
 
 def note_axes(known: AxesByPlace, place: tuple[Path, int], least: Least) -> None:
-    """Records the number of axes of an array at a call, which may be lower than before."""
+    """Records the number of axes of an array at a call; keeps the lowest number of all calls."""
     known[place] = fewest([least, *([known[place]] if place in known else [])])
 
 
@@ -119,7 +119,7 @@ def least_axes(node: Node, axes: Axes, depth: int = _DEPTH) -> int:
 
     Args:
         node: the expression.
-        axes: those of the variables.
+        axes: the known axes of variables.
         depth: how deep nested expressions are read.
     """
     if depth == 0:
@@ -152,14 +152,14 @@ def least_axes(node: Node, axes: Axes, depth: int = _DEPTH) -> int:
 def _of_part(whole: int, index: Node, of: Callable[[Node], int]) -> int:
     items = index.items if isinstance(index, TupleDisplay) else (index,)
     if len(items) > 1:
-        # Each of them, but for new axes and an ellipsis, takes an axis that must be there.
+        # Every index except new axes and an ellipsis consumes an axis, which must exist.
         whole = max(whole, sum(not (isinstance(one, Constant) and one.value in (None, ...)) for one in items))
     for item in items:
         if isinstance(item, Constant) and item.value is None:
             whole += 1
         elif not isinstance(item, Slice) and not (isinstance(item, Constant) and item.value is ...):
             whole -= 1
-    # What an array of indices gives has the axes of that array instead of the one that it indexes.
+    # Indexing with an array replaces the indexed axis with the axes of the index array.
     return max(whole, 0) + max(map(of, items), default=0)
 
 
@@ -171,7 +171,7 @@ def _of_call(node: Call, dotted: Callable[[Node], str], of: Callable[[Node], int
     is_method = is_free and isinstance(callee, Attribute) and (name in _SIZED or of(callee.object) > 0)
     if isinstance(callee, Call):
         more = _LAYERS.get(dotted(callee.callee))
-        # A layer that works on features needs them in addition to the rows.
+        # A layer that works on features needs a feature axis in addition to the row axis.
         return max(of(positional[0]) + more, 2) if more is not None and positional else 0
     if not is_method and not dotted(callee).startswith(_LIBRARIES):
         return 0

@@ -38,8 +38,8 @@ _TRANSFORMATIONS = frozenset({"optimizer", "optim", "opt", "tx"})
 def carried_state(view: FileView, call: HostCall, given: tuple[Given, ...]) -> list[tuple[int, str, bool]]:
     """Returns the variables to copy to all devices, and the offset of the outermost loop around a call.
 
-    An object of flax.nnx that the top level creates for a function is copied after the statement that creates it. Each
-    variable has a flag for an object of flax.nnx, which keeps its identity.
+    A flax.nnx object that the top level creates for a function is copied after the statement that creates it. Each
+    variable has a flag that marks flax.nnx objects, which keep their identity.
     """
     path = path_to(view, call.site)
     inner = next(

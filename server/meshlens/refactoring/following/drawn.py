@@ -57,7 +57,7 @@ def is_drawn(view: FileView, site: Site, value: Node) -> bool:
 
 
 def is_yielded(view: FileView, site: Site, value: Node) -> bool:
-    """Returns whether an expression in a call is the variable of a loop over what a data source returns.
+    """Returns whether an expression in a call is the variable of a loop over a data source.
 
     Args:
         view: the file.

@@ -27,11 +27,11 @@ _LAYERS = {"haiku.Linear": ("output_size", 0), "flax.linen.Dense": ("features", 
 _BY_ENTRY = frozenset("relu leaky_relu gelu silu swish tanh sigmoid elu selu softplus exp".split())
 _PRODUCTS = frozenset({"numpy.prod", "jax.numpy.prod", "math.prod"})
 Size = int | str
-"""A number, or the name of a sequence whose product it is."""
+"""A number, or the name of a sequence whose product is the size."""
 
 
 def features_of(follow: Follow, value: Node) -> Size | None:
-    """Returns the size of the last axis of an expression's value, if a layer in it determines that."""
+    """Returns the size of the last axis of an expression's value, if a layer in the expression determines it."""
     if isinstance(value, Name):
         return follow.features.get(value.name)
     if not isinstance(value, Call):

@@ -100,12 +100,12 @@ _PLAIN_DECORATORS = frozenset(
 _NUMBERS = (Attribute, BinaryOperation, Constant, Name, UnaryOperation)
 Env = dict[str, Kind]
 Defined: TypeAlias = "tuple[AnyFunction, Follow | None]"
-"""A function, with the enclosing one whose variables it sees."""
+"""A function, with the enclosing function whose variables it sees."""
 Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
 
 class Constructs(NamedTuple):
-    """The functions that follow calls and statements, which contain each other.
+    """The functions that follow calls and statements; each needs the other.
 
     Attributes:
         call: returns the kind of a call's result, given the calling scope, the scope of the callee, the callee and the
@@ -149,7 +149,7 @@ class Follow:
         bound: in the step itself, the names that its statements assign.
         together: the names assigned once, to a model assembled from its parts.
         home: the outermost function around the step; None for the top level.
-        own: the object of the method that is followed; None outside of methods.
+        own: the instance whose method is followed; None outside of methods.
         models: the functions of models that run it, outermost first; the functions passed to them are layers.
         unread: the names of called objects that may combine rows.
         changed: the names of objects in which statements store values that differ between devices.
@@ -157,20 +157,20 @@ class Follow:
         arrays: the names of arrays that are not trees of arrays.
         computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
         shapes: the shapes of variables, if the code shows them.
-        axes: the minimum number of axes of variables that are bound once, since code would fail with fewer.
+        axes: the minimum number of axes of variables that are bound once, below which the code would fail.
         least: the minimum number of axes of variables, from the values that they are bound to.
         handed: the parameters that still hold their argument, each with whether it is multiplied by a matrix.
         features: the size of the last axis of variables: a number, or a sequence whose product is the size.
-        widened: for a variable, another one and how many more axes it has than that one.
+        widened: for a variable, another variable and how many more axes the first has.
         results: the minimum number of axes of the results of calls, by the places of the calls.
         looped: for the variables of loops, what is looped over, and their position in a tuple of its items.
         returned: the kinds that it returns.
         returned_axes: the minimum number of axes of what it returns.
         has_ended: whether a `return` has certainly run already.
-        classes: the classes of the project that variables certainly hold objects of.
+        classes: for variables, the project's class whose instance they certainly hold.
         top: the file of the step, from which its models are reached; None for the file itself.
         helper: the step, or the function that it calls, in which values can be reduced over devices; None elsewhere.
-        entered: the function that this scope was made for, if that is such a function.
+        entered: the function that this scope was made for, if it is the step or such a function.
         loosened: the sizes in assertions to replace.
         seen: the minimum number of axes of arrays at known calls, in all functions.
     """
@@ -244,13 +244,13 @@ class Follow:
 
     @property
     def known_classes(self) -> dict[str, Owner]:
-        """Returns the classes of variables, and of the object of the method that is followed."""
+        """Returns the classes of variables, and of the instance whose method is followed."""
         own = self.own
         is_own = own is not None and own.receiver not in self.local and own.receiver not in self.classes
         return {**self.classes, own.receiver: (own.view, own.owner)} if own is not None and is_own else self.classes
 
     def class_of(self, node: Node) -> Owner | None:
-        """Returns the class of the project that an object certainly belongs to; None if unknown."""
+        """Returns the project's class that an object is certainly an instance of; None if unknown."""
         return class_of(self.view, self.known_classes, node, self.top or self.view)
 
     def least_axes(self, node: Node) -> int:
@@ -332,7 +332,7 @@ class Follow:
         return [self.look_up(name) for name in names_used(node)]
 
     def look_up(self, name: str) -> Kind:
-        """Returns the kind of a variable; one that is not bound here belongs to the file or to Python."""
+        """Returns the kind of a variable; a name that is not bound here belongs to the file or to Python."""
         if name in self.local:
             body, around = self.local[name]
             return applied((around or self).names(body)) if self.depth < DEPTH else "mixed"
@@ -595,7 +595,7 @@ def entered(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow 
 def _spread(
     arguments: list[tuple[str | None, Kind]], parameters: tuple[Parameter, ...]
 ) -> list[tuple[str | None, Kind]]:
-    """Returns arguments with those of a splat such as `*batch`, which fills the parameters that are left."""
+    """Returns the arguments with a splat such as `*batch` expanded to fill the remaining parameters."""
     labels = [label for label, _ in arguments]
     if labels.count("*") != 1 or "**" in labels:
         return arguments
@@ -648,7 +648,7 @@ def function_defined(follow: Follow, callee: Node) -> Defined | None:
 
 
 def method_called(follow: Follow, callee: Node) -> OwnMethod | Unread | None:
-    """Returns the method of the project that an attribute of an object or a class refers to."""
+    """Returns the project's method that an attribute of an instance or a class refers to."""
     if not isinstance(callee, Attribute):
         return None
     name = callee.object.name if isinstance(callee.object, Name) else ""
@@ -666,7 +666,7 @@ def method_called(follow: Follow, callee: Node) -> OwnMethod | Unread | None:
 
 
 def _bound_method(follow: Follow, callee: Attribute, method: OwnMethod) -> tuple[FunctionDef, Follow]:
-    """Returns a method as a function of its other parameters, with a scope in which its object is bound to a name."""
+    """Returns a method as a function without `self`, with a scope in which its instance is bound to a name."""
     node = method.target.node
     scope = Follow(follow.constructs, method.view, {}, depth=follow.depth, made={**made_outside(method.view, None)})
     scope.top = follow.top
@@ -689,7 +689,7 @@ def _bound_method(follow: Follow, callee: Attribute, method: OwnMethod) -> tuple
 
 
 def method_of_class(follow: Follow, method: OwnMethod, view: FileView, owner: str) -> tuple[FunctionDef, Follow]:
-    """Returns a method of any object of a class as a function of its other parameters, and its scope."""
+    """Returns a method of any instance of a class as a function without `self`, and its scope."""
     node = method.target.node
     scope = Follow(follow.constructs, method.view, {}, depth=follow.depth, made={**made_outside(method.view, None)})
     scope.top = follow.top
@@ -751,7 +751,7 @@ def _item(follow: Follow, node: Subscript) -> Kind:
     if kind == "shape" and _has_no_rows(follow, node.object, index):
         return "same"
     if kind == "shape":
-        # A size that is counted from the end may be that of the rows or another one.
+        # A size that is counted from the end may be the number of rows or another size.
         return "count" if isinstance(index, Slice) or index_of(index) == 0 else "mixed"
     is_array = isinstance(node.object, Name) and node.object.name in follow.arrays
     if kind == "tree" and not is_array and _is_key(follow, index):
@@ -812,7 +812,7 @@ def _rows_of(follow: Follow, index: Node) -> Kind:
 
 
 def _binary(follow: Follow, node: BinaryOperation) -> Kind:
-    # Asked first, as the kind of a share is that of what it becomes alone: the number of rows is reduced in it.
+    # Checked first, because computing the kind of a share by itself would reduce the number of rows in it.
     summed = _sum_over_rows(follow, node)
     if summed is not None:
         return summed
@@ -884,9 +884,9 @@ def have_batches(follow: Follow, *nodes: Node) -> bool:
 
 
 def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> bool:
-    """Returns whether some operands of an elementwise operation have rows and certainly different numbers of axes.
+    """Returns whether operands of an elementwise operation have rows and certainly different numbers of axes.
 
-    Broadcasting aligns the last axes, so the rows of the array with fewer axes line up with another axis.
+    Broadcasting aligns the last axes, so the row axis of the array with fewer axes lines up with another axis.
     """
     rows = [node for node, kind in zip(nodes, kinds, strict=True) if flat(kind) == "rows"]
     if len(rows) < 2:
@@ -899,7 +899,7 @@ def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> b
 
 
 def axes_more(follow: Follow, node: Node) -> tuple[str, int] | None:
-    """Returns a variable and how many more axes an expression has than that variable; None if unknown."""
+    """Returns a variable, and how many more axes an expression has than the variable; None if unknown."""
     if isinstance(node, Name):
         return follow.widened.get(node.name, (node.name, 0))
     if isinstance(node, UnaryOperation):

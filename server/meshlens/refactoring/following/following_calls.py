@@ -85,11 +85,11 @@ from meshlens.refactoring.reading.records import is_record
 _OVER_ROWS = frozenset(
     "std var nanstd nanvar max min amax amin nanmax nanmin median nanmedian prod nanmean ptp".split()
 )
-"""The functions that take an array and an axis, and combine what lies along the axis to one value."""
+"""The functions that take an array and an axis, and combine the entries along the axis into one value."""
 _SHAPES = frozenset({"jax.numpy.shape", "numpy.shape"})
 _PLAIN = ("axis", "keepdims", "dtype")
 _OF_ARRAYS = frozenset("array asarray astype float32 squeeze".split())
-"""The functions that change nothing about rows and take arrays only, not trees of them."""
+"""The functions that leave the rows unchanged and take only arrays, not trees of arrays."""
 _ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map filter".split())
 """Python's functions that take an array apart into its rows."""
 _WITH_ROWS = frozenset({"rows", "turned"})
@@ -182,7 +182,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if name in UNCHANGED or (is_method and name in ("items", "values") and first in ("own", "key")):
         return first
     if name == "len" and flat(first) in ("rows", "shape"):
-        # The length of a shape is how many axes there are.
+        # The length of a shape is the number of axes.
         return "count" if flat(first) == "rows" else "same"
     kinds = [first, *(follow.kind(value) for value in values[1:])]
     if name == "arange" and "count" in map(flat, kinds):
@@ -272,7 +272,7 @@ def _spreads_one_entry(follow: Follow, name: str, values: list[Expression], kind
 
 
 def _gives_key(follow: Follow, callee: Node, dotted: str) -> bool:
-    """Returns whether a model uses one of the keys that were passed to it; keys that rows are drawn from differ."""
+    """Returns whether a call returns one of a model's keys; keys that rows are drawn from differ between devices."""
     own = follow.own
     is_own = own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver
     return follow.in_model and (dotted == "haiku.next_rng_key" or (is_own and last_name(callee) == "make_rng"))
@@ -315,7 +315,7 @@ def is_array(follow: Follow, node: Node) -> bool:
 
 
 def _closes_over_rows(follow: Follow, value: Node) -> bool:
-    """Returns whether an argument is a function that closes over rows, with an unknown use."""
+    """Returns whether an argument is a function that closes over rows and is used in an unknown way."""
     is_function = isinstance(value, Lambda) or (
         isinstance(value, Name)
         and (value.name in follow.local or value.name in follow.made)
@@ -333,7 +333,7 @@ def _keeps_nothing(follow: Follow, name: str) -> bool:
     if layers.classes and not layers.keeps:
         return True
     owner = follow.known_classes.get(name)
-    # An object of a plain class of the project, not of a module, that does not change itself.
+    # An instance of a plain class of the project, not of a module, that does not modify itself.
     is_plain = owner is not None and not is_of_modules(owner)
     return is_plain and owner is not None and isinstance(own_method(*owner, "__call__", through_class=False), OwnMethod)
 
@@ -413,7 +413,7 @@ def _reduction(follow: Follow, node: Call, name: str, values: list[Expression], 
         return "mixed" if flat(operand) in _WITH_ROWS else flat(operand)
     axis = _axis(node, is_method, 1)
     if is_method and operand == "tree" and not node.arguments and not is_array(follow, values[0]):
-        # It may be a distribution, which has a mean of its own for each row.
+        # The object may be a distribution, which has a separate mean for each row.
         return "mixed"
     plain: list[Node | None] = [axis, values[0]]
     where = next((value for label, _, value in node.arguments if label == "where"), None)

@@ -155,7 +155,7 @@ def _assign(follow: Follow, statement: Assign) -> None:
 
 
 def _is_named_as_scalar(follow: Follow, statement: Assign) -> bool:
-    """Returns whether a name shows that an unknown function's result is one number, not one per row."""
+    """Returns whether a variable's name shows that an unknown function returns one number, not one per row."""
     target, value = statement.targets[0], statement.value
     if not isinstance(target, Name) or not isinstance(value, Call) or not isinstance(value.callee, (Name, Attribute)):
         return False
@@ -208,7 +208,7 @@ def _augmented(follow: Follow, statement: AugAssign) -> None:
     before, added = follow.kind(statement.target), follow.kind(statement.value)
     found = combined(statement.operator, before, added)
     if found == "mixed" and flat(before) == "same":
-        # What a mean or a sum is added to counts once, so that the devices put theirs together first.
+        # The variable that a mean or sum is added to must count once, so the devices reduce the mean or sum first.
         found = combined(statement.operator, before, follow.put_together(statement.value, added))
     least = max(map(follow.least_axes, (statement.target, statement.value)))
     _bind(follow, statement.target, found)
@@ -247,7 +247,7 @@ def _takes_gradient(follow: Follow, statement: Node) -> bool:
 
 
 def _is_read(follow: Follow, name: str) -> bool:
-    """Returns whether a name may be read; by convention one that begins with "_" is not."""
+    """Returns whether a name may be read; by convention, a name that begins with "_" is not."""
     return not name.startswith("_") or bool(mentions_of(follow.view, name))
 
 
@@ -305,7 +305,7 @@ def _expression(follow: Follow, statement: ExpressionStatement) -> None:
         given = together(follow.kind(value) for _, _, value in node.arguments)
     if given == "same":
         return
-    # A call may store an argument in any of the others, and in what its function is an attribute of.
+    # A call may store an argument in any other argument, and in the object whose method it calls.
     follow.changed += [*holders, root_name(node.callee) if isinstance(node.callee, Attribute) else ""]
     for name in holders:
         follow.env[name] = together((follow.look_up(name), given))

@@ -111,8 +111,8 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
     value: Kind = (kind, aux) if with_aux else kind
     if kind in SAME and follow.within is not None:
-        # A loss that is reduced inside is the same on all devices, but each has only the gradient of its own rows: the
-        # transpose of a sum over devices is one, so that these average to the whole.
+        # A loss that is reduced inside is the same on all devices, but each has only the gradient of its own rows: a
+        # sum over devices is its own transpose, so these gradients average to the whole.
         kind = "mean"
     places = [place for place in _places(maker) if place < len(given)]
     is_plain = not with_aux and not TAKES[home.dotted(maker.callee)] and len(places) == 1
@@ -135,7 +135,7 @@ def _along_rows(follow: Follow, node: Call, loss: str, of: Kind, is_array: bool)
     factor of the number of devices; it is divided by that number if it is certainly one array.
 
     Raises:
-        Obstacle: it cannot be had for the rows of all devices.
+        Obstacle: the gradient for the rows of all devices cannot be computed.
     """
     if loss == "total" and flat(of) == "rows":
         return of

@@ -1,4 +1,4 @@
-"""The functions of the project that reduce over devices for the step that calls them, such as a training state's.
+"""The project's functions that reduce over devices for the step that calls them, such as a training state's methods.
 
 Each gets the axis name from its caller, and does not reduce without it.
 """
@@ -35,7 +35,7 @@ class Helper:
         parameter: its parameter for the axis name, if it has one.
         is_step: whether it is the step itself.
         inside: the expressions in it to reduce, and how.
-        calls: the calls in it of other such functions.
+        calls: the calls in it to other such functions.
         passing: the sites of the calls that pass on its own parameter for the axis.
         kinds: the kinds of the values to reduce each time it was followed, by site, and by name for assigned values.
     """
@@ -52,16 +52,16 @@ class Helper:
     kinds: dict[tuple[int, str], set[str]] = field(default_factory=dict)
 
     def reduce(self, node: Node, how: str) -> None:
-        """Records that an expression in it must be reduced."""
+        """Records that an expression in the function must be reduced."""
         self.inside.setdefault(node.site, (node, how))
 
     @property
     def reductions(self) -> int:
-        """Returns the number of places in it that reduce."""
+        """Returns the number of places in the function that reduce."""
         return len(self.inside) + len(self.within.lines)
 
     def needs_axis(self, above: tuple[Helper, ...] = ()) -> bool:
-        """Returns whether it, or another function that it calls, reduces."""
+        """Returns whether the function, or another one that it calls, reduces."""
         if any(self is one for one in above):
             return False
         called = any(one.needs_axis((*above, self)) for _, one in self.calls.values())
@@ -139,7 +139,7 @@ def must_reduce_alike(helper: Helper) -> None:
     """Checks that each value that a helper reduces needs the same reduction, or none, every time it runs.
 
     Raises:
-        Obstacle: it is not.
+        Obstacle: a value does not.
     """
     wanted = [((site, ""), how) for site, (_, how) in helper.inside.items()]
     wanted += [

@@ -138,10 +138,10 @@ def _decorator(view: FileView, node: Expression) -> str:
 
 
 def _owner(view: FileView, target: Target) -> str:
-    """Returns the kind of object that a method belongs to.
+    """Returns the kind of instance that a method is called on.
 
     Raises:
-        Obstacle: `jit` does not accept such an object.
+        Obstacle: `jit` does not accept such an instance.
     """
     if not target.is_method:
         return ""
@@ -154,7 +154,7 @@ def _owner(view: FileView, target: Target) -> str:
 
 
 def _changeable(view: FileView, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]) -> set[str]:
-    """Returns the arguments that hold objects of flax.nnx, whose in-place changes its `jit` tracks."""
+    """Returns the arguments that hold flax.nnx objects, whose in-place changes `nnx.jit` tracks."""
     names = {one.name for call, given in calls for one in given if one.name and isinstance(one.node, Name)}
     return {
         name
@@ -232,7 +232,7 @@ def _objects(
     """Returns the kinds of objects among the arguments that a function calls.
 
     Raises:
-        Obstacle: the kind of one is unknown.
+        Obstacle: the kind of an object is unknown.
     """
     found: dict[str, str] = {}
     for name in sorted(seen.objects):
@@ -313,7 +313,7 @@ def _must_stay(view: FileView, target: Target, seen: Seen) -> None:
     """Checks that outside variables read by a function do not change, since compiled code keeps the first values.
 
     Raises:
-        Obstacle: it may change.
+        Obstacle: a variable may change.
     """
     home = home_of(view, target.at(target.node.site))
     for path, name, inside in sorted(seen.outside, key=lambda one: one[:2]):

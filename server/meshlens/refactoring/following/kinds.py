@@ -8,8 +8,8 @@
 "count": the number of rows of a device, or a multiple of it.
 "shape": the shape of an array with rows.
 "places": the numbers of a device's rows, starting from 0 on each device; valid only as indices of those rows.
-"key": a random key that is the same on all devices; "alike": numbers drawn from one; neither may be combined with
-rows.
+"key": a random key that is the same on all devices; "alike": numbers drawn from such a key; neither may be combined
+with rows.
 "own": a random key that differs on each device.
 "mixed": anything else; nothing is known about it.
 A tuple of kinds describes a tuple or list of values.

@@ -38,13 +38,13 @@ def annotated_classes(view: FileView, parameters: Iterable[Parameter]) -> dict[s
 
 
 def class_of(view: FileView, known: Mapping[str, Owner], node: Node, top: FileView, depth: int = 0) -> Owner | None:
-    """Returns the class of an object; None if it is unknown.
+    """Returns the class of an expression's value; None if it is unknown.
 
     Args:
         view: the file of the expression.
         known: the classes of variables.
         node: the expression.
-        top: the file in which to look for the creation of such objects.
+        top: the file in which to look for code that creates instances.
         depth: how many attributes have been followed.
     """
     if depth > _DEEPEST:
@@ -66,7 +66,7 @@ def _said(view: FileView, annotation: Node | None) -> Owner | None:
 
 
 def _made(view: FileView, known: Mapping[str, Owner], node: Call, of: Callable[[Node], Owner | None]) -> Owner | None:
-    """Returns the class of the object that a call to a class, to its factory, or to `x.replace(…)` creates."""
+    """Returns the class of the instance that a call to a class, to its factory, or to `x.replace(…)` creates."""
     if root_name(node.callee) not in known and (owner := class_meant(view, node.callee)) is not None:
         return owner
     if not isinstance(node.callee, Attribute):
@@ -79,7 +79,7 @@ def _made(view: FileView, known: Mapping[str, Owner], node: Call, of: Callable[[
 
 
 def _makes_its_own(owner: Owner, name: str) -> bool:
-    """Returns whether a class method returns an object of its own class."""
+    """Returns whether a class method returns an instance of its own class."""
     method = method_defined(*owner, name)
     decorators = method.target.node.function.decorators if method is not None else ()
     if method is None or not any(isinstance(one, Name) and one.name == "classmethod" for one in decorators):
@@ -92,7 +92,7 @@ def _makes_its_own(owner: Owner, name: str) -> bool:
 
 
 def _field(view: FileView, owner: str, name: str, top: FileView, depth: int) -> Owner | None:
-    """Returns the class of the object in a field of a class, according to its annotation or all of its values."""
+    """Returns the class of a field's value, according to the field's annotation or all of its values."""
     for one, key in classes_above(view, owner):
         shape = one.facts.blocks[key].shape
         for node in shape.body if isinstance(shape, ClassDef) else ():

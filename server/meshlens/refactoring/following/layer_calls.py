@@ -53,7 +53,7 @@ _OVER_AXES: dict[str, tuple[str, int | None]] = {
         for name in ("standardize", "logsumexp", "softmax", "log_softmax", "normalize")
     },
 }
-"""The layers and functions that work along the axes of an argument, with its name and place, if it has one."""
+"""The layers and functions that work along axes given by an argument, with its name and position, if it has one."""
 _OF_ALL_AXES = frozenset({"flax.linen.logsumexp", "flax.nnx.logsumexp"})
 _COUPLES = frozenset({
     "haiku.BatchNorm", "haiku.nets.ResNet", "haiku.nets.ResNet18", "haiku.nets.ResNet34", "haiku.nets.ResNet50",
@@ -66,7 +66,7 @@ _EINOPS = frozenset({"einops.rearrange", "einops.reduce", "einops.repeat"})
 
 
 def works_along_rows(follow: Follow, home: Follow, callee: Node, node: Call, makers: list[Node]) -> bool:
-    """Returns whether a function or layer of a network library may combine the rows that it gets.
+    """Returns whether a function or layer of a network library may combine the rows passed to it.
 
     Args:
         follow: the calling scope.

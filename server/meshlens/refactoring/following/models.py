@@ -80,7 +80,7 @@ class Body(NamedTuple):
     Attributes:
         function: its node.
         around: the scope around it.
-        before: how many of the call's arguments come before those that it gets; None if unknown.
+        before: how many of the call's arguments precede those passed to the function; None if unknown.
         has_state: whether the call returns a state in addition to its result.
     """
 
@@ -102,7 +102,7 @@ _STAX = "jax.example_libraries.stax."
 _APPLY = frozenset({"apply", "apply_fn"})
 _SAME = re.compile(r"(?:is_|use_)?(?:train|training|deterministic|eval|inference|mode|cache|use_running_average)")
 _OPTIONS = frozenset({"rngs", "mutable", "method", "capture_intermediates"})
-"""The arguments of `apply` that the module itself does not get."""
+"""The arguments of `apply` that are not passed to the module itself."""
 _SPREADS = frozenset("tile repeat broadcast_to".split())
 _MAKERS = frozenset("param zeros ones normal uniform truncated_normal".split())
 _KNOWN = "assists: what models give"
@@ -142,7 +142,7 @@ def _result_of_all(follow: Follow, bodies: Bodies | None, node: Call) -> Result:
 
 
 def _along_new_axis(kind: Kind) -> Kind:
-    """Returns the kind of several results in one, along a new first axis."""
+    """Returns the kind of several results stacked along a new first axis."""
     if isinstance(kind, tuple):
         return tuple(map(_along_new_axis, kind))
     return "turned" if kind in ("rows", "tree") else "same" if kind == "same" else "mixed"
@@ -207,7 +207,7 @@ def _result_of_body(follow: Follow, body: Body, node: Call) -> Result:
         is_joined = changed is not None and _is_of_joined_norms(follow, changed)
         state = "mean" if is_joined else "mixed" if body.has_state else "tree"
         return Result((result.kind, state), (result.axes, 0))
-    # What nothing shows to depend on rows may still do so.
+    # A result may depend on rows even if nothing shows that it does.
     return result._replace(kind="tree") if flat(result.kind) in SAME else result
 
 
@@ -256,7 +256,7 @@ def _with_arguments(follow: Follow, body: Body, handed: tuple[Argument, ...]) ->
     )
     known: dict[object, tuple[object, Result]] = scope.view.solution.once(_KNOWN, lambda _: {})
     if key not in known:
-        # It stays alive with its result, so that nothing else gets its identity.
+        # The function is stored with its result, so that no other object can get its id.
         known[key] = function, find()
     return known[key][1]
 
@@ -382,7 +382,7 @@ def _gives_rows(scope: Follow, function: FunctionDef | Lambda) -> bool:
 
 
 def _given_to(parameter: Parameter) -> str:
-    """Returns the kind of the argument that a parameter of a model gets."""
+    """Returns the kind of the argument that is passed for a parameter of a model."""
     name, annotation, default = parameter.name, parameter.annotation, parameter.default
     is_flag = isinstance(annotation, Name) and annotation.name in ("bool", "int", "float", "str")
     is_flag = is_flag or (isinstance(default, Constant) and type(default.value) in (bool, str))
@@ -423,7 +423,7 @@ def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:
 
 
 def _given_at_creation(home: Follow, callee: Attribute) -> list[Made]:
-    """Returns the values that objects of a model's class get for an attribute when created; nothing if unknown."""
+    """Returns the values passed for an attribute when a model's class is instantiated; nothing if unknown."""
     own = home.own
     if own is None or not isinstance(callee.object, Name) or callee.object.name != own.receiver:
         return []
@@ -449,7 +449,7 @@ def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = Fals
             value = Call("call", value.site, value, ())
         bodies = _bodies(scope, value, depth + 1)
         if bodies is None and not _is_function(scope, value):
-            # Whatever it is, it is one of the models, as layers are.
+            # Whatever is called here is one of the models, as layers are.
             bodies = _every_model(home) if home.in_model else None
         found.append(bodies)
     return _all(found)
@@ -463,7 +463,7 @@ def _is_function(scope: Follow, value: Node) -> bool:
 
 
 def _scope_at(home: Follow, made: Made) -> Follow:
-    """Returns the scope that a value's code is in."""
+    """Returns the scope of a value's code."""
     scope = Follow(home.constructs, made.view, {}, depth=home.depth, made={**made_outside(made.view, None)})
     scope.own, scope.models, scope.unread = owner_of(made.view, made.block), home.models, home.unread
     scope.top, scope.loosened, scope.seen = home.top, home.loosened, home.seen
@@ -534,7 +534,7 @@ def _of_apply(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
     """Returns the functions that run in `model.apply` or `state.apply_fn`."""
     if callee.name == "apply_fn":
         given = [(one, value) for one in _views(_root(home)) for value in _given_by_keyword(one, "apply_fn")]
-        # The function of another state is one of these.
+        # An `apply_fn` copied from another state is one of the other values.
         given = [(one, value) for one, value in given if last_name(value) != "apply_fn"]
         found = [_bodies(_top_of(home, one), value, depth + 1) for one, value in given]
         if not found:
@@ -646,7 +646,7 @@ def _is_name(node: Node, name: str) -> bool:
 
 
 def _of_attribute(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
-    """Returns the functions in an attribute of a method's own object, or of an object of a known class."""
+    """Returns the functions in an attribute of a method's own instance, or of an instance of a known class."""
     own, name = home.own, root_name(callee)
     if own is not None and name == own.receiver:
         scope = _top_of(home, own.view)
@@ -673,7 +673,7 @@ def _of_layer(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
 
 
 def _set_on(home: Follow, node: Attribute) -> list[Made]:
-    """Returns the values that an attribute may hold: those set by its class if the object is `self`, else all."""
+    """Returns the values that an attribute may hold: those that its class sets if it is read from `self`, else all."""
     own = home.own
     if own is None or not isinstance(node.object, Name) or node.object.name != own.receiver:
         return _set_anywhere(home.view, node.name)
@@ -875,7 +875,7 @@ def _given_by_keyword(view: FileView, keyword: str) -> list[Node]:
 
 
 def _held_by(view: FileView, owner: str, name: str) -> Iterator[Node]:
-    """Yields the values that the methods of a class assign to an attribute of their object."""
+    """Yields the values that the methods of a class assign to an attribute of their instance."""
     for key in view.facts.blocks:
         if key.rpartition(".")[0] != owner:
             continue
@@ -887,7 +887,7 @@ def _held_by(view: FileView, owner: str, name: str) -> Iterator[Node]:
 
 
 def _root(home: Follow) -> FileView:
-    """Returns the file to look for models from: the step's file, if it leads to the code that is followed."""
+    """Returns the file from which to search for models: the step's file, if it leads to the code that is followed."""
     top = home.top
     return top if top is not None and str(home.view.path) in reached_from(top, str(top.path)) else home.view
 
@@ -936,10 +936,10 @@ def _is_module(view: FileView, bases: Iterable[Argument], names: set[str]) -> bo
 
 
 def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
-    """Returns the `__call__` and one other method of every module that a file can reach; the object may be any of them.
+    """Returns the `__call__` and one other method of every module that a file can reach, any of which may be called.
 
     Returns None if a library maps some of them in a way that may move rows to another axis, or if there are none, so
-    that the object's class cannot be read.
+    that the callee's class cannot be read.
     """
     found: list[Body] = []
     root = _root(home)
@@ -993,7 +993,7 @@ def _out_axes(made: Call) -> Node:
 
 def _may_move_rows(made: Call) -> bool:
     axis = _mapped_axes(made)
-    # What attends to another axis once the second one is mapped may attend to that of the rows.
+    # If an axis other than the first is mapped, attention over another axis may be over the row axis.
     attends = any("Attention" in last_name(value) for label, _, value in made.arguments[:1] if label is None)
     return axis is None or (axis != 0 and attends)
 

@@ -130,7 +130,7 @@ def random_kind(follow: Follow, name: str, node: Call) -> Kind:
 
 
 def _changed(whose: str, others: list[Kind]) -> str:
-    """Returns the kind of keys derived from one: as many as there are rows, or a fixed number."""
+    """Returns the kind of keys derived from one key: as many as there are rows, or a fixed number."""
     if all(flat(one) in SAME for one in others):
         return whose
     is_for_rows = [_is_of_rows(one) for one in others] == [True]

@@ -63,7 +63,7 @@ class Given:
         node: the expression, without the stars of a splat.
         name: the parameter's name if known, else a name in the expression.
         role: its role.
-        is_carried: whether the call's result is assigned to its name.
+        is_carried: whether the call's result is assigned to the argument's name.
     """
 
     node: Node

@@ -32,7 +32,7 @@ _BY_ELEMENT = frozenset(
     {"rowwise", "curved", "linear", "added", "multiplied", "divided", "bounded", "chosen", "judged"}
 )
 _OTHERWISE = frozenset("frexp gamma modf one_hot smooth_labels where".split())
-"""Names with their own entries below, with several results, or that draw random numbers in another library."""
+"""Names that have their own entries below, return several results, or draw random numbers in another library."""
 
 
 def _elementwise() -> frozenset[str]:
@@ -254,7 +254,7 @@ def _begins_with_rows(given: Given, parts: list[Node]) -> bool:
     if not isinstance(key, Slice) or key.lower is not None or key.step is not None or key.upper is None:
         return False
     upper = _number(key.upper)
-    # Without the last axes, that of the rows is left only if there are more than these.
+    # After the last axes are removed, the row axis remains only if the array has more axes than that.
     return (
         (upper is None or upper > 0 or given.least > -upper)
         and given.kind(parts[0].object) == "shape"
@@ -274,7 +274,7 @@ def _expand_dims(given: Given) -> str:
 
 
 def _swapaxes(given: Given) -> str:
-    # One that is counted from the end is not the first if there are more axes than it counts.
+    # An axis counted from the end is not the first one if the array has more axes than it counts back.
     axes = {
         axis if axis is None or axis >= 0 or -axis >= given.least else given.least
         for axis in (_number(given.at(1, "axis1", "source")), _number(given.at(2, "axis2", "destination")))
@@ -388,7 +388,7 @@ def _einsum(given: Given) -> str:
         kind == "rows" and one.startswith("...") and given.axes(value) < len(one) - 2
         for (one, kind), value in zip(pairs, given.values[1:], strict=False)
     ):
-        # The ellipsis may stand for no axis at all.
+        # The ellipsis may stand for zero axes.
         return "mixed"
     leading = {one[:3] if one.startswith("...") else one[:1] for one, kind in pairs if kind == "rows"}
     if len(leading) != 1:
@@ -397,7 +397,7 @@ def _einsum(given: Given) -> str:
     others = any(first in one[len(first) * (kind == "rows") :] for one, kind in pairs)
     if not first or others:
         return "mixed"
-    # What is not in the result is summed over.
+    # Axes that are not in the result are summed over.
     return "rows" if after.startswith(first) else "mixed" if first[-1] in after or len(first) > 1 else "total"
 
 

@@ -23,7 +23,7 @@ _Labelled = list[tuple[str | None, Kind]]
 
 
 def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind | None:
-    """Returns the kind of the result of a call that runs a function in another way; None for other calls.
+    """Returns the kind of the result of a call that runs a transformed function; None for other calls.
 
     Args:
         follow: the calling scope.

@@ -77,7 +77,7 @@ def in_axes_of(
         said: the arguments that the user named as the batch; others are split only if certain.
 
     Raises:
-        Obstacle: one is unknown, or all are shared.
+        Obstacle: an argument is unknown, or all are shared.
     """
     count = _count(target, uses)
     names = _said_names(target, said)
@@ -106,10 +106,10 @@ def in_axes_of(
 def axes_of_rest(
     view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
 ) -> tuple[int | None, ...]:
-    """Returns the same as `in_axes_of` for arguments that no visible call passes, but unseen calls might.
+    """Returns the same as `in_axes_of`, for arguments that no visible call passes but unseen calls might.
 
     Raises:
-        Obstacle: one is unknown.
+        Obstacle: an argument is unknown.
     """
     count = _count(target, uses)
     return tuple(
@@ -128,7 +128,7 @@ def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[
     """Returns the arguments that the user named as the batch.
 
     Raises:
-        Obstacle: the function lacks one, or its rows are not on the first axis.
+        Obstacle: the function lacks such a parameter, or the rows are not on its first axis.
     """
     own = {parameter.name for parameter in target.parameters}
     for name, axis in said:
@@ -219,7 +219,7 @@ def _count(target: Target, uses: tuple[Use, ...]) -> int:
 def axis_of_parameter(
     view: FileView, target: Target, parameter: Parameter, place: int, uses: tuple[Use, ...], learned: frozenset[str]
 ) -> int | None:
-    """Returns the axis along which an argument is split over devices; None if all devices get the same."""
+    """Returns the axis along which an argument is split over devices; None if all devices get the same value."""
     name, annotation = parameter.name, parameter.annotation
     is_carried = any(_is_carried(view, use, place) for use in uses)
     if is_carried and _is_batch(name) and any(_is_bound_with_a_batch(view, target, use, place) for use in uses):
@@ -298,7 +298,7 @@ def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[
 
 
 def _said_of_axes(annotation: Node | None) -> str | None:
-    """Returns the first axis name in an annotation such as `Float[Array, "batch channels"]`, "" if there is none."""
+    """Returns the first axis name in an annotation such as `Float[Array, "batch channels"]`; "" if there is none."""
     if (
         not isinstance(annotation, Subscript)
         or not isinstance(annotation.key, TupleDisplay)
@@ -330,7 +330,7 @@ def _is_model(view: FileView, target: Target, parameter: Parameter) -> bool:
 
 
 def _runs_method_of(view: FileView, node: Call, name: str) -> bool:
-    """Returns whether a `vmap` maps a method of an object of this name, which then is not an array of rows."""
+    """Returns whether a `vmap` maps a method of the object with this name, which then is not an array of rows."""
     first = node.arguments[0].value if node.arguments else NOTHING
     is_method = isinstance(first, Attribute) and isinstance(first.object, Name) and first.object.name == name
     return is_method and dotted_name(view, node.callee) in VMAPS
@@ -351,13 +351,13 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
             said |= {"split" if axis else "shared"} if axis is not None else set()
         mapped = maker.arguments[0].value if maker.arguments else NOTHING
         if isinstance(mapped, Lambda) and name in names_used(mapped):
-            # Each row gets all of it.
+            # Each row gets the whole argument.
             said.add("shared")
     return said.pop() if len(said) == 1 else None
 
 
 def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:
-    """Returns whether every `vmap` that a function passes a parameter to maps it over its rows, and one does."""
+    """Returns whether a function passes a parameter to at least one `vmap`, and each of them maps it over its rows."""
     return _axis_in_vmap(view, target, name) == "split"
 
 
@@ -374,7 +374,7 @@ def _nested(view: FileView, target: Target) -> tuple[FunctionDef, ...]:
 
 
 def _mapped_place(maker: Call, place: int) -> bool | None:
-    """Returns whether a `vmap` maps an argument; None if its in_axes is not a literal."""
+    """Returns whether a `vmap` maps an argument; None if its `in_axes` is not a literal."""
     positional = [value for label, _, value in maker.arguments if label is None]
     axes = next((value for label, _, value in maker.arguments if label == "in_axes"), None)
     axes = axes if axes is not None else positional[1] if len(positional) > 1 else None
@@ -395,7 +395,7 @@ def _is_given_setting(use: Use, place: int) -> bool:
 
 
 def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], place: int) -> bool:
-    """Returns whether each call takes an argument from the same source as another one that is certainly a batch."""
+    """Returns whether each call takes an argument from the same source as an argument that is certainly a batch."""
     calls = [use.call for use in uses if use.call is not None]
     batches = [number for number, one in enumerate(target.parameters) if _is_batch(one.name)]
 
@@ -426,7 +426,7 @@ def _is_batch(name: str) -> bool:
 
 
 def _has_other_batch(target: Target, name: str) -> bool:
-    """Returns whether another parameter is named like a batch, so that an ambiguous one need not hold the rows."""
+    """Returns whether another parameter is named like a batch, so an ambiguous parameter need not hold the rows."""
     return any(_is_batch(one.name) for one in target.parameters if one.name != name)
 
 
@@ -473,7 +473,7 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
 
 
 def _is_bound_with_a_batch(view: FileView, target: Target, use: Use, place: int) -> bool:
-    """Returns whether one statement binds the variables of an argument and another one that is named like a batch."""
+    """Returns whether one statement binds the variables of an argument and of another that is named like a batch."""
     arguments = [value for _, _, value in use.call.arguments] if use.call is not None else []
     given: Node = arguments[place] if place < len(arguments) else NOTHING
     named = zip(target.parameters, arguments, strict=False)
@@ -486,7 +486,7 @@ def _is_bound_with_a_batch(view: FileView, target: Target, use: Use, place: int)
 
 
 def _binding_both(view: FileView, use: Use, name: str, others: set[str]) -> list[Node]:
-    """Returns the assignments and loops around a call that bind a name together with one of the given others."""
+    """Returns the assignments and loops around a call that bind a name together with one of the other given names."""
     root = tree(view, use.site.path, use.site.block) if others else None
     binding = (node for node in walk(root) if isinstance(node, (Assign, For))) if root is not None else ()
     return [node for node in binding if name in (bound := bound_by(node)) and bound & others]

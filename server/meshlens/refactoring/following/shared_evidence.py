@@ -43,7 +43,7 @@ UNCLEAR = re.compile(
     r"(?:.*_)?(?:weights?|w|b|bias|scale|mean|std|variance|factor|threshold|discount|gamma|temperature|t|dt|i|idx|index"
     r"|alpha|beta|coef)"
 )
-"""Matches names that rows as well as the model may have."""
+"""Matches names that may stand for rows or for part of the model."""
 _BATCH_SIZE = re.compile(r"(?:n_|num_)?batch(?:_size|size)?|bs|bsz|b|B|n_(?:examples|samples)|num_(?:examples|samples)")
 """Matches names that code gives to the number of rows."""
 _DEPTH = 4
@@ -94,9 +94,9 @@ def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
 
 
 def is_used_as_rows(view: FileView, functions: Iterable[FunctionDef], name: str) -> bool:
-    """Returns whether functions treat an array's first dimension as the batch size, or use the array for each row.
+    """Returns whether functions treat an array's first dimension as the batch size, or its entries as one per row.
 
-    For example, a network runs on it, or it is an index into tables of users, words or states.
+    For example, a network runs on the array, or the array is an index into tables of users, words or states.
 
     Args:
         view: the file.
@@ -185,7 +185,7 @@ def _is_first_size(node: Node, name: str) -> bool:
 
 
 def _where(view: FileView, root: FunctionDef, name: str, depth: int = 0) -> Iterator[tuple[FunctionDef, str]]:
-    """Yields the functions that a value is passed to, with its name there; skips those run by a `vmap`."""
+    """Yields the functions that a value is passed to, with its name there; skips functions run by a `vmap`."""
     yield root, name
     if depth >= _DEPTH:
         return
@@ -265,7 +265,7 @@ def _is(node: Node, name: str) -> bool:
 
 
 def _has_features(node: Node) -> bool:
-    """Returns whether an operand is the function's batch or the output of layers applied to one."""
+    """Returns whether an operand is the function's batch, or the output of layers applied to a batch."""
     if isinstance(node, Name):
         return BATCH.fullmatch(node.name) is not None and not node.name.startswith(("y", "label", "target"))
     if isinstance(node, BinaryOperation):

@@ -31,7 +31,7 @@ from meshlens.refactoring.following.row_by_row import is_elementwise
 from meshlens.refactoring.reading.functions import Use
 
 Shape: TypeAlias = "tuple[int | None, ...] | None"
-"""The size of each axis, None for one that is unknown; None for a shape that is unknown."""
+"""The size of each axis, None if unknown; None for an unknown shape."""
 Shapes: TypeAlias = Callable[[str], Shape]
 """Returns the shape of a variable."""
 
@@ -157,7 +157,7 @@ def _made(node: Call, of: Callable[[Node], Shape]) -> Shape:
 
 
 def _reshaped(given: list[Expression], *, is_method: bool) -> Shape:
-    """Returns the shape that `reshape` gives, as a method, or as a function whose first argument is the array."""
+    """Returns the shape of the result of `reshape`, as a method or as a function whose first argument is the array."""
     last = given[-1] if given and len(given) <= 2 else None
     if isinstance(last, (TupleDisplay, ListDisplay)):
         return _sizes(last.items)
@@ -178,7 +178,7 @@ def _number(node: Node) -> int | None:
 def shapes_inside(body: Iterable[Node], parameters: Mapping[str, Shape], outside: Shapes) -> Shapes:
     """Returns the shapes of the variables of a function.
 
-    A variable that is bound twice has none, unless it is updated from itself, as a training state is.
+    A variable that is bound twice has no known shape, unless it is updated from itself, as a training state is.
 
     Args:
         body: its statements.
@@ -227,7 +227,7 @@ def _assigned(nodes: Iterable[Node]) -> Iterator[tuple[str, Node]]:
 
 
 def around_call(view: FileView, use: Use) -> Shapes:
-    """Returns the shapes of the variables at the call of a function: of its scope, then of the top level."""
+    """Returns the shapes of the variables at a call: those of its scope, then those of the top level."""
     plain = [node for node in view.facts.statements if not isinstance(node, (FunctionDef, SeparateDef))]
     at_top = shapes_inside(plain, {}, nothing_known)
     root = tree(view, use.site.path, use.site.block)

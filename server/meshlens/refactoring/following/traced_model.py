@@ -20,7 +20,7 @@ class Problem:
     Attributes:
         code: the name of the reason.
         message: the predicate of a sentence about the function, such as "prints".
-        cure: the argument to make static so that it works; None if that does not help.
+        cure: the argument to make static so that the code works; None if that does not help.
         changed: the name of the value that is changed in place.
     """
 

@@ -239,7 +239,7 @@ class Walk:
             self.stores(target)
 
     def stores(self, target: Node) -> None:
-        """Notes an in-place change of an object, which compiled code cannot make to an outside one."""
+        """Notes an in-place change of an object; compiled code cannot change an outside object."""
         root = target
         while isinstance(root, (Subscript, Attribute)):
             root = root.object
@@ -393,7 +393,7 @@ class Walk:
         return known if known is not None else self.kind(node)
 
     def follow(self, function: Function, given: list[tuple[str | None, Kind | Function]] | None) -> Kind:
-        """Runs a function with arguments; with None for a function that something else calls with traced values."""
+        """Runs a function with arguments, or with None if other code calls it with traced values."""
         if self.at.depth >= _DEEPEST:
             return "value"
         names = _bound(parameters_of(function.node), given)

@@ -25,7 +25,7 @@ class Within:
     Attributes:
         functions: the functions and lambdas in it, by site.
         lines: the statements that assign values to reduce after them, by site and kind.
-        arrays: the names of its parameters and of the values it computes with, which hold arrays or trees of arrays.
+        arrays: the names of the step's parameters and of values in its arithmetic, which hold arrays or trees of arrays.
         entered: the kinds of everything that a function reads, for each time that it was followed, by site.
         followed: the sites of the calls that were followed.
     """
@@ -37,7 +37,7 @@ class Within:
     followed: set[int] = field(default_factory=set)
 
     def holds(self, function: Node) -> bool:
-        """Returns whether a function is one of those that the step defines."""
+        """Returns whether the step defines a function."""
         return self.functions.get(function.site) is function
 
 
@@ -79,7 +79,7 @@ def must_always_reduce(view: FileView, target: Target, known: Within, sites: set
 def _other_uses(
     view: FileView, target: Target, known: Within, reducing: list[FunctionDef | Lambda]
 ) -> Iterator[tuple[str, Node]]:
-    """Yields the mentions of functions that reduce, each with the call that it belongs to, or else with itself."""
+    """Yields the mentions of functions that reduce, each with the call that it is part of, or else with itself."""
     nodes = [node for statement in target.body for node in walk(statement)]
     names = {one.function.name for one in reducing if isinstance(one, FunctionDef)}
     before: set[str] | None = None

@@ -74,7 +74,7 @@ def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
     """Yields the calls to a map, with the changes that each needs.
 
     Raises:
-        Obstacle: they are unknown.
+        Obstacle: the calls or changes are unknown.
     """
     calls = [one for one in view.records.calls_of_maps if one.binder.site == binding.binder.site]
     for call in calls:
@@ -132,7 +132,7 @@ def _is_stacked(axes: Prefix) -> bool:
 
 
 def _unsharded(view: FileView, value: Site) -> Site:
-    """Returns the argument itself, or the operand of a function that splits it over the local devices."""
+    """Returns an argument, or the operand of the function that splits it over the local devices."""
     path = path_to(view, value)
     node = path[-1] if path else NOTHING
     counting = {one.name for one in functions(view) if _counts_devices(one.node)}
@@ -176,7 +176,7 @@ def _of(specs: Value, place: int) -> Value:
 
 
 def _entries(spec: Value) -> str:
-    """Returns the entries of a spec, "" if it splits nothing."""
+    """Returns the entries of a spec; "" if it splits nothing."""
     if not isinstance(spec, Spec) or spec.open:
         raise Obstacle("unknown-specs", "the specs of this shard_map are unknown")
     texts = [_entry(entry) for entry in spec.entries]

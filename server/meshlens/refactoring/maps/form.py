@@ -31,7 +31,7 @@ class Form:
         is_bound: whether the map receives a bound method.
         others: whether the function is also used unmapped.
         around: whether the map splits the batch and merges rows itself, so that no call changes.
-        obstacle: the reason why it cannot be mapped for all of its uses, if that was tried.
+        obstacle: why the function cannot be mapped for all of its uses, if that was tried.
     """
 
     how: Literal["decorator", "call", "wrapper"]

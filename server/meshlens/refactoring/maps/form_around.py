@@ -98,7 +98,7 @@ def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
 
 
 def _is_of_class(view: FileView, mention: AttributeMention, owner: str) -> bool:
-    """Returns whether an attribute is read from a method's own object, from its class, or from the class by name."""
+    """Returns whether an attribute is read from a method's own instance or class, or from the class by name."""
     value = mention.node.object
     name = value.name if isinstance(value, Name) else ""
     block = view.facts.blocks.get(owner)
@@ -111,7 +111,7 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
     """Checks that JAX does not trace a use, for example to take gradients of a function.
 
     Raises:
-        Obstacle: it does.
+        Obstacle: JAX does.
     """
     line = line_of(view, mention.site)
     if mention.call is None:
@@ -127,10 +127,10 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
 
 
 def must_not_be_differentiated_elsewhere(view: FileView, target: Target) -> None:
-    """Checks that no function of another file that is passed to JAX, such as a loss function, calls a function.
+    """Checks that no function in another file that is passed to JAX, such as a loss function, calls a function.
 
     Raises:
-        Obstacle: one does.
+        Obstacle: such a function does.
     """
     for other, key, node in calls_elsewhere(view, target.name) if not target.is_method else ():
         site = Site(str(other.path), key, node.site)

@@ -1,4 +1,4 @@
-"""The arrays that a step processes along their last axis, which may be their only axis, the row axis."""
+"""The arrays that a step processes along their last axis, which may also be their only axis: the row axis."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def _may_have_one_axis(view: FileView, sources: list[Node], seen: AxesSeen, *, i
 
 
 def _along_last_of_unknown(root: FunctionDef) -> list[Call]:
-    """Returns the calls that work along the last axis of values that no matrix is multiplied to from the right."""
+    """Returns the calls that work along the last axis of values that are not multiplied by a matrix on the right."""
     nodes = tuple(walk(root))
-    # A product with a matrix on the right contracts an axis that is not that of the rows.
+    # A product with a matrix on the right contracts an axis other than the row axis.
     several = {
         node.left.name
         for node in nodes
@@ -80,7 +80,7 @@ def _along_last_of_unknown(root: FunctionDef) -> list[Call]:
 
 
 def _is_spread_over(call: Call, names: set[str]) -> bool:
-    """Returns whether a function that works on the entries of one of these arrays receives an expression."""
+    """Returns whether a call works on the entries of one of these arrays, or of an elementwise expression of one."""
     given = [walk(value) for label, _, value in call.arguments if label is None][:1]
     parts = [node for nodes in given for node in nodes]
     is_plain = all(
@@ -120,7 +120,7 @@ def _arrays(call: Call) -> Iterator[Expression]:
 
 
 def _is_shown(view: FileView, sources: list[Node], function: Iterable[Node], seen: AxesSeen) -> bool:
-    """Returns whether a function's code shows that arrays that depend on the given expressions have several axes."""
+    """Returns whether a function's code shows that arrays computed from the given expressions have several axes."""
     parts = [node for source in sources for node in walk(source)]
     if any(_has_two_axes(view, node, seen) for node in parts):
         return True
@@ -139,7 +139,7 @@ def _looked_at(node: Node) -> Iterator[Node]:
 
 
 def _path(node: Node) -> _Path | None:
-    """Returns the name and keys with which code reads an array; None for other expressions."""
+    """Returns the name and keys by which code reads an array; None for other expressions."""
     if isinstance(node, Name):
         return (node.name,)
     if isinstance(node, Attribute):

@@ -39,11 +39,11 @@ class Handed:
     pointed_at: bool
 
     def every(self, label: str) -> bool:
-        """Returns whether it has a label on every route; a container needs one part with the label."""
+        """Returns whether the argument has a label on every route; one labeled part suffices for a container."""
         return all(any(label in labels for labels in _labels(value)) for value in self.values)
 
     def some(self, label: str) -> bool:
-        """Returns whether it, or a part of it, has a label on some route."""
+        """Returns whether the argument, or a part of it, has a label on some route."""
         return any(label in labels for value in self.values for labels in _labels(value))
 
     @property

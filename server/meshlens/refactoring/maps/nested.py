@@ -20,7 +20,7 @@ _CHOSEN = ("devices", "backend", "axis_size", "static_broadcasted_argnums")
 
 
 class Axes(NamedTuple):
-    """The array axes, as the outer pmap receives it, that are mapped over the two names; None if not mapped."""
+    """The axes of an array, as passed to the outer pmap, that are mapped over the two names; None if not mapped."""
 
     outer: int | None
     inner: int | None
@@ -33,7 +33,7 @@ class Around:
     pmap: Pmap
 
     def written(self, view: FileView) -> tuple[str | Source, ...]:
-        """Returns them as written."""
+        """Returns the arguments as written."""
         return tuple(
             part for name in ("in_axes", "out_axes") for part in kept(view, name, self.pmap.arguments.get(name))
         )
@@ -195,7 +195,7 @@ def _leaf(axes: Prefix) -> int | None:
 
 
 def _joined(outer: int | None, inner: int | None) -> Axes:
-    """Returns both mapped axes of the whole array, since the inner pmap does not count the outer one's axis."""
+    """Returns both mapped axes as axes of the whole array; the inner pmap does not count the outer pmap's axis."""
     if outer is None or inner is None or inner < outer:
         return Axes(outer, inner)
     return Axes(outer, inner + 1)

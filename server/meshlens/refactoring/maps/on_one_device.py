@@ -26,7 +26,7 @@ def must_work_under_vmap(view: FileView, pmap: Pmap) -> None:
     """Checks that a vmap gives the same results as a pmap.
 
     Raises:
-        Obstacle: it does not, or that is unknown.
+        Obstacle: it does not, or might not.
     """
     for use in uses_under(view, pmap.binder.site):
         _must_be_known(view, use)
@@ -57,7 +57,7 @@ def uses_under(view: FileView, site: Site) -> Iterator[AxisUse]:
 
 
 def _are_made_same(view: FileView, pmap: Pmap) -> bool:
-    """Returns whether the function's statements make every result with the axis `None` equal on all devices."""
+    """Returns whether the function makes every result whose axis is `None` equal on all devices."""
     operand, axes = pmap.binder.operand, pmap.in_axes
     target = next((one for one in functions(view) if isinstance(operand, Function) and one.site == operand.site), None)
     if target is None or isinstance(axes, Entries):

@@ -38,7 +38,7 @@ class Pmap:
     """An application of `jax.pmap` about which everything is known.
 
     Attributes:
-        binding: one record of it; if several routes lead here, they agree.
+        binding: its record; if several routes lead to it, their records agree.
         calls: the visible calls to its result.
         in_axes, out_axes: the mapped axes.
         static: the static positions.
@@ -73,7 +73,7 @@ def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | N
     Args:
         view: the file.
         span: the cursor or selection.
-        dotted: another map to look for instead.
+        dotted: the map to look for.
     """
     found = [
         (places[0].end - places[0].start, number, binding)
@@ -84,11 +84,11 @@ def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | N
 
 
 def _places_applied(view: FileView, dotted: str) -> tuple[tuple[Binding, list[Span]], ...]:
-    """Returns the applications of a map in a file, each with its place and that of the function that it decorates."""
+    """Returns the applications of a map in a file, with the places of each and of the function that it decorates."""
     known: dict[int, tuple[object, tuple[tuple[Binding, list[Span]], ...]]] = view.solution.once(
         f"assists: places of {dotted} in {view.path}", lambda _: {}
     )
-    # A solution survives edits that only move lines, but facts do not; they stay alive with what they gave.
+    # A solution survives edits that only move lines, but facts do not; they are stored with the results.
     if id(view.facts) not in known:
         known[id(view.facts)] = view.facts, tuple(_find_applied(view, dotted))
     return known[id(view.facts)][1]
@@ -160,7 +160,7 @@ def read_pmap(view: FileView, binding: Binding) -> Pmap:
     """Returns everything needed to rewrite an application of the map.
 
     Raises:
-        Obstacle: something about it is unknown, or it cannot be rewritten at its place.
+        Obstacle: something about it is unknown, or it cannot be rewritten where it is.
     """
     binder = binding.binder
     same = [one for one in view.records.bindings if one.binder.site == binder.site]

@@ -28,7 +28,7 @@ _OF_A_MAP = re.compile(rb"(?:[Mm]esh|array)\([^()\n]*devices\(|\bdevices=(?:\w+\
 
 
 def must_be_spelled_here(view: FileView, binding: Binding) -> None:
-    """Checks that an application of `jax.pmap` or `jax.vmap` can be changed by an edit of its text.
+    """Checks that an application of `jax.pmap` or `jax.vmap` can be rewritten where it is.
 
     Raises:
         Obstacle: it is applied through another name, or a splat hides its arguments.
@@ -49,7 +49,7 @@ def must_run_in_one_process(view: FileView, pmap: Pmap, message: str) -> None:
     """Checks that no program that applies or calls a pmap joins several processes.
 
     Raises:
-        Obstacle: one does; the message explains the consequence.
+        Obstacle: a program does; the message explains the consequence.
     """
     if any(b"distributed.initialize" in view.texts[path] for path in paths_of(view, pmap)):
         raise Obstacle("several-processes", message)
@@ -59,7 +59,7 @@ def must_be_the_real_pmap(view: FileView, pmap: Pmap) -> None:
     """Checks that no program that applies or calls a pmap replaces `jax.pmap` with another function.
 
     Raises:
-        Obstacle: one does, as tests do with `chex.fake_pmap` or a patch.
+        Obstacle: a program does, as tests do with `chex.fake_pmap` or a patch.
     """
     for path in sorted(paths_of(view, pmap)):
         found = _FAKED.search(view.texts[path])
@@ -72,7 +72,7 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
     """Checks that there are as many rows as devices: a pmap takes the first devices, a mesh all of them.
 
     Raises:
-        Obstacle: a program that applies or calls it uses some of the devices, and the number of rows is unknown.
+        Obstacle: a program that applies or calls the pmap uses only some devices, and the number of rows is unknown.
     """
     if pmap.given("devices") is not None or pmap.given("axis_size") is not None or rows(pmap):
         return

@@ -1,4 +1,4 @@
-"""Variables outside the maps that hold a copy of the same value for each device."""
+"""Variables outside the maps that hold one copy of the same value per device."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _results(view: FileView, site: Site, name: str) -> tuple[Call, list[Value]] 
 def _is_around(view: FileView, key: str, root: str) -> bool:
     block = view.facts.blocks[root]
     if isinstance(block.shape, (FunctionDef, FunctionShape, For, While, Try)):
-        # What a loop assigns further down comes before what it reads above, on the next round.
+        # On the next iteration, assignments at the end of a loop come before reads at its start.
         return outermost(view, key) == root
     # At the top level every statement may assign the variable, but functions have their own.
     return key in view.facts.top and not isinstance(view.facts.blocks[key].shape, FunctionDef)
@@ -158,7 +158,7 @@ def _is_same(value: Value) -> bool:
 
 
 def _is_state(value: Value) -> bool:
-    """Returns whether a value differs between devices only as its input did, and was updated with a reduced value."""
+    """Returns whether a value was updated with reduced values, and so differs between devices only as its input did."""
     if isinstance(value, (Seq, Dict)) and not value.open and value.items:
         return all(_is_state(item[1] if isinstance(item, tuple) else item) for item in value.items)
     return isinstance(value, Data) and "met" in value.labels

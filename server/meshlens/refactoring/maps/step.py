@@ -70,7 +70,7 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
     """Returns the axis name of a new map: the one that its collectives use, else the user's, else "batch".
 
     Raises:
-        Obstacle: the collectives name several, or a different one from the user's.
+        Obstacle: the collectives name several axes, or one that differs from the user's.
     """
     inside = {
         literal_name(use.name)
@@ -102,8 +102,8 @@ class Step:
         axes: for every argument, 0 if it is split and None if it is shared.
         care: the requirements of its modules' layers.
         library: the library whose map it needs.
-        static: the arguments that it needs as Python values, if no `jit` declares them.
-        sums: whether something is summed over devices, which counts rows once for each device that holds them.
+        static: the arguments that it needs as Python values, if no `jit` declares them static.
+        sums: whether a sum over devices counts rows once for each device that holds them.
     """
 
     form: Form
@@ -116,7 +116,7 @@ class Step:
     static: tuple[str, ...] = ()
 
     def arguments(self, target: Target) -> tuple[str, ...]:
-        """Returns the arguments of the map other than its axes, such as the numbers of static arguments."""
+        """Returns the arguments of the map other than its axes, such as the positions of static arguments."""
         if self.folded is not None and not (self.form.around and self.folded.places):
             return self.folded.arguments
         places = self.static_places(target)
@@ -148,7 +148,7 @@ class Step:
 
     @property
     def note(self) -> str:
-        """Returns why the numbers will differ from those of one device; "" if they will not."""
+        """Returns why the numbers will differ from those on one device; "" if they will not."""
         return "each device draws its own random numbers" if self.draws else ""
 
     @property
@@ -212,7 +212,7 @@ def _must_change_alike(target: Target, found: Reductions, shared: frozenset[str]
     """Checks that flax.nnx objects change in the same way on every device, because only one device's are kept.
 
     Raises:
-        Obstacle: a value that differs between devices is stored in one of them.
+        Obstacle: a value that differs between devices is stored in such an object.
     """
     taken = {
         statement.targets[0].name: root_name(statement.value)
@@ -231,7 +231,7 @@ def _needed_as_values(view: FileView, target: Target, form: Form, library: Libra
     """Returns the arguments that an uncompiled function needs as Python values, which a map would trace.
 
     Raises:
-        Obstacle: it needs some, and the map cannot take static arguments.
+        Obstacle: it needs such arguments, and the map cannot take static arguments.
     """
     uses = [HostCall(call.use.site, call.use.call) for call in form.calls if call.use.call is not None]
     callee = Callee(target.name, target.site, target)
@@ -268,7 +268,7 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
     """Checks that each result is the same on all devices, or has rows that can be concatenated in order.
 
     Raises:
-        Obstacle: it is not.
+        Obstacle: a result is neither.
     """
     results = found.results if isinstance(found.results, tuple) else (found.results,)
     for number, kind in enumerate(results):
@@ -288,7 +288,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
     """Checks that a call does not assign rows to an argument that all devices share.
 
     Raises:
-        Obstacle: it is.
+        Obstacle: it does.
     """
     above = parent_of(view, call.whole)
     if not isinstance(above, Assign) or len(above.targets) != 1:
@@ -320,23 +320,23 @@ def _whole(kind: Kind) -> str:
 
 
 def _moves_rows(view: FileView, target: Target) -> bool:
-    """Returns whether a function may reorder rows or move them to another axis, which is fine only for averages."""
+    """Returns whether a function may reorder rows or move them to another axis, which is valid only for averages."""
     return any(_moves(root) for root in reached(view, target))
 
 
 def _is_along_features(node: Call) -> bool:
-    """Returns whether a call joins arrays along their last axis, or along another one that is not the row axis."""
+    """Returns whether a call joins arrays along their last axis, or along another axis that is not the row axis."""
     axis = next((value for label, _, value in node.arguments if label == "axis"), None)
     if axis is None or over_rows(axis) is not False:
         return False
-    # In a one-dimensional array the last axis is that of the rows; in a stack it is new.
+    # In a one-dimensional array, the last axis is the row axis; in a stack, it is new.
     return last_name(node.callee) == "stack" or (
         isinstance(axis, Constant) and last_name(node.callee) in ("concatenate", "concat", "squeeze")
     )
 
 
 def _moves(node: Node) -> bool:
-    """Returns whether an expression moves rows, not counting indices, which only look rows up."""
+    """Returns whether an expression moves rows, ignoring its indices, which only look rows up."""
     if isinstance(node, Call) and last_name(node.callee) in _MOVES_ROWS and not _is_along_features(node):
         return True
     return any(map(_moves, (node.object,) if isinstance(node, Subscript) else children(node)))

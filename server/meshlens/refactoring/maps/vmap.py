@@ -34,7 +34,7 @@ _WANTS_A_VALUE = frozenset({"range", "int", "float", "bool", "len", "print"})
 
 
 def read_plainly(view: FileView, binding: Binding) -> Pmap:
-    """Returns everything about an application of `jax.vmap`, or of a nested `jax.pmap`, as a pmap.
+    """Returns everything about an application of `jax.vmap`, or of a nested `jax.pmap`, in the form of a `Pmap`.
 
     Raises:
         Obstacle: something about it is unknown.
@@ -56,10 +56,10 @@ def read_plainly(view: FileView, binding: Binding) -> Pmap:
 
 
 def read_replaceable(view: FileView, binding: Binding) -> Pmap:
-    """Returns the same for a vmap that a map over devices may replace: it is written out here and runs in one process.
+    """Returns everything about a vmap that a map over devices may replace: one written out here, run in one process.
 
     Raises:
-        Obstacle: something about it is unknown, or it must stay.
+        Obstacle: something about it is unknown, or it must not be replaced.
     """
     vmap = read_plainly(view, binding)
     must_be_spelled_here(view, binding)
@@ -118,7 +118,7 @@ def needed_values(view: FileView, vmap: Pmap) -> tuple[int, ...]:
     """Returns the positions of shared arguments that the function of a vmap needs as Python values.
 
     Raises:
-        Obstacle: it needs one that a call may pass as an array.
+        Obstacle: it needs an argument that a call may pass as an array.
     """
     operand = vmap.binder.operand
     target = next((one for one in functions(view) if isinstance(operand, Function) and one.site == operand.site), None)
@@ -196,7 +196,7 @@ def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
                 "inside-grad",
                 f"line {_line(view, step.site)} takes gradients of this vmap, which would be spread over all devices",
             )
-    # What runs a function is not always followed, where nothing in it has to do with devices yet.
+    # Code that runs a function is not always followed if nothing in it involves devices yet.
     function = decorated(view, vmap.binding)
     own = (vmap.binder.site,) if function is None else ()
     names = _names_of(view, vmap.binder.site) if function is None else {function.function.name}
@@ -207,7 +207,7 @@ def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
 
 
 def _names_of(view: FileView, site: Site) -> set[str]:
-    """Returns the names that a statement gives a mapped function, or what `jit` makes of it."""
+    """Returns the names that a statement assigns a mapped function to, or its compiled version."""
     above = parent_of(view, site)
     if isinstance(above, Call) and dotted_name(view, above.callee) in COMPILES:
         above = parent_of(view, Site(site.path, site.block, above.site))
@@ -289,7 +289,7 @@ def _plainly(node: Node) -> set[str]:
 
 
 def _must_not_come_back(view: FileView, vmap: Pmap) -> None:
-    """Checks that the result, which is on all devices, is not passed back as an argument with another layout."""
+    """Checks that the result, which is on all devices, does not become an argument that has another layout."""
     if vmap.in_axes == 0 and vmap.out_axes == 0:
         return
     for call in vmap.calls:

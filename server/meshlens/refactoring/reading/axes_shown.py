@@ -141,7 +141,7 @@ def _most(shown: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def _certainly_shown(function: FunctionDef, dotted: Dotted) -> Iterator[tuple[str, int, frozenset[str]]]:
-    """Yields the names of arrays, their minimum number of axes, and the names that the statements before have bound."""
+    """Yields the names of arrays, their minimum number of axes, and the names bound by earlier statements."""
     before: frozenset[str] = frozenset()
     for statement in function.function.body:
         if isinstance(statement, Return):
@@ -151,7 +151,7 @@ def _certainly_shown(function: FunctionDef, dotted: Dotted) -> Iterator[tuple[st
         elif not isinstance(statement, (FunctionDef, SeparateDef)) and any(
             isinstance(node, (Return, Raise)) for node in walk(statement)
         ):
-            # It may leave the function.
+            # This statement may leave the function.
             return
         else:
             parts = ()
@@ -179,7 +179,7 @@ def _shown(node: Node, dotted: Dotted) -> Iterator[tuple[str, int]]:
     if isinstance(node, Call) and isinstance(node.callee, Call) and dotted(node.callee.callee) in _OF_FEATURES:
         yield from ((one.value.name, 2) for one in node.arguments[:1] if isinstance(one.value, Name))
     if isinstance(node, Call) and last_name(node.callee) == "param" and not dotted(node.callee):
-        # A parameter of a model does not have the size of a batch.
+        # A model's parameters do not have the size of a batch.
         sizes = (part for one in node.arguments for part in walk(one.value) if isinstance(part, Subscript))
         yield from ((_of_shape(one.object), 2) for one in sizes if _of_shape(one.object) and _integer(one.key) == -1)
     if isinstance(node, Subscript):

@@ -29,11 +29,11 @@ class BlockNames:
     """The names of one block; sites are those of the block.
 
     Attributes:
-        names, attributes: the reads of each name: the node, and the call if it is called.
+        names, attributes: the reads by name: the node, and the call if it is called.
         bound_at_top: how many times a name is bound outside every function.
         bound_inside: how many times a name is bound inside functions.
         stored_attributes: the attributes that are assigned to somewhere.
-        made_of: the names assigned to a new object of a class, by the name of the class.
+        made_of: the names assigned a new instance of a class, by the name of the class.
         functions: the function nodes, with whether each is directly in a class of this block.
         name: the function's name if the block is a function, else "".
     """

@@ -35,7 +35,7 @@ def field_values(view: FileView, owner: str, name: str, views: Iterable[FileView
         view: the file of the class.
         owner: the key of the class.
         name: the field.
-        views: the files that may create such objects.
+        views: the files that may create instances.
     """
     fields = [(one, key, node) for one, key in reversed([*classes_above(view, owner)]) for node in _fields(one, key)]
     names = [node.target.name for _, _, node in fields if isinstance(node.target, Name)]
@@ -56,7 +56,7 @@ def parameter_values(view: FileView, owner: str, name: str, views: Iterable[File
         view: the file of the class.
         owner: the key of the class.
         name: the parameter.
-        views: the files that may create such objects.
+        views: the files that may create instances.
     """
     method = method_defined(view, owner, "__init__")
     parameters: tuple[Parameter, ...] = method.target.node.function.parameters[1:] if method is not None else ()

@@ -85,7 +85,7 @@ def _hands_on(view: FileView, node: FunctionDef) -> bool:
 
 
 def _returns_what_comes_back(node: FunctionDef, given: str) -> bool:
-    """Returns whether every return value of a function comes from calling another one with all its arguments."""
+    """Returns whether every return value of a function comes from calling another function with all its arguments."""
     parameters = node.function.parameters
     if [one.how for one in parameters] != ["*", "**"]:
         return False

@@ -112,7 +112,7 @@ def _is_imported(view: FileView, name: str) -> bool:
 
 
 def _into_statement(view: FileView, key: str, names: list[str]) -> tuple[FileEdit, ...]:
-    """Returns edits that add names to an import statement of one line, keeping their order."""
+    """Returns the edits that add names, in order, to an import statement on one line."""
     block = view.facts.blocks[key]
     imported = block.shape.names if isinstance(block.shape, ImportFrom) else ()
     span = block.span(0)

@@ -25,7 +25,7 @@ class Target:
         node: its node.
         site: the site of its name.
         is_method: whether it is in a class.
-        filled: the parameters that are bound by the `partial` through which it is called.
+        filled: the parameters bound by the `partial` through which it is called.
     """
 
     node: FunctionDef
@@ -40,18 +40,18 @@ class Target:
 
     @property
     def is_static(self) -> bool:
-        """Returns whether it is a static method, which gets no object."""
+        """Returns whether it is a static method, which receives no instance."""
         decorators = self.node.function.decorators
         return self.is_method and any(isinstance(one, Name) and one.name == "staticmethod" for one in decorators)
 
     @property
     def has_object(self) -> bool:
-        """Returns whether its first parameter is the object of a method, or its class."""
+        """Returns whether its first parameter receives the instance or its class."""
         return self.is_method and not self.is_static
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Returns its parameters as in the facts, without a method's `self` and without those that are bound."""
+        """Returns its parameters as in the facts, without a method's `self` and without bound ones."""
         named = (parameter for parameter in self.node.function.parameters if parameter.name)
         every = tuple(parameter for parameter in named if parameter.name not in self.filled)
         return every[1:] if self.has_object else every
@@ -176,7 +176,7 @@ def _imports(view: FileView) -> Iterator[tuple[str, str]]:
             if not isinstance(statement, (Import, ImportFrom)):
                 for name in names_bound((statement,)):
                     tried.setdefault(name, set()).update(("", name))
-    # What is imported in several ways is known if they all mean the same.
+    # A name that is imported several times is known if every import means the same.
     yield from ((name, found.pop()) for name, found in tried.items() if len(found) == 1)
     for shape in view.facts.statements:
         yield from _imported_by(shape)
@@ -254,7 +254,7 @@ def functions(view: FileView) -> tuple[Target, ...]:
 
 
 def functions_called(view: FileView, name: str) -> tuple[Target, ...]:
-    """Returns the functions of a file that have a name."""
+    """Returns the functions of a file that have the given name."""
     by_name: dict[str, tuple[Target, ...]] = view.solution.once(
         f"assists: functions by name of {view.path}",
         lambda _: {name: tuple(found) for name, found in groupby(sorted(functions(view), key=_name), key=_name)},

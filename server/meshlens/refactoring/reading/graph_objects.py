@@ -1,4 +1,4 @@
-"""Objects of flax.nnx, which change in place: assists replace their contents but never the object itself."""
+"""flax.nnx objects, which change in place: assists replace their contents but never the objects themselves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NNX = "flax.nnx."
 
 
 def is_graph_object(view: FileView, call: HostCall, name: str) -> bool:
-    """Returns whether a variable around a call certainly holds an object of flax.nnx."""
+    """Returns whether a variable around a call certainly holds a flax.nnx object."""
     around = [node for node in path_to(view, call.site) if isinstance(node, FunctionDef)]
     parameters = {parameter.name: parameter.annotation for node in around for parameter in node.function.parameters}
     if name in parameters:

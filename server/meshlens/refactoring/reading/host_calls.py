@@ -36,7 +36,7 @@ _WRAPS = _MAPS | frozenset(row.dotted for row in TRANSPARENT.values() if row.how
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """A callable of the program: a function of the file, or a variable that holds one after `jit` or `vmap`.
+    """A callable of the program: a function of the file, or a variable that holds one transformed by `jit` or `vmap`.
 
     Attributes:
         name: its name.
@@ -166,7 +166,7 @@ def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
 
 
 def _vmapped(value: _Value, call: Call) -> _Value:
-    """Returns the effect of a `vmap`, which passes on an argument whole if its `in_axes` entry is None."""
+    """Returns the effect of a `vmap`, which passes an argument whole if its `in_axes` entry is None."""
     axes = next((one.value for one in call.arguments if one.label == "in_axes"), None)
     items = axes.items if isinstance(axes, (TupleDisplay, ListDisplay)) else ()
     is_none = [isinstance(one, Constant) and one.value is None for one in items]
@@ -220,7 +220,7 @@ def _uses(view: FileView, callee: Callee) -> tuple[Use, ...]:
 
 
 def _is_own(view: FileView, mention: AttributeMention, home: str) -> bool:
-    """Returns whether an attribute belongs to an object of a class, including `self` in its methods."""
+    """Returns whether an attribute belongs to an instance of a class, including `self` in its methods."""
     value = mention.node.object
     return (
         isinstance(value, Name) and value.name == "self" and mention.site.block.startswith(f"{home}.")

@@ -22,7 +22,7 @@ _NAMES = {"static_argnames": "static_broadcasted_argnums", "donate_argnames": "d
 
 
 _BINDING = frozenset({"staticmethod", "classmethod"})
-"""The decorators that say what a method gets first, which does not change what the `jit` below them gets."""
+"""The decorators that determine a method's first argument, but not the arguments of the `jit` below them."""
 Library = Literal["jax", "equinox", "nnx"]
 _JITS: dict[str, Library] = {
     "jax.jit": "jax",
@@ -57,7 +57,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     """Returns the `jit` that decorates a function; None if there is none.
 
     Raises:
-        Obstacle: there are other decorators, or it has arguments that pmap does not accept.
+        Obstacle: there are other decorators, or the `jit` has arguments that pmap does not accept.
     """
     decorators = target.node.function.decorators
     if not decorators:
@@ -103,7 +103,7 @@ def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Argument, 
 
 
 def _value(node: Node) -> object:
-    """Returns the value of a literal, as the interpreter represents it."""
+    """Returns the value of a literal in the interpreter's representation."""
     if isinstance(node, Constant):
         return Const(node.value)
     if isinstance(node, (TupleDisplay, ListDisplay)):
@@ -131,7 +131,7 @@ def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool)
         is_bound: whether it receives a bound method.
 
     Raises:
-        Obstacle: pmap does not accept one of them, or one is unknown.
+        Obstacle: an argument is unknown, or pmap does not accept it.
     """
     given = [(arg.label, arg.site, arg.value) for arg in call.args if arg.label is not None]
     library = _JITS.get(canonical(call.dotted), "jax")
@@ -168,12 +168,12 @@ def _folded(
 
 
 def _is_jit(dotted: str) -> bool:
-    """Returns whether this is JAX's own `jit`; those of libraries track more than arrays, which pmap does not."""
+    """Returns whether this is JAX's own `jit`; unlike pmap, those of libraries track more than arrays."""
     return canonical(dotted) in ("jax.jit", "jax.experimental.pjit.pjit")
 
 
 def operand_of(view: FileView, folded: Folded) -> Site:
-    """Returns the function that is passed to a `jit` that is a call."""
+    """Returns the function passed to a `jit` that is applied as a call."""
     site = folded.site
     call = path_to(view, site)[-1]
     assert isinstance(call, Call)

@@ -22,7 +22,7 @@ def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefi
     The names are those of trailing arguments that the function still has to receive by keyword.
 
     Raises:
-        Obstacle: a call cannot be rewritten in that way.
+        Obstacle: a call cannot be rewritten like that.
     """
     for call in pmap.calls:
         if call.exact:

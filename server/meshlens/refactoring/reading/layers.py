@@ -64,7 +64,7 @@ class Layers:
     Attributes:
         classes: the classes that are flax.nnx modules.
         norms: the layers that average over the batch.
-        random: whether modules draw random numbers when they are called.
+        random: whether modules draw random numbers when called.
         keeps: the place where a module stores something about its input; "" if none does.
     """
 
@@ -101,7 +101,7 @@ def _layers_of(view: FileView) -> Layers:
 
 
 def _only_building(views: list[FileView]) -> frozenset[str]:
-    """Returns the methods that run only while an object is created: no other code calls them."""
+    """Returns the methods that run only while an instance is created: no other code calls them."""
     calling: dict[str, set[str]] = {}
     for view in views:
         for key, root in _roots(view):
@@ -131,7 +131,7 @@ def _walk(node: Node) -> Iterator[Node]:
 
 
 def _classes(view: FileView) -> Iterator[str]:
-    """Yields the classes of a file that are modules of flax.nnx, directly or through their bases."""
+    """Yields the classes of a file that are flax.nnx modules, directly or through their bases."""
     shapes = [shape for block in view.facts.blocks.values() if isinstance((shape := block.shape), ClassDef)]
     found: set[str] = set()
     for _ in range(4):

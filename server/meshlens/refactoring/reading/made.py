@@ -42,7 +42,7 @@ BATCH = re.compile(
     r"(?!(?:n|num|max|min)_)(?:.*_)?(?:batch|data|inputs?|images?|imgs?|labels?|lbls?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"
     r"|ys?|actions?|rewards?|dones?|preds?|predictions?|logits|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
 )
-"""Matches names of variables that hold a batch, and not how many there are of something."""
+"""Matches names of variables that hold a batch, not a number of something."""
 _NO_ARRAYS = frozenset(
     "PRNGKey key split fold_in RandomState default_rng seed float32 float64 int32 bfloat16 float16 dtype sqrt".split()
 )
@@ -207,6 +207,6 @@ def used_as_arrays(function: Node) -> frozenset[str]:
         ):
             parts = (node.object,)
         found.update(part.name for part in parts if isinstance(part, Name))
-    # A single integer picks a row; a tuple of which only one entry is used is rare.
+    # A single integer picks a row; using only one entry of a tuple is rare.
     found.update(name for name, taken in items.items() if len(taken) == 1 and type(next(iter(taken))) is int)
     return frozenset(found)

@@ -107,10 +107,10 @@ def bound_inside(view: FileView, name: str) -> dict[str, int]:
 
 
 def made_of(view: FileView, home: str) -> set[str]:
-    """Returns the names that are assigned a new object of a class."""
+    """Returns the names that are assigned a new instance of a class."""
     return {name for one in entries(view) for name in one.found.made_of.get(home, ())}
 
 
 def storing(view: FileView, attribute: str) -> set[str]:
-    """Returns the names of the functions that assign to an attribute, "" for the top level."""
+    """Returns the names of the functions that assign to an attribute; "" for the top level."""
     return {one.found.name for one in entries(view) if attribute in one.found.stored_attributes}

@@ -1,4 +1,4 @@
-"""Methods: a map compiles the attributes it reads into the program, so the object must never change."""
+"""Methods: a map compiles the attributes that a method reads into the program, so the instance must never change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMPARES = frozenset({"__eq__", "__hash__"})
 
 
 def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None:
-    """Checks that the object of a method can be or already is a static argument.
+    """Checks that a method's instance is or can become a static argument.
 
     Raises:
         Obstacle: it cannot.
@@ -50,7 +50,7 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
 
 
 def _read(target: Target, receiver: str, methods: dict[str, FunctionDef]) -> set[str]:
-    """Returns the attributes that a method, and those that it calls, read from the object."""
+    """Returns the attributes that a method, and the methods that it calls, read from the instance."""
     found: set[str] = set()
     waiting = [target.node]
     while waiting:

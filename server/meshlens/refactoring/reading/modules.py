@@ -34,9 +34,9 @@ class Care:
     """The requirements of a step's layers while the step is mapped.
 
     Attributes:
-        norms: the layers whose classes must set them to average over all devices.
+        norms: the layers to set, in their classes, to average over all devices.
         joins: whether the objects passed to the step are set to average while it runs.
-        draws: whether the objects passed to the step get random streams for each device while it runs.
+        draws: whether the objects passed to the step get separate random streams on each device while it runs.
     """
 
     norms: tuple[Norm, ...] = ()
@@ -74,7 +74,7 @@ def care_for(view: FileView, target: Target, library: Library) -> Care:
 
 
 def works_on_modules(view: FileView, target: Target, inside: list[Node] | None = None) -> bool:
-    """Returns whether a function works on objects of flax.nnx."""
+    """Returns whether a function works on flax.nnx objects."""
     if inside is None:
         inside = [node for root in reached(view, target) for node in walk(root)]
     decorators = [node for one in target.node.function.decorators for node in walk(one)]
@@ -115,7 +115,7 @@ def _run_on_one_device(view: FileView, target: Target, inside: list[Node], layer
 
 
 def _trained_by(view: FileView, target: Target, inside: list[Node]) -> Target | None:
-    """Returns another function that takes gradients of modules, is run by no map, and does not run this one."""
+    """Returns another function that takes gradients of modules, is not run by a map, and does not run this one."""
     known = {id(node) for node in inside}
     for one in functions(view):
         roots = reached(view, one)
@@ -180,7 +180,7 @@ def joined(norm: Norm, axis: str) -> FileEdit:
     """Returns the edit that makes a layer average over all devices.
 
     Raises:
-        Obstacle: there is no place for the argument.
+        Obstacle: the call has no place for the argument.
     """
     span = norm.view.span(norm.site)
     text = norm.view.source[span.start : span.end].decode("utf-8", "replace")

@@ -66,7 +66,7 @@ def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[
         calls: the place of each call in the file, with the arguments whose origin counts.
 
     Raises:
-        Obstacle: the function, a mesh around its calls, or their arguments do.
+        Obstacle: the function, a mesh around its calls, or their arguments do so.
     """
     inside = [node for root in reached(view, target) for node in walk(root) if isinstance(node, Call)]
     if any(dotted_name(view, node.callee) in _CONSTRAINS for node in inside):
@@ -89,7 +89,7 @@ def must_not_be_on_one_device(view: FileView, target: Target, shared: Iterable[t
         shared: the place of each call in the file, with such arguments.
 
     Raises:
-        Obstacle: one is (measured: "Received incompatible devices" from JAX 0.8.0 to 0.9.0).
+        Obstacle: an argument is (measured: "Received incompatible devices" from JAX 0.8.0 to 0.9.0).
     """
     if not _ONE_DEVICE_REJECTED[0] <= view.jax_version < _ONE_DEVICE_REJECTED[1]:
         return
@@ -108,7 +108,7 @@ def must_not_be_split(view: FileView, target: Target, calls: Iterable[tuple[Site
         calls: the place of each call in the file, with the arguments that count.
 
     Raises:
-        Obstacle: one is.
+        Obstacle: an argument is.
     """
     for site, values in calls:
         if any(_is_split(view, _scope(view, site), value, _DEEPEST) for value in values):
@@ -134,7 +134,7 @@ def _is_on_a_device(view: FileView, scope: tuple[Node, ...], call: Call) -> bool
 def _comes_from(
     view: FileView, scope: tuple[Node, ...], value: Node, is_source: Callable[[FileView, tuple[Node, ...], Call], bool]
 ) -> bool:
-    """Returns whether an expression, or a value assigned to one of its names, contains such a call."""
+    """Returns whether an expression, or a value assigned to one of its names, contains a call that is a source."""
     waiting, seen = [value], {""}
     for _ in range(_DEEPEST + 1):
         nodes = [node for one in waiting for node in walk(one)]
@@ -147,7 +147,7 @@ def _comes_from(
 
 
 def _is_split(view: FileView, scope: tuple[Node, ...], value: Node, deeper: int) -> bool:
-    """Returns whether an expression, or an item of it, is an array that its own `device_put` splits over an axis."""
+    """Returns whether an expression, or an item of it, is an array that `device_put` splits over an axis."""
     if isinstance(value, (TupleDisplay, ListDisplay)):
         return any(_is_split(view, scope, item, deeper) for item in value.items)
     if isinstance(value, Name) and deeper:

@@ -1,4 +1,4 @@
-"""Finds the project's method that runs when code calls one on its own object, or on a class by name."""
+"""Finds the project's method that runs when code calls a method on its own instance, or on a class by name."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Unread = Literal["unread"]
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The object of a method.
+    """The instance that a method receives.
 
     Attributes:
         view: the file of its class.
@@ -65,7 +65,7 @@ class Own:
 
 
 def owner_of(view: FileView, block: str) -> Own | None:
-    """Returns the object of the method that is a block; None for other blocks."""
+    """Returns the instance that a method receives, given its block; None for other blocks."""
     above = view.facts.blocks.get(block.rpartition(".")[0])
     root = view.facts.blocks.get(block)
     if above is None or root is None or not isinstance(above.shape, ClassDef):
@@ -82,16 +82,16 @@ def block_name(block: str) -> str:
 
 
 def own_method(view: FileView, owner: str, name: str, *, through_class: bool) -> OwnMethod | Unread | None:
-    """Returns the method that a class runs under a name.
+    """Returns the method that a name refers to in a class.
 
-    Returns "unread" for a method that cannot be followed: a subclass may override it, it changes its object, or it is
+    Returns "unread" for a method that cannot be followed: a subclass may override it, it changes its instance, or it is
     abstract. Returns None for a name that the project's classes do not define as a method.
 
     Args:
         view: the file of the class.
         owner: the key of the class.
         name: the name of the method.
-        through_class: whether it is read from the class and not from an object.
+        through_class: whether it is read from the class and not from an instance.
     """
     found = next(_defined(view, owner, name, 0), None)
     if found is None:
@@ -116,7 +116,7 @@ def method_defined(view: FileView, owner: str, name: str) -> OwnMethod | None:
 
 
 def classes_above(view: FileView, owner: str, depth: int = 0) -> Iterator[tuple[FileView, str]]:
-    """Yields a class of the workspace and its base classes."""
+    """Yields a workspace class and its base classes."""
     block = view.facts.blocks.get(owner)
     if block is None or not isinstance(block.shape, ClassDef) or depth > _DEEPEST:
         return
@@ -128,7 +128,7 @@ def classes_above(view: FileView, owner: str, depth: int = 0) -> Iterator[tuple[
 
 
 def class_meant(view: FileView, node: Node) -> tuple[FileView, str] | None:
-    """Returns the class of the workspace that a name or an attribute of a module refers to, and its file."""
+    """Returns the workspace class that a name or an attribute of a module refers to, and its file."""
     if isinstance(node, Name):
         return _class_of(view, node)
     if not isinstance(node, Attribute):
@@ -191,7 +191,7 @@ def _class_of(view: FileView, base: Node) -> tuple[FileView, str] | None:
 
 
 def _is_abstract(target: Target) -> bool:
-    """Returns whether a method does nothing or only raises, as methods do that subclasses must override."""
+    """Returns whether a method does nothing or only raises, as methods that subclasses must override do."""
     return all(
         isinstance(one, (Pass, Raise)) or (isinstance(one, ExpressionStatement) and isinstance(one.value, Constant))
         for one in target.body
@@ -217,7 +217,7 @@ def _root(node: Node) -> str:
 
 
 def _may_be_another(view: FileView, owner: str, name: str) -> bool:
-    """Returns whether some subclass in the workspace may override the method."""
+    """Returns whether a subclass in the workspace may override the method."""
     shape = view.facts.blocks[owner].shape
     own = shape.name if isinstance(shape, ClassDef) else ""
     key = f"assists: classes that define {name} and derive from {own} of {view.path}"

@@ -1,4 +1,4 @@
-"""The parameters of a function as written, and adding one."""
+"""Reads the parameters of a function as written, and adds one."""
 
 from __future__ import annotations
 

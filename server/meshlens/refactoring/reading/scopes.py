@@ -18,7 +18,7 @@ def outermost(view: FileView, key: str) -> str:
 
 
 def home_of(view: FileView, site: Site) -> str | None:
-    """Returns the outermost function around a place, by its block; None at the top level or in a class there."""
+    """Returns the block of the outermost function around a place; None at the top level or in a class there."""
     root = outermost(view, site.block)
     if root != site.block:
         return root
@@ -33,7 +33,7 @@ def parent_of(view: FileView, site: Site) -> Node:
 
 
 def class_around(view: FileView, site: Site) -> str | None:
-    """Returns the key of the class directly around a definition, "" for a class without its own block."""
+    """Returns the key of the class directly around a definition; "" for a class without its own block."""
     for node in reversed(path_to(view, site)[:-1]):
         if isinstance(node, (FunctionDef, Lambda)):
             return None

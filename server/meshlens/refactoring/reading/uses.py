@@ -29,7 +29,7 @@ def uses_of(view: FileView, target: Target) -> tuple[Use, ...]:
     """Returns every reference to a function.
 
     Raises:
-        Obstacle: the name has several meanings, or the object of a method is unknown.
+        Obstacle: the name has several meanings, or a method's instance is unknown.
     """
     definition = target.at(target.node.site)
     if target.is_method:
@@ -74,13 +74,13 @@ def is_compiled_first(view: FileView, name: str, home: str | None) -> bool:
 
 
 def _runs_later(view: FileView, site: Site, home: str | None) -> bool:
-    """Returns whether a place is in a function nested in a scope, and so runs when that is called."""
+    """Returns whether a place is in a function nested in a scope, and so runs when that function is called."""
     around = [node for node in path_to(view, site)[:-1] if isinstance(node, (FunctionDef, Lambda))]
     return len(around) > (home is not None and site.block == home)
 
 
 def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use, ...]:
-    """Returns every read of an attribute on objects of a class.
+    """Returns every read of an attribute on instances of a class.
 
     Args:
         view: the file.
@@ -99,7 +99,7 @@ def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use,
 
 
 def is_object(view: FileView, site: Site, value: Node, home: str) -> bool:
-    """Returns whether an expression is certainly an object of a class.
+    """Returns whether an expression is certainly an instance of a class.
 
     Args:
         view: the file.

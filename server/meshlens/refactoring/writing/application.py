@@ -39,7 +39,7 @@ def applied(
         whole: the map and the transformations around it, if they are removed as well.
 
     Raises:
-        Obstacle: there are comments between the removed arguments, or the function is not written out there.
+        Obstacle: there are comments between the removed arguments, or the function is not written at the map.
     """
     site = binding.binder.site
     span = whole if whole is not None else view.span(site)

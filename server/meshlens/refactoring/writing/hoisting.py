@@ -36,7 +36,7 @@ from meshlens.text import Edit, FileEdit
 
 _Statement: TypeAlias = Return | Assign | AnnAssign | AugAssign | ExpressionStatement
 _STATEMENTS = (Return, Assign, AnnAssign, AugAssign, ExpressionStatement)
-# What these contain may run never, or more than once.
+# Code in these may never run, or may run more than once.
 _NOT_ONCE = (Lambda, Comprehension, IfExpression, BoolOperation)
 _NAMES = {"pmean": "mean", "psum": "total", "all_gather": "gathered"}
 

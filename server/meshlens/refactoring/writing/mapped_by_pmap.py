@@ -19,7 +19,7 @@ _STATIC = "static_broadcasted_argnums"
 def mapped_by_pmap(
     view: FileView, target: Target, step: Step, spelling: Spelling, devices: str | None, around_calls: str = ""
 ) -> tuple[str, tuple[FileEdit, ...]]:
-    """Returns the mapped function's new name, "" if its calls keep the old one, and the edits that apply the map.
+    """Returns the mapped function's new name ("" if its calls keep the old name), and the edits that apply the map.
 
     Args:
         view: the file.
@@ -30,7 +30,7 @@ def mapped_by_pmap(
         around_calls: the decorator that maps it without changing its calls; "" for a plain map.
 
     Raises:
-        Obstacle: it cannot be written.
+        Obstacle: the application cannot be written.
     """
     arguments = _arguments(target, step, devices)
     if step.form.how == "decorator":

@@ -21,7 +21,7 @@ _NAMES = ("batch", "devices", "mapped")
 
 
 def axis_text(view: FileView, pmap: Pmap, place: Place | None) -> str:
-    """Returns the source of a pmap's axis name, valid at the pmap and at another place; a new name if it has none.
+    """Returns the source of a pmap's axis name, valid at the pmap and at another place; a new name if there is none.
 
     Raises:
         Obstacle: it is not a string, or its variable has another meaning at the place.
@@ -73,7 +73,7 @@ def mesh_name(view: FileView, text: str, site: Site, place: Place) -> tuple[str,
 
 
 def _function_around(view: FileView, site: Site, at: int) -> Span | None:
-    """Returns the innermost function around a site and an earlier place; a new name in it shadows nothing."""
+    """Returns the innermost function around a site and an earlier place, in which a new name shadows nothing."""
     spans = [
         view.span(Site(site.path, site.block, node.site))
         for node in path_to(view, site)
@@ -100,7 +100,7 @@ def _drafted(view: FileView, site: Site, text: str) -> Iterator[tuple[int, str]]
 
 
 def _run_before(view: FileView, site: Site) -> Iterator[tuple[Span, Node]]:
-    """Yields the top-level statements, and those before or around a site in its blocks."""
+    """Yields the top-level statements, and the statements before or around a site in its blocks."""
     for key, statement in zip(view.facts.top, view.facts.statements, strict=True):
         yield view.facts.blocks[key].span(0), statement
     path = path_to(view, site)
@@ -130,7 +130,7 @@ def _devices(view: FileView, pmap: Pmap, spelling: Spelling) -> str:
 
 
 def _fresh_axis(view: FileView) -> str:
-    """Returns a name that no collective uses; a mesh may have it, so that unnamed maps can share one."""
+    """Returns a name that no collective uses; an existing mesh may have it, so that unnamed maps can share a mesh."""
     every = view.solution.by_file.values()
     taken = {literal_name(use.name) for records in every for use in records.uses}
     for records in every:

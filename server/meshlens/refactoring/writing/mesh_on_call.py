@@ -1,4 +1,4 @@
-"""Maps applied at import time: the mesh is created at the first call, so no import starts JAX.
+"""Maps applied at import time: the mesh is created at the first call, so no import starts a backend.
 
 A module-level `Mesh(jax.devices(), …)` starts the backend when the file is imported: before
 `jax.distributed.initialize`, and on a machine without the devices.  `pmap` requests devices when it is called.
@@ -41,7 +41,7 @@ class MeshUse:
     Attributes:
         shard_map: the callee that applies the map.
         mesh: its argument `mesh`.
-        edits: the edits that both need.
+        edits: the edits that the callee and the mesh need.
     """
 
     shard_map: str
@@ -50,7 +50,7 @@ class MeshUse:
 
 
 def mesh_for(view: FileView, spelling: Spelling, made: OnMesh, pmap: Pmap) -> MeshUse:
-    """Returns the mesh of a map: an existing one, one created by a statement before it, or one created on call.
+    """Returns the mesh of a map: an existing mesh, one created by a statement before the map, or one created on call.
 
     Args:
         view: the file.
@@ -71,7 +71,7 @@ def mesh_for(view: FileView, spelling: Spelling, made: OnMesh, pmap: Pmap) -> Me
 
 
 def _is_made_at_import(view: FileView, pmap: Pmap, place: Place) -> bool:
-    """Returns whether a mesh at a place would start the backend on an import that does not start it now."""
+    """Returns whether creating a mesh at a place would start the backend on an import that does not start it now."""
     size = pmap.given("axis_size")
     is_plain = pmap.given("devices") is None and (size is None or isinstance(size.value, Const))
     return not place.indent and is_plain and not _starts_backend(view, pmap)

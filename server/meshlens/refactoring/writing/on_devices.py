@@ -119,7 +119,7 @@ def each_device(view: FileView, spelling: Spelling, care: Care, axis: str) -> He
     Args:
         view: the file.
         spelling: spells the names.
-        care: the modules' requirements; without any there is no decorator.
+        care: the modules' requirements; without any, no decorator is needed.
         axis: the source of the axis name.
     """
     if not (care.joins or care.draws):
@@ -190,7 +190,7 @@ def shard_map_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: s
         spelling: spells the names.
         mesh: the mesh.
         called: the function that returns it.
-        wanted: its requirements.
+        wanted: the requirements on the decorator.
     """
     spec = spelling.spec()
     names = {

@@ -45,7 +45,7 @@ def {name}():
         if given or "coordinator_address" not in str(error):
             raise'''
 
-# These only make functions or describe layouts; anything else in JAX may start a backend.
+# These only create functions or describe layouts; anything else in JAX may start a backend.
 _LAZY = frozenset(
     """jax.jit jax.pmap jax.vmap jax.shard_map jax.experimental.shard_map.shard_map jax.grad jax.value_and_grad
     jax.checkpoint jax.remat jax.custom_vjp jax.custom_jvp jax.config.update jax.sharding.PartitionSpec
@@ -120,7 +120,7 @@ def _asks(view: FileView, node: Node) -> bool:
 
 
 def _may_ask(view: FileView, node: Node) -> bool:
-    """Returns whether a call may request devices, not counting workspace functions and objects."""
+    """Returns whether a call may request devices, assuming that workspace functions and objects do not."""
     if not isinstance(node, Call):
         return False
     return not dotted_name(view, node.callee) or _asks(view, node)

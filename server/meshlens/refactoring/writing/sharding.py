@@ -87,7 +87,7 @@ def split_helper(view: FileView, spelling: Spelling, count: str, *, sums: bool, 
         )
     elif alone:
         otherwise, undivided = ", or one device all rows if they do not divide evenly", "return x[None]"
-    # pmap rejects arrays that are whole on one device or on all.
+    # pmap rejects arrays that are whole on one or all devices.
     device_get, tracer = spelling.of("jax", "device_get"), spelling.of("jax", "core.Tracer")
     names = {"leaves": tree_leaves(spelling), "tree_map": spelling.tree_map(), "tracer": tracer}
     names |= {"device_get": device_get, "otherwise": otherwise, "undivided": undivided}
@@ -101,7 +101,7 @@ def merge_helper(view: FileView, spelling: Spelling) -> Helper:
 
 
 def shard_helper(view: FileView, spelling: Spelling, count: str) -> Helper:
-    """Returns the helper that splits a batch, and the edit that adds it if the file lacks it.
+    """Returns the helper that splits a batch, and the edit that adds the helper if the file lacks it.
 
     Args:
         view: the file.
@@ -244,7 +244,7 @@ class OnMesh:
 
 def mesh_helper(view: FileView, spelling: Spelling, mesh: OnMesh) -> Helper:
     """Returns the helper that creates the mesh once, on first use, so that no import starts the backend."""
-    # A helper's decorator is needed at its definition, before imports that are only needed by its calls.
+    # A helper's decorator is needed at its definition, before imports that only its calls need.
     above = late_import(view, behind_imports(view, spelling.at or 0)[0])
     cache, needed = spelled(view, "functools", "cache", above)
     spelling.needed += needed

@@ -10,7 +10,7 @@ from meshlens.text import Span
 
 _SHARD_MAP_IN_JAX = (0, 6, 1)
 _SHARD_MAP_OF_NNX = (0, 8, 1)
-"""The oldest JAX of flax 0.12.1, whose `nnx.shard_map` is the first with `check_vma` (flax 0.12.0: `check_rep`)."""
+"""The oldest JAX for flax 0.12.1, whose `nnx.shard_map` is the first with `check_vma` (flax 0.12.0: `check_rep`)."""
 _TREE_IN_JAX = (0, 4, 25)
 
 
@@ -19,7 +19,7 @@ class Spelling:
 
     Attributes:
         needed: the imports that the file lacks, in order of request.
-        at: the first place of new code, before which the names must be imported; None for anywhere.
+        at: the start of the new code, before which the names must be imported; None for anywhere.
     """
 
     def __init__(self, view: FileView, at: int | None = None) -> None:
@@ -99,7 +99,7 @@ class Spelling:
 
 
 def fresh(view: FileView, *names: str, inside: Span | None = None) -> str:
-    """Returns the first of the given names that is unused, or the last one with a number.
+    """Returns the first unused name among those given, or the last one with a number appended.
 
     Args:
         view: the file.

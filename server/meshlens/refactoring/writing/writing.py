@@ -114,7 +114,7 @@ def wrapping(view: FileView, span: Span, before: str, after: str) -> list[FileEd
 
 
 def enclosing(view: FileView, span: Span, callee: str) -> list[FileEdit]:
-    """Returns the edits that wrap an expression in a call, reindented if it has several lines."""
+    """Returns the edits that wrap an expression in a call, and reindent it if it has several lines."""
     text = view.source[span.start : span.end].decode("utf-8", "replace")
     if "\n" not in text:
         return wrapping(view, span, f"{callee}(", ")")
@@ -150,7 +150,7 @@ def in_order(edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:
     found: dict[tuple[Path, Span], str] = {}
     for path, (span, text) in edits:
         before = found.get((path, span), "")
-        # Keep only one set of the blank lines that both definitions bring.
+        # Both definitions bring blank lines: keep only one set.
         found[path, span] = (before.rstrip("\n") if text.startswith("\n\n\n") else before) + text
     return tuple(FileEdit(path, Edit(span, text)) for (path, span), text in found.items())
 
