@@ -5,8 +5,8 @@ equal on all devices are returned once, with `out_axes=None`, so a training loop
 Gradients are averaged over the devices where they are taken.
 The numbers equal those of one device up to the order of summation, unless each device draws its own random numbers; the
 title and the report then say so.
-A function is refused if this is impossible: if it returns something that differs between devices and has no rows, or if
-MeshLens cannot tell which of its arguments hold the batch.
+A function is refused if it returns something that differs between devices and has no rows, or if MeshLens cannot tell
+which of its arguments hold the batch.
 
 `devices: 8`
 
@@ -211,7 +211,7 @@ def _batch(view: FileView, call: PlainCall, step: Step) -> str:
     """Returns the source of a call's batch, which determines the number of rows.
 
     Raises:
-        Obstacle: it is not a variable, and computing it would run twice.
+        Obstacle: the batch is not a variable and would be computed twice.
     """
     given = [value for value, axis in zip(call.values, step.axes, strict=True) if axis is not None]
     plain = next((value for value in given if _is_plain(view, value)), None)
@@ -239,7 +239,7 @@ def _sharded(view: FileView, call: PlainCall, axes: tuple[int | None, ...], shar
     """Returns the edits to one call that give its batch arguments, as one tree, a leading axis for the devices.
 
     Raises:
-        Obstacle: its parts are not next to each other, so a different number of rows in one of them would go unnoticed.
+        Obstacle: the arguments are not adjacent, so a different number of rows in one of them would go unnoticed.
     """
     split = [place for place, axis in enumerate(axes) if axis is not None]
     if split != list(range(split[0], split[-1] + 1)):

@@ -2,7 +2,7 @@
 
 Every string in the file that certainly names this axis is replaced, and so are those in other files that import this
 one.
-If there is a constant for it already, that one is used. Other strings that happen to be equal are left alone.
+If the name already has a constant, that constant is used. Other strings that happen to be equal are left alone.
 
 ```python
 import jax
@@ -160,7 +160,7 @@ def _is_plain(view: FileView, site: Site) -> bool:
 
 
 def _constant(view: FileView, site: Site) -> str | None:
-    """Returns the module constant that a literal is the value of."""
+    """Returns the name of the module constant that is assigned the literal at a site."""
     facts = view.solution.facts[site.path]
     block = facts.blocks.get(site.block)
     if block is None or not isinstance(block.header, Assign):

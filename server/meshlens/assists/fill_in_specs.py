@@ -131,7 +131,7 @@ def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxe
 
 
 def _differentiates(view: FileView, target: Target) -> bool:
-    """Returns whether the code takes gradients, which the check would sum over devices."""
+    """Returns whether the code takes gradients, which shard_map's check would sum over devices."""
     inside = (node for root in reached(view, target) for node in walk(root))
     return any(isinstance(node, (Name, Attribute)) and dotted_name(view, node) in _GRADIENTS for node in inside)
 
@@ -181,7 +181,7 @@ def _operand(view: FileView, binding: Binding) -> Target:
 
 
 def _given(target: Target, specs: Value) -> tuple[int | None, ...]:
-    """Returns which parameters are split according to the existing `in_specs`."""
+    """Returns 0 for each parameter that the existing `in_specs` split, and None for the others."""
     items = specs.items if isinstance(specs, Seq) and not specs.open else (specs,) * len(target.parameters)
     if not all(isinstance(item, Spec) and not item.open for item in items):
         raise Obstacle("unknown-in-specs", "the in_specs of this shard_map are unknown")

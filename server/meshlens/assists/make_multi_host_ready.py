@@ -4,8 +4,8 @@ The processes connect at the start of the program, before anything requests devi
 At every call of a map, each process passes its own rows: as its part of an array over all processes for `shard_map`, as
 a block of its own for `pmap`.
 Split results are gathered, so the rest of the program does not change.
-If it is started as a single process, the program runs as before, with the same numbers.
-Processes that are not started by a cluster take their identity from environment variables: `JAX_COORDINATOR_ADDRESS`,
+When started as a single process, the program runs as before, with the same numbers.
+Processes started outside a cluster take their identity from environment variables: `JAX_COORDINATOR_ADDRESS`,
 `JAX_NUM_PROCESSES` and `JAX_PROCESS_ID`.
 
 `devices: 8`

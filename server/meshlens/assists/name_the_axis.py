@@ -118,7 +118,7 @@ def _must_stay(view: FileView, use: AxisUse, binding: Binding, name: str) -> Non
 
 
 def _unbound(use: AxisUse, binding: Binding) -> str | None:
-    """Returns the name of an unbound use whose innermost unnamed map is this one."""
+    """Returns the axis name of an unbound use if its innermost unnamed map is this one."""
     name, env = literal_name(use.name), use.context.env
     if name is None or env.open or env.binder_of(name) is not None:
         return None

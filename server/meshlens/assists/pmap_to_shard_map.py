@@ -2,12 +2,12 @@
 
 `pmap` has been in maintenance mode since JAX 0.8.0, which also reimplemented it with `jit` and `shard_map`.
 Its implicit steps are written out: a mesh of all devices, a spec for every entry of `in_axes` and `out_axes`, and a
-small function that removes the mapped axis from every shard, which `shard_map` keeps with size 1.
+small function that removes the mapped axis, which `shard_map` keeps with size 1, from every shard.
 `check_vma=False` preserves the gradients: with the check, a gradient of replicated parameters is already summed over
 the devices.
 Two things change.
 With several processes, each process passed its own rows to the pmap; now all pass one global array to the shard_map.
-And `jax.pmap(f)(x)` in a function that runs often was compiled once, because pmap caches `f`; the new function is
+And `jax.pmap(f)(x)` in a function that runs often was compiled only once, because pmap caches `f`; the new function is
 compiled each time it is created, so create it only once.
 
 `devices: 8`
@@ -172,7 +172,7 @@ def _written(view: FileView, pmap: Pmap, spelling: Spelling, names: tuple[str, .
 
 
 def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit, ...]:
-    """Moves comments between the removed arguments above the statement."""
+    """Returns the edit that keeps the comments among the removed arguments, above the statement."""
     operand = pmap.binder.operand_site
     text = view.text(pmap.binder.site)
     if operand is not None and not pmap.binding.decorator:

@@ -2,7 +2,7 @@
 
 Use it to test a step without several devices: the axis keeps its name and size, and the collectives that `vmap`
 supports behave as they do across devices.
-Code that does not run the same on one device is refused, with the reason: collectives over groups of indices,
+Code that would behave differently on one device is refused, with the reason: collectives over groups of indices,
 callbacks, output that differs between devices, and programs that read the shards of an array.
 
 `devices: 8`

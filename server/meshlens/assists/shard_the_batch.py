@@ -2,8 +2,7 @@
 
 The batch may be a tree; every array in it is reshaped to `(devices, rows per device, …)`.
 A batch whose rows do not divide evenly raises an error that suggests a size.
-The assist is offered on a call whose batch certainly has no axis for the devices, and on a single argument of that
-kind.
+The assist is offered on a call whose batch certainly has no axis for the devices, and on a single such argument.
 
 `devices: 8`
 

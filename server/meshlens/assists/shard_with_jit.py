@@ -7,8 +7,8 @@ An array that does not divide evenly is copied too; MeshLens says that this may 
 rows divide evenly over the number of devices you chose.
 No import starts the backend: the mesh is created when data is first placed.
 If only compiled code calls the function, the data is split in its body.
-A function that is not compiled yet gets `@jax.jit`, or `nnx.jit` or `eqx.filter_jit` if it takes objects of these
-libraries; flags, strings and functions among its arguments become static. It is refused if `jit` cannot trace it.
+A function that is not compiled yet gets `@jax.jit`, or `nnx.jit` or `eqx.filter_jit` if it takes objects of those
+libraries; flags, strings and functions among its arguments become static. If `jit` cannot trace it, it is refused.
 
 `devices: 8`
 
@@ -166,7 +166,7 @@ class _Place:
     Attributes:
         view: the file.
         calls: its calls, with the role of each argument.
-        elsewhere: how it refers to names in the function's module; None for the function's own file.
+        elsewhere: how the file refers to names in the function's module; None for the function's own file.
     """
 
     view: FileView
@@ -181,7 +181,7 @@ class _Split:
     Attributes:
         rows: the helper that splits the first axis.
         along: the helper that splits another axis.
-        axes: the axis of the rows, for arguments whose rows are not along the first.
+        axes: the axis of the rows, for arguments whose rows are not along the first axis.
         static: the arguments that are not arrays.
     """
 
@@ -209,7 +209,7 @@ def shard_with_jit(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _divides(view: FileView, callee: Callee, wishes: Wishes) -> bool:
-    """Returns whether the code shows that the rows of every batch divide by the number of devices."""
+    """Returns whether the code shows that the rows of every batch divide evenly over the devices."""
     if not wishes.devices or called_elsewhere(view, callee):
         return False
     axes = dict(wishes.batch)

@@ -124,7 +124,7 @@ def _is_state(view: FileView, target: Target, parameter: Parameter, place: int, 
 
 
 def is_synchronized(view: FileView, target: Target) -> bool:
-    """Returns whether a function already reduces a gradient over devices, in itself or in what its map calls."""
+    """Returns whether a gradient is already reduced over devices, in a function or in other code that its map runs."""
     maps = {binder.site for binder in maps_around(view, target)}
     return any(
         "gradient" in use.labels

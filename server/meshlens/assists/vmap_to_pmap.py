@@ -1,7 +1,7 @@
 """Converts a vmap to a pmap, with one device for each row and the same numbers.
 
-A pmap takes at most as many rows as there are devices, so the assist is offered if the visible calls pass no more than
-that; a `jit` around the vmap is dropped, because pmap already compiles.
+A pmap takes at most as many rows as there are devices, so the assist is offered if the visible calls pass no more rows
+than that. A `jit` around the vmap is dropped, because pmap already compiles.
 Shared arguments that the calls write as literals become static.
 For more rows than devices, use `wrap in shard_map`.
 
@@ -121,7 +121,7 @@ def _around(
 def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) -> tuple[FileEdit, ...]:
     spelling = Spelling(view, view.span(vmap.binder.site).start)
     folded = dict(outer.arguments) if outer is not None else {}
-    # A jit has already traced them, so nothing depends on their values.
+    # A jit has already traced the arguments, so nothing depends on their values.
     static = plain_arguments(vmap) if outer is None else ()
     arguments = (
         *kept(view, "axis_name", vmap.given("axis_name")),

@@ -1,7 +1,7 @@
 """Wraps a function in `jax.jit(jax.shard_map(…))` on a two-axis mesh whose second axis splits nothing yet.
 
-The result is that of `wrap in shard_map`, on a mesh that you can split a model over next: the batch is split along the
-first axis, and the devices along the second axis, "model", hold and compute the same.
+The result is that of `wrap in shard_map`, but on a mesh over which you can split a model next: the batch is split along
+the first axis, and the devices along the second axis, "model", hold and compute the same values.
 The mesh has the shape of the project's devices (`devices = "2x4"`); if only their number is set, the second axis has
 size 2.
 

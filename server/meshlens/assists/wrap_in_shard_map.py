@@ -6,7 +6,7 @@ No import starts the backend: the mesh and the compiled function are created at 
 Gradients are averaged over the devices where they are taken; `check_vma=False` keeps `shard_map` from also summing
 them.
 The numbers equal those of one device up to the order of summation, unless each device draws its own random numbers; the
-title and the report then say so. If this is impossible, the refusal gives the reason.
+title and the report then say so. If the function cannot be wrapped, the refusal gives the reason.
 
 `devices: 8`
 
@@ -135,7 +135,7 @@ def wrap_in_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _form(view: FileView, target: Target, span: Span, wishes: Wishes) -> Form:
-    """Returns the form: a decorator, or a map instead of the call to `jit` if nothing else uses the function."""
+    """Returns the form: a decorator, or, if nothing else uses the function, a map instead of the call to `jit`."""
     found = form_of(view, target, span, wishes)
     return found if found.how == "call" and not found.others else as_decorator(view, target, wishes)
 

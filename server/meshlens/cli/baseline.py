@@ -1,6 +1,6 @@
-"""The baseline: known and accepted findings, by file, code, message and the text of their line.
+"""The baseline: known and accepted findings, identified by file, code, message and the text of their line.
 
-Lines may move and other lines may change; a finding is known as long as the text of its line stays the same.
+A finding stays known as long as the text of its line is the same, even if the line moves or other lines change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Key = tuple[str, str, str, str]
 
 
 class BadBaseline(ValueError):
-    """The file is not a baseline; the message gives the reason."""
+    """Raised if a file is not a baseline; the message gives the reason."""
 
 
 def written(report: Report, folder: Path) -> bytes:

@@ -30,7 +30,7 @@ _ARGUMENTS = "meshlens.arguments"
 
 
 class _Check(click.Command):
-    """A command that stores its arguments, to pass them to another process."""
+    """A command that stores its arguments in order to pass them to another process."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_ARGUMENTS] = list(args)
@@ -284,7 +284,7 @@ def _write(outcome: Outcome) -> bool:
 
 
 def _print_fixed_text(outcome: Outcome, options: Mapping[str, Any], texts: Mapping[Path, bytes]) -> int:
-    """Prints the repaired text on stdout, as a filter, and messages on stderr; returns the exit code."""
+    """Prints the repaired text to stdout, as a filter does, and messages to stderr; returns the exit code."""
     from meshlens.cli.writing import CannotWrite, in_its_encoding
 
     failed = False

@@ -1,4 +1,4 @@
-"""`meshlens completion`: prints the script for completion of commands and options in a shell."""
+"""`meshlens completion`: prints the script that completes commands and options in a shell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOW = {
 
 
 class _Completion(click.Command):
-    """A command whose help explains where to put its output."""
+    """A command whose help explains where to put the script."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Turn it on with"):

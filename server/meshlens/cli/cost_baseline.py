@@ -1,7 +1,7 @@
 """Limits on the cost of a program: known and accepted collectives, and limits from the command line.
 
-A collective is identified by its file, the text of its line, its kind and its axes, so lines may move. It is new if the
-baseline does not have it, and has grown if it moves over 1 % more bytes.
+A collective is identified by its file, the text of its line, its kind and its axes, so lines may move. A collective is
+new if the baseline lacks it, and has grown if it moves over 1 % more bytes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Excess:
     Attributes:
         trace: the entry and its target.
         place: its line.
-        message: the fault.
+        message: what is wrong.
     """
 
     trace: str
@@ -70,7 +70,7 @@ def parse_limit(value: object) -> Limit:
     """Returns the limit that a text describes.
 
     Raises:
-        BadSetting: it is not a limit.
+        BadSetting: the text is not a limit.
     """
     found = _LIMIT.fullmatch(str(value))
     if found is None or found[1].lower() not in _KINDS:

@@ -17,10 +17,10 @@ from meshlens.settings import Settings
 def with_detected(
     settings: Settings, root: Path, options: Mapping[str, Any], open_cache: OpenCache
 ) -> tuple[Settings, str | None]:
-    """Returns the settings with the detected devices if they request those, and a message if that failed.
+    """Returns the settings, with the detected devices if they request those, and a message if detection failed.
 
-    With `--devices detected` the project's Python is queried; if only the configuration has it, the last result of
-    `meshlens devices` is used, if there is one.
+    With `--devices detected`, the project's Python is queried; if only the configuration has that value, the last result
+    of `meshlens devices` is used, if there is one.
 
     Args:
         settings: the settings of a project, after the options.

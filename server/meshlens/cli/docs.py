@@ -49,7 +49,7 @@ def command(check: bool, folder: str) -> int:
 
 
 def _manifest(root: Path) -> dict[Path, str]:
-    """Returns the extension's manifest and its texts; empty if the pages are in another folder."""
+    """Returns the extension's manifest and its texts; nothing if the pages are in another folder."""
     files = (root / "package.json", root / "package.nls.json")
     if not all(file.is_file() for file in files):
         return {}

@@ -41,7 +41,7 @@ class _Seen:
     Attributes:
         jax: its version of JAX; None if unknown.
         report: the report of its Python; None if not probed.
-        exclude: folders with vendored code.
+        exclude: the folders with vendored code.
     """
 
     jax: JaxVersion | None

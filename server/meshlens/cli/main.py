@@ -36,7 +36,7 @@ _COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Commands that are imported when they are used."""
+    """Commands that are imported on first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.stdout.flush()
         click.echo("meshlens: stopped", err=True)
         sys.stderr.flush()
-        # If Ctrl-C hits generated code, such as a dataclass's, Python would end itself by the signal.
+        # If Ctrl-C interrupted generated code, such as a dataclass's, Python would end itself with the signal.
         os._exit(STOPPED)
     except click.UsageError as error:
         where = f' (see "{error.ctx.command_path} --help")' if error.ctx is not None else ""
@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except click.ClickException as error:
         _end(_lowered(error.format_message()), BROKEN)
     except BrokenPipeError:
-        # The reader of our output has closed it; Python must not complain about that when it exits.
+        # The reader has closed our output; Python must not complain about that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FOUND)
     except Exception as error:  # An internal error must not look like a finding.

@@ -18,7 +18,7 @@ SECTION = "meshlens"
 TEXTS = "settings."
 _LOCAL_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
 
-# A path is specific to a machine, so it is not synced with the user's settings, and a workspace may have its own.
+# A path is specific to a machine, so it is not synced with the user's settings, and each workspace may set its own.
 _OF_THE_MACHINE = frozenset({"interpreter"})
 
 EXTENSION: Mapping[str, tuple[Mapping[str, Any], str]] = {
@@ -95,7 +95,7 @@ def _schema(entry: Field[Any], default: object) -> dict[str, Any]:
         lists: dict[str, Any] = {"type": "array", "items": text}
         values = {"table of lists of rules": lists, "table of entries": text}.get(kind, {"type": "object"})
         return {"type": "object", "additionalProperties": values, "default": {}, "scope": scope}
-    # Empty means "not set", because a text field cannot have any other such value.
+    # Empty means "not set", because a text field has no other value for that.
     return {"type": "string", "default": "", "scope": scope}
 
 

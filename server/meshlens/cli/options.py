@@ -14,7 +14,7 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
 def read_by(parse: Callable[[object], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Returns a callback that parses a value, or each of several, with a function of the settings."""
+    """Returns a callback that parses a value, or each of several values, with a function of the settings."""
 
     def read(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         if isinstance(value, tuple):
@@ -33,7 +33,7 @@ def _commas(value: object) -> tuple[str, ...]:
 
 
 def rules_like(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    """Returns the rules whose name or code begins like the last part of a list."""
+    """Returns the rules whose name or code begins with the last part of a list."""
     from meshlens.checking.registry import all_rules
 
     before, comma, begun = incomplete.rpartition(",")
@@ -91,7 +91,7 @@ def options_from(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, .
     lists = {key: tuple(one for part in given[key] for one in part) for key in ("select", "extend_select", "ignore")}
     chosen = Settings(select=lists["select"], extend_select=lists["extend_select"], ignore=lists["ignore"])
     if names_rules(chosen):
-        # The registry imports every rule, and with them the whole analysis, which is not needed if nothing has changed.
+        # The registry imports every rule, and thus the whole analysis, which is not needed if nothing has changed.
         from meshlens.checking.select import unknown_selectors
 
         for key, message in unknown_selectors(chosen):

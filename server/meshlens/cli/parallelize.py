@@ -39,7 +39,7 @@ _MAPS = ("pmap", "shard_map")
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A conversion request: a file and, unless everything in it is meant, a function."""
+    """A conversion request: a file, and a function unless everything in the file is meant."""
 
     path: Path
     function: str | None
@@ -163,7 +163,7 @@ def _suggest_jit(workspace: Workspace, refused: list[_Asked], wishes: Wishes) ->
 
 
 def _instead(view: FileView, wanted: str) -> str:
-    """Returns a hint for a function name that a file does not have, in words."""
+    """Returns a hint about a function name that a file does not have."""
     known = list(dict.fromkeys(one.name for one in functions(view) if one.node.site == 0))
     if wanted.rsplit(".", 1)[-1] in known:
         return ""
@@ -177,7 +177,7 @@ def _instead(view: FileView, wanted: str) -> str:
 
 
 def _importing(group: Group) -> list[Path]:
-    """Returns the other files of a project that may use names defined in the files."""
+    """Returns the other files of a project that may use names defined in a group's files."""
     stems = b"|".join(sorted({re.escape(path.stem.encode()) for path in group.files}))
     importing = re.compile(rb"^\s*(?:from|import)\b.*\b(?:" + stems + rb")\b", re.MULTILINE)
     found = []

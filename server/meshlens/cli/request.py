@@ -38,7 +38,7 @@ class Group:
         jax_folders: folders that set their own JAX version.
         files: the files, sorted.
         texts: replacements for files on disk, from stdin.
-        others: the other known files of the project, for analyzing code that imports the files.
+        others: the other known files of the project, for analyzing code that imports these files.
     """
 
     root: Path
@@ -70,7 +70,7 @@ def absolute(path: str) -> Path:
 
 
 def shown(path: Path) -> str:
-    """Returns a path as messages write it."""
+    """Returns a path in the form used in messages."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
@@ -132,7 +132,7 @@ def with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
     changes = {key: value for key, value in options.items() if value not in (None, ())}
     select = changes.get("select", ())
     if select:
-        # A rule that the command line names explicitly is not lost to the project's `ignore`.
+        # The project's `ignore` does not override a rule that the command line names explicitly.
         changes["ignore"] = tuple(one for one in settings.ignore if one not in select) + changes.get("ignore", ())
     elif "ignore" in changes:
         changes["ignore"] = settings.ignore + changes["ignore"]
@@ -166,7 +166,7 @@ def _group(
 
 
 def _others(group: Group, exclude: tuple[str, ...]) -> tuple[Path, ...]:
-    """Returns the files of a project that were not named; none in a folder without a project marker."""
+    """Returns the files of a project that were not named; none for a folder without a project marker."""
     here = Path.cwd()
     if not is_project(group.root) and (group.root != here or here in (Path.home(), Path(here.anchor))):
         return ()

@@ -17,7 +17,7 @@ def command(stdio: bool, tcp: int | None, client: int | None) -> None:
 
     Editors start this by themselves; docs/editors.md shows how to configure them.
     """
-    # Modules imported here stay loaded; searching them for garbage would take a sixth of the start-up time.
+    # Modules imported here stay loaded; searching their objects for garbage would take a sixth of the start-up time.
     gc.disable()
     from meshlens.lsp.wire.light_types import import_light_types
     from meshlens.lsp.wire.without_tls import import_asyncio

@@ -81,7 +81,7 @@ _OPTIONS = (
 
 
 def trace_options(function: _Decorated) -> _Decorated:
-    """Adds the options of both commands."""
+    """Adds the options that both commands share."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function

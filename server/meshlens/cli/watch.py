@@ -1,4 +1,4 @@
-"""`meshlens check --watch`: checks again whenever a checked or potentially checked file changes."""
+"""`meshlens check --watch`: checks again whenever a file that is or could be checked changes."""
 
 from __future__ import annotations
 

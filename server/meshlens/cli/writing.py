@@ -1,8 +1,8 @@
 """Writes changed files atomically: a reader, or a stopped run, never sees a partial file.
 
-A file is written next to its place and then renamed into it, with the permissions, owner and extended attributes of the
-old one. A file with hard links would lose them, so it is written in place once all files are ready. A killed run leaves
-at most a `.meshlens-….part`, which the next write in that folder deletes.
+New contents are written to a temporary file, which is then renamed to replace the old file and gets its permissions,
+owner and extended attributes. A file with hard links would lose them, so it is written in place once all files are
+ready. A killed run leaves at most a `.meshlens-….part`, which the next write in that folder deletes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STALE_SECONDS = 3600.0
 
 
 class CannotWrite(Exception):
-    """A file could not be written; the message names it and the reason."""
+    """Raised if a file could not be written; the message names the file and the reason."""
 
 
 def write_all(contents: Mapping[Path, bytes]) -> None:
@@ -85,7 +85,7 @@ def in_its_encoding(path: Path, text: bytes, before: bytes) -> bytes:
         before: its old bytes.
 
     Raises:
-        CannotWrite: its encoding cannot represent a character.
+        CannotWrite: the encoding cannot represent a character.
     """
     content = text if path.suffix == ".ipynb" else as_on_disk(text, before)
     if isinstance(content, Unread):
@@ -138,7 +138,7 @@ def _prepare(path: Path, content: bytes) -> tuple[str, str]:
 
 
 def _put(temporary: str, target: str) -> None:
-    """Replaces a file with another; one with hard links gets only the new contents.
+    """Replaces a file with another; a file with hard links gets only the new contents.
 
     Raises:
         CannotWrite: the file with hard links cannot be written; it is unchanged.
@@ -181,7 +181,7 @@ def _copy_attributes(target: str, temporary: str) -> None:
 
 
 def _clear_parts(folder: str) -> None:
-    """Deletes partial files that our killed runs left in a folder."""
+    """Deletes partial files that killed runs of MeshLens left in a folder."""
     with suppress(OSError):
         for entry in os.scandir(folder):
             part = _PART.fullmatch(entry.name)

@@ -1,4 +1,4 @@
-"""The environment variables of a probe: those that devices need, and none that change Python's imports."""
+"""The environment variables of a probe: the variables that devices need, but none that change Python's imports."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The Python environments of a folder: inside it, or where its tools keep them.
 
-Found from files alone, in the layouts of virtualenv 21, uv 0.9, conda 25, pixi 0.40, poetry 2, hatch 1.15 and pipenv
-2026.
+They are found from files alone, in the layouts of virtualenv 21, uv 0.9, conda 25, pixi 0.40, poetry 2, hatch 1.15 and
+pipenv 2026.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def environments_of(folder: Path, environ: Mapping[str, str] = os.environ) -> It
 
     Args:
         folder: the folder of a project.
-        environ: the environment variables, which locate tools' data.
+        environ: the environment variables, which tell where tools keep their data.
     """
     yield from _inside(folder, environ)
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~"))
@@ -59,7 +59,7 @@ def environments_of(folder: Path, environ: Mapping[str, str] = os.environ) -> It
 
 
 def is_environment(folder: Path) -> bool:
-    """Returns whether a folder looks like a virtual environment or a conda one."""
+    """Returns whether a folder looks like a virtual or conda environment."""
     return os.path.exists(folder / "pyvenv.cfg") or os.path.isdir(folder / "conda-meta")
 
 
@@ -114,7 +114,7 @@ def _poetry(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[En
 
 
 def _hatch(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Environment]:
-    """Yields Hatch's environments of a project, which are in one folder; the default one has the project's name."""
+    """Yields Hatch's environments of a project, which are in one folder; the default one is named after the project."""
     data = environ.get("HATCH_DATA_DIR") or _place(
         home, environ, "XDG_DATA_HOME", ".local/share/hatch", "Library/Application Support/hatch", "hatch"
     )

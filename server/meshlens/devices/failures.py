@@ -34,7 +34,7 @@ _MISFIT = re.compile(r"jaxlib is version |jaxlib version \S+ is newer|requires j
 
 
 NOT_ASKED = "JAX was not started, because the workspace is not trusted"
-"""The note on a Python that was not started."""
+"""The note about a Python that was not started."""
 
 
 def untrusted(interpreter: str) -> str:
@@ -127,13 +127,13 @@ def raised(
 
 
 def missing_jax(interpreter: str, accelerators: tuple[Device, ...]) -> str:
-    """Returns the message for a missing JAX."""
+    """Returns the message for an interpreter without JAX."""
     install = _pip(interpreter, "jax", accelerators)
     return f'jax is not installed for "{interpreter}"; install it with {install}, or {_ANOTHER}'
 
 
 def only_on_path(interpreter: str) -> str:
-    """Returns the message for a JAX that is only on PYTHONPATH, as with environment modules on clusters."""
+    """Returns the message for JAX that is only on PYTHONPATH, as with environment modules on clusters."""
     return f'jax is only on PYTHONPATH, which MeshLens ignores; install it for "{interpreter}", or {_ANOTHER}'
 
 

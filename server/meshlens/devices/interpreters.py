@@ -31,9 +31,9 @@ class Interpreter:
     """A Python, and how it was found.
 
     Attributes:
-        path: the path to start it by; it identifies an environment, so links in it are not resolved.
+        path: the path to start it by, which identifies an environment, so links in the path are not resolved.
         origin: in words: "given", "set", "the editor", "VIRTUAL_ENV", ".venv", "poetry", "PATH".
-        is_wanted: whether a user named it, so that no other replaces it.
+        is_wanted: whether a user named it, so that no other Python replaces it.
     """
 
     path: str
@@ -92,9 +92,9 @@ def find_interpreters(
     """Yields the Pythons that may run the code of a folder, most likely first.
 
     The order is: the command line, the setting, the editor, the active environment, the environments of the folder and
-    its parents, conda's base, and PATH. In an untrusted workspace only interpreters known to this machine count, and
-    none that lead into the workspace: no setting, which may come from there, nothing in its folders or above, and
-    nothing named by a file there, such as a conda environment.
+    its parents, conda's base, and PATH. In an untrusted workspace, only interpreters known to this machine count, and
+    none that lead into the workspace: not the setting, which may come from the workspace, nothing in its folders or
+    their parents, and nothing that a file there names, such as a conda environment.
     """
     seen: set[str] = set()
     for one in _candidates(folder, wishes, environ, untrusted):
@@ -104,9 +104,9 @@ def find_interpreters(
 
 
 def places_of(folder: Path, wishes: Wishes = Wishes(), *, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """Returns the paths that change when an environment of a folder is created or a package installed in one.
+    """Returns the paths that change when an environment of a folder is created, or a package is installed in it.
 
-    An environment is in the folder itself, so the folder changes with a new one.
+    Environments are in the folder itself, so the folder changes when one is created.
     """
     found = [*_upwards(folder)]
     for one in find_interpreters(folder, wishes, environ=environ):
@@ -116,7 +116,7 @@ def places_of(folder: Path, wishes: Wishes = Wishes(), *, environ: Mapping[str, 
 
 
 def _has_jax(python: str) -> bool:
-    """Returns whether a Python has JAX, judging by metadata; resolves a link outside every environment."""
+    """Returns whether a Python has JAX, judging by metadata; resolves a link that is outside every environment."""
     environment = environment_of(python)
     if has_package(environment, "jax"):
         return True
@@ -165,7 +165,7 @@ def _active(environ: Mapping[str, str], variable: str) -> Iterator[Interpreter]:
 
 
 def _upwards(folder: Path) -> tuple[Path, ...]:
-    """Returns the folder and its parents up to the root of its repository; without a repository only the folder."""
+    """Returns the folder and its parents up to the root of its repository; without a repository, only the folder."""
     places = (folder, *folder.parents)
     roots = (number for number, place in enumerate(places) if os.path.exists(place / ".git"))
     return places[: next(roots, 0) + 1]
@@ -181,7 +181,7 @@ def _named_by_files(folder: Path, environ: Mapping[str, str]) -> Iterator[Interp
 
 
 def _of_pyenv(version: str, environ: Mapping[str, str]) -> Iterator[Interpreter]:
-    """Yields the Python that pyenv's shims run: of this version, or the global one."""
+    """Yields the Python that pyenv's shims run: that of the given version, or the global one."""
     home = environ.get("HOME") or os.path.expanduser("~")
     root = Path(environ.get("PYENV_ROOT") or Path(home, ".pyenv"))
     if version == "global":

@@ -108,7 +108,7 @@ def _tpus(environment: Mapping[str, str], root: Path) -> tuple[Device, ...]:
             kind, count = _TPU_CHIPS.get(read_text(vendor.with_name("device"), NOTE).strip(), ("", 0))
             kinds += [kind] * count
     if not kinds:
-        # A container may not see the bus, but its device files exist.
+        # A container may not see the PCI bus, but its device files exist.
         kinds = ["TPU"] * len([*root.glob("dev/accel[0-9]*")])
     if not kinds and any(name.startswith(("TPU_", "CLOUD_TPU_")) for name in environment):
         kinds = ["TPU"] * len([*root.glob("dev/vfio/[0-9]*")])

@@ -15,8 +15,8 @@ def text_grid(rows: int, columns: int, cell: Callable[[int, int], str], names: t
     """Returns a grid with the names of its axes.
 
     Args:
-        rows: their number.
-        columns: their number.
+        rows: the number of rows.
+        columns: the number of columns.
         cell: returns the text at a row and column.
         names: the name of the vertical axis, empty if there is only one axis, and of the horizontal one.
     """

@@ -1,7 +1,7 @@
 """The program that the user's interpreter runs to report its devices, and the contract of its answer.
 
 It needs only the standard library of Python 3.8, and is started as `python -I probe.py LEVEL SECONDS` in an empty
-folder, at level "installed" also with `-S`, so that not even the environment's `.pth` files run.
+folder; at level "installed", also with `-S`, so that not even the environment's `.pth` files run.
 
 The answer is the last line of stdout that is a JSON object with `"contract": 1`; other output is ignored:
 
@@ -99,7 +99,7 @@ def package_folders() -> list[str]:
 
 
 def _virtual_environment(executable: str) -> tuple[str | None, bool]:
-    """Returns the folder of the virtual environment, if any, and whether its base's packages are visible too."""
+    """Returns the folder of the virtual environment, if any, and whether the base Python's packages are visible too."""
     beside = os.path.dirname(os.path.abspath(executable))
     for folder in (beside, os.path.dirname(beside)):
         try:
@@ -130,7 +130,7 @@ def _asked_of_jax() -> dict[str, object]:
             "process_count": jax.process_count(),
             "backend_errors": _backend_errors(),
         }
-    except BaseException as error:  # The answer reports whatever it is.
+    except BaseException as error:  # The answer reports any exception.
         missing = error.name if isinstance(error, ImportError) else None
         text = str(error)[:2000]
         return {"error": {"step": step, "type": type(error).__name__, "text": text, "missing": missing}}
@@ -169,7 +169,7 @@ def _described(device: object, here: int) -> dict[str, object]:
 
 def _memory(device: object) -> dict[str, int]:
     try:
-        return getattr(device, "memory_stats")() or {}  # noqa: B009 - a device of JAX, which is not imported here
+        return getattr(device, "memory_stats")() or {}  # noqa: B009 - a JAX device; JAX is not imported here
     except Exception:  # Some backends lack this, and each reports that in its own way.
         return {}
 

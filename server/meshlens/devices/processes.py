@@ -1,4 +1,4 @@
-"""Runs an untrusted program with limits on time and output, and ends all its children.
+"""Runs an untrusted program with limits on time and output, and ends all of its children.
 
 Output goes to files instead of pipes, so that nothing blocks, whatever the program and its children do.
 """
@@ -96,7 +96,7 @@ def run_bounded(
 
 @contextmanager
 def kept_running(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Kept]:
-    """Runs a program that answers line by line, in an empty folder and its own session; finally kills all of it.
+    """Runs a program that answers line by line, in an empty folder and its own session; finally kills the session.
 
     Args:
         command: the program, by its path, and its arguments.
@@ -214,7 +214,7 @@ def _wait(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Returns whether a process has ended; on Linux without reaping it, because its group still has its number."""
+    """Returns whether a process has ended; on Linux without reaping it, because its number still names its group."""
     if sys.platform == "linux":
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     else:  # noqa: RET505 - the type checker reads this file for each platform
@@ -223,7 +223,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 def _end_whole(process: subprocess.Popen[bytes], mark: bytes) -> None:
     if sys.platform == "win32":
-        # A bare name would be looked for in the working folder first.
+        # A bare name would be searched for in the working folder first.
         program = os.path.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
         subprocess.run([program, "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
     else:
@@ -267,7 +267,7 @@ def _adopt_orphans() -> None:
 
 
 def _kill_orphans() -> bool:
-    """Kills orphans adopted from a program: children in a session that is neither ours nor a running program's.
+    """Kills orphans adopted from programs: children in a session that is neither ours nor a running program's.
 
     Our own children are in our session or are running programs.
     """

@@ -14,7 +14,7 @@ Level: TypeAlias = Literal["installed", "devices"]
 
 
 class BadReport(ValueError):
-    """The JSON value is not a report; the message names the difference."""
+    """Raised if a JSON value is not a report; the message says how it differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Device:
         local: whether it belongs to the probe's process.
         coordinates: its position in the topology; only on TPUs.
         core_on_chip: its number on its chip; only on TPUs.
-        memory_limit: the usable bytes of its memory; unknown for CPUs.
+        memory_limit: the usable bytes of its memory; None for CPUs.
         memory_in_use: the bytes in use.
     """
 
@@ -111,7 +111,7 @@ def from_json(value: object) -> Report:
     """Returns the report in a JSON value.
 
     Raises:
-        BadReport: it has another contract, or is not a report.
+        BadReport: the value has another contract, or is not a report.
     """
     if not isinstance(value, Mapping):
         raise BadReport("not an object")

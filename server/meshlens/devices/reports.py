@@ -64,7 +64,7 @@ def kept_report(
     if cache is None or question.untrusted:
         return None
     entries, stamp = _entries(cache), _stamp(question, environ, root)
-    # A TPU's answer from a user's request takes precedence over an answer without starting the TPU.
+    # An answer that started the TPU at a user's request takes precedence over one that did not start it.
     for wanted in dict.fromkeys((replace(question, may_start_tpu=True), question)):
         entry = entries.get(_key(wanted))
         if isinstance(entry, dict) and entry.get("stamp") == stamp:
@@ -111,7 +111,7 @@ def _key(question: Question) -> str:
 
 
 def _stamp(question: Question, environ: Mapping[str, str], root: Path) -> str:
-    """Returns a stamp of everything that an answer depends on, as far as it is known without a probe."""
+    """Returns a stamp of everything that an answer depends on, as far as known without a probe."""
     parts = [meshlens.__version__, *_times(question.interpreter), *device_files(root)]
     parts += [f"{name}={value}" for name, value in sorted(child_environment(environ).items())]
     with suppress(OSError):

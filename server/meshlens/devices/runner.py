@@ -1,6 +1,6 @@
 """Runs a probe of an interpreter in a separate process, and converts any outcome to a report.
 
-A call blocks until the answer is available; a server calls in a thread and stops it through `is_stopped`.
+A call blocks until the answer is available; a server makes it in a thread, and stops it through `is_stopped`.
 For an untrusted workspace no process is started: the names of package metadata are read directly.
 """
 
@@ -40,7 +40,7 @@ class Question:
         interpreter: the path of a Python.
         level: how far to go.
         untrusted: folders from which nothing may be run; if there are any, no program is started.
-        may_start_tpu: whether a user requested it: a TPU serves only one process, so it is never started automatically.
+        may_start_tpu: whether a user requested the probe; a TPU serves only one process, so none starts automatically.
         seconds: the time limit; None for the default of its level.
     """
 
@@ -101,7 +101,7 @@ def run_probe(
 
 
 def _read(question: Question) -> Report:
-    """Returns the report based on an interpreter's files."""
+    """Returns a report based only on an interpreter's files."""
     python = question.interpreter
     report = Report(python, "installed", note=failures.NOT_ASKED)
     if interpreter_leads_into(python, question.untrusted):

@@ -1,6 +1,6 @@
 """Target devices, independent of the current machine: `8`, `2x4`, `v5e-16`, `8xH100`.
 
-It does not detect devices; `probe` does.
+This module does not detect devices; `probe` does.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NAMED = re.compile(r"([1-9]\d*(?:x[1-9]\d*)?)x([a-z]\w*)")
 
 
 class BadTopology(ValueError):
-    """A text that does not describe devices; the message lists what would."""
+    """Raised for a text that does not describe devices; the message lists the valid forms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Topology:
     Attributes:
         text: the text as written, such as "2x4"; "detected" for detected devices.
         count: the number of devices in `jax.devices()`.
-        shape: their layout, for a TPU slice that of its chips; a single size if unknown.
+        shape: the layout of the devices, or of the chips of a TPU slice; a single size if unknown.
         platform: "cpu", "gpu", "tpu", or empty if unknown.
         name: the name of the devices to show, such as "TPU v5e"; empty if unknown.
         per_chip: the number of devices per chip.
@@ -87,7 +87,7 @@ def parse_topology(value: object) -> Topology:
             hosts, "8xcpu".
 
     Raises:
-        BadTopology: it describes none; the message lists what would.
+        BadTopology: it describes no devices; the message lists the valid forms.
     """
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise BadTopology(f"expected {ALLOWED}")
@@ -108,7 +108,7 @@ def parse_topology(value: object) -> Topology:
 
 
 def topology_of(report: Report) -> Topology | None:
-    """Returns the devices of a report as a topology; None if it has none."""
+    """Returns the devices of a report as a topology; None if the report has no devices."""
     if not report.devices:
         return None
     hosts = max(report.process_count or 1, 1)

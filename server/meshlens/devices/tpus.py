@@ -13,14 +13,14 @@ from math import prod
 
 @dataclass(frozen=True, slots=True)
 class TpuVersion:
-    """A version of TPUs.
+    """A TPU version.
 
     Attributes:
         name: its name in slices, such as "v5e".
-        per_chip: the number of devices that JAX sees per chip: 2 if each TensorCore is one, 1 if there is one
-            TensorCore or two work as one (megacore).
-        per_number: the count per chip in the name of a slice: "v4-8" counts TensorCores, two on
-            a chip, "v5e-8" chips.
+        per_chip: the number of devices that JAX sees per chip: 2 if each of two TensorCores is a device, 1 if there is
+            only one or both work as one (megacore).
+        per_number: the count per chip in the name of a slice: "v4-8" counts TensorCores, two per chip; "v5e-8" counts
+            chips.
         shapes: the default layouts, by the number of chips.
         host: the layout of one host's chips in a multi-host slice.
     """
@@ -63,7 +63,7 @@ VERSIONS: dict[str, TpuVersion] = {
 }
 
 ALIASES = {"v5litepod": "v5e", "v5lite": "v5e", "v6lite": "v6e", "trillium": "v6e"}
-"""Other names of versions."""
+"""Aliases of versions."""
 
 ONE_HOST = 8
 """The maximum number of chips in a lite slice on a single host."""

@@ -1,6 +1,6 @@
 """Decides which folders may come with an untrusted workspace, and whether a path leads into one of them.
 
-It follows every link on the way: an interpreter outside may be a link to one inside, or be in a linked folder.
+Every link on the way is followed: an interpreter outside may be a link to one inside, or be in a linked folder.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _MARKS = (".git", ".hg", ".svn", ".jj", ".sl", "meshlens.toml", "pyproject.toml"
 
 
 def enclosing(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Returns the folders with all parents that may come from the same source.
+    """Returns the folders, with all parents that may come from the same source.
 
-    An opened folder can be part of a larger download: of a repository, of a nested one, of an archive with its own
+    An open folder can be part of a larger download: a repository, a nested repository, or an archive with its own
     `.git`. So each folder is combined with its topmost parent that has the marker of a repository or project. The home
     folder and its parents are the user's own.
     """
@@ -46,7 +46,7 @@ def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:
     if not folders:
         return False
     if "\0" in os.fspath(path):
-        # It is not a path, so its target is unknown.
+        # The text is not a valid path, so its target is unknown.
         return True
     real = [os.path.realpath(folder) for folder in folders]
     return any(

@@ -11,7 +11,7 @@ _FLAG = re.compile(r"\s*--xla_force_host_platform_device_count=\S*")
 def virtual_environment(count: int, environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the variables to set for a program that should see virtual devices.
 
-    `XLA_FLAGS` works in every version of JAX; since 0.5.0 `JAX_NUM_CPU_DEVICES` takes precedence over it, and so over
+    `XLA_FLAGS` works in every version of JAX; since 0.5.0, `JAX_NUM_CPU_DEVICES` takes precedence, even over
     `XLA_FLAGS` set by the program itself.
 
     Args:

@@ -32,7 +32,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """The part of a function that is left for the caller of a map.
+    """A mapped function, with the parameters that the caller of the map passes.
 
     Attributes:
         function: the function of the workspace.
@@ -134,7 +134,7 @@ def _returns(view: FileView, function: Function) -> str:
 
 
 def _without(operand: Operand, partial: Partial) -> Operand:
-    """Returns the part that a partial leaves to its callers; its keywords can be given again."""
+    """Returns the operand without the arguments that a partial fills; its keywords can be passed again."""
     if any(arg.label in ("*", "**") for arg in partial.args):
         return operand
     positional = sum(arg.label is None for arg in partial.args)

@@ -11,7 +11,7 @@ from meshlens.project.view import FileView
 def sites_at(view: FileView, offset: int) -> tuple[Site, ...]:
     """Returns the sites whose text contains an offset, the shortest first; the end of a site counts as inside.
 
-    Sites of whole statements or blocks come last; of two with the same text, the inner one comes first.
+    Sites of whole statements or blocks come last; of two sites with the same text, the inner one comes first.
 
     Args:
         view: the file.

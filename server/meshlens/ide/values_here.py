@@ -44,12 +44,12 @@ def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None
 
 
 def named(view: FileView, name: str, parts: tuple[Part, ...]) -> Value:
-    """Returns the value of a name at the place of the parts."""
+    """Returns the value of a name at the cursor."""
     return _of_name(view, name, parts, _DEEP)
 
 
 def value_of_text(view: FileView, dotted: str, offset: int) -> Value:
-    """Returns the value of a dotted name read from the text, where the grammar may see none."""
+    """Returns the value of a dotted name read from the text, in which the parser may see no name."""
     parts = parts_at(view, offset) or (Part("text", Site(str(view.path), "", 0), NOTHING),)
     first, *attributes = dotted.split(".")
     site = parts[0].site
@@ -103,7 +103,7 @@ def _value(view: FileView, shape: TreePart, site: Site, parts: tuple[Part, ...],
 
 
 def _as_argument(view: FileView, site: Site) -> Value:
-    """Returns the value of an expression that is an argument of some call."""
+    """Returns the value of an expression that is an argument of a call."""
     for record in view.records.calls:
         for arg in record.args:
             if arg.site == site:

@@ -3,7 +3,7 @@
 transport   bytes of stdin and stdout to messages and back
 protocol    messages to handlers; pygls handles the life cycle
 session     mutable state: documents, folders, the client's wishes
-client      what the client can
+client      the client's capabilities
 documents   open documents
 folders     a project: its settings and its workspace
 from_lsp    positions and ranges of the protocol to bytes

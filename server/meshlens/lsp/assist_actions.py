@@ -1,4 +1,4 @@
-"""Refactorings as code actions of kind `refactor.rewrite`: offered immediately, computed again when one is chosen."""
+"""Refactorings as code actions of kind `refactor.rewrite`: offered immediately, computed again when chosen."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def assist_actions(
 ) -> Iterator[dict[str, Any] | None]:
     """Yields the refactorings offered at a cursor or selection, with refusals only for explicit requests.
 
-    For clients that ask their user how to run a function on several devices, that is one action; for other clients, it
-    is one action per way, possible or not.
+    For clients that ask their user how to run a function on several devices, yields one action; for other clients, one
+    action per way, possible or not.
 
     Args:
         session: the session.
         document: the text.
         asked: the selection.
-        context: the kinds that the client requests, and whether its user did.
+        context: the kinds that the client requests, and whether its user requested them.
     """
     only: Sequence[str] | None = context.get("only")
     if only and not any(kind == REWRITE or REWRITE.startswith(f"{kind}.") for kind in only):

@@ -31,7 +31,7 @@ class Folder:
         jax: the version of JAX and its origin.
         workspace: the files that are loaded.
         revision: identifies a state of the project.
-        small: whether the project is loaded whole; None before anything is loaded.
+        small: whether the whole project is loaded; None before anything is loaded.
         features: the features that the editor wants.
     """
 
@@ -76,7 +76,7 @@ def open_folder(
         root: the folder.
         editor: the editor's settings by key, which override the configuration file.
         interpreter: the editor's Python.
-        trusted: whether its settings may name a Python; even checking a path can be unsafe, as on a Windows share.
+        trusted: whether the settings may name a Python; even checking a path can be unsafe, as on a Windows share.
     """
     configuration = read_configuration(find_configuration(root), "")
     changes, errors = editor_settings(editor)

@@ -23,8 +23,8 @@ def spec(manager: Any) -> dict[str, dict[str, Any]]:
     return {
         "meshlens": {
             "version": 2,
-            # Isolated, because JupyterLab starts it in the folder of the notebooks, whose modules would be imported
-            # first.
+            # Isolated, because JupyterLab starts the server in the folder of the notebooks, whose modules would be
+            # imported first.
             "argv": [sys.executable, *program(), "server"],
             "languages": ["python"],
             "mime_types": ["text/x-python", "text/x-ipython"],

@@ -36,7 +36,7 @@ _LARGEST = 1_000_000
 """Maximum bytes of a file; a larger one is generated, and an edit of it would take a second."""
 
 _MOST_UNNEEDED = 100_000
-"""Maximum bytes of files that stay loaded although no open file needs them any longer."""
+"""Maximum bytes of files that stay loaded although no open file needs them anymore."""
 
 _SLICE = 10
 _log = logging.getLogger("meshlens")
@@ -74,7 +74,7 @@ def with_jax_folders(folder: Folder, paths: Iterable[Path]) -> Folder:
 
 
 def _all_if_few(folder: Folder) -> list[Path] | None:
-    """Returns the files of a small project; None once it is known to be large, so that nobody waits for the walk."""
+    """Returns the files of a small project; None as soon as it proves large, so that nobody waits for a full walk."""
     files: list[Path] = []
     size = 0
     for file in walk_files(folder.root, folder.settings.exclude):
@@ -103,10 +103,10 @@ def unload(session: Session, path: Path) -> None:
 
 
 def unneeded(session: Session, folder: Folder, near: set[Path]) -> list[Path]:
-    """Returns the loaded files of a large project that no open file needs, once there are many.
+    """Returns the loaded files of a large project that no open file needs; none until there are many.
 
     Args:
-        session: what is open.
+        session: the session, with the open files.
         folder: the project.
         near: the files that the neighbourhoods of open files read.
     """

@@ -11,14 +11,14 @@ from meshlens.lsp.texts.documents import is_nowhere, uri_of
 from meshlens.project.settings.configuration import OWN_FILE, SHARED_FILE
 
 SECONDS = 2.0
-"""Delay after a message from the client."""
+"""Seconds to wait after a message from the client."""
 
 _CREATED, _CHANGED = 1, 2
 _Stamp = tuple[int, int] | None
 
 
 class Looking:
-    """Compares the times and sizes of relevant files with the last ones, while the client is active."""
+    """Compares the times and sizes of relevant files with the last known ones, while the client is active."""
 
     def __init__(self, session: Session, loop: asyncio.AbstractEventLoop) -> None:
         self._session, self._loop = session, loop
@@ -48,7 +48,7 @@ class Looking:
             for path in (root / OWN_FILE, root / SHARED_FILE):
                 found[path] = _stamp(path)
                 if path not in known and folder.configuration.path is None:
-                    # It did not exist when the project was opened.
+                    # The file did not exist when the project was opened.
                     known[path] = None
             for name in folder.workspace.files:
                 path = Path(name)

@@ -1,4 +1,4 @@
-"""Device detection: queries the Python of each project in the background, one query at a time, and notifies.
+"""Device detection: queries each project's Python in the background, one at a time, and notifies the client.
 
 In an untrusted workspace no program is started; the names of package metadata are read instead.
 """
@@ -32,7 +32,7 @@ END_SECONDS = 3.0
 """Seconds that the server waits at exit for a running query to end."""
 
 SWITCH = "MESHLENS_DETECT_DEVICES"
-"""The variable that is 0 to disable queries, as in tests."""
+"""The environment variable that disables queries if it is 0, as in tests."""
 
 NO_PYTHON = 'found no Python for this folder; set "interpreter" to the one that has JAX'
 NOT_TRUSTED = "the workspace is not trusted, so MeshLens does not ask its Python for devices; trust it to see them"
@@ -65,7 +65,7 @@ class _Seen:
     Attributes:
         places: the paths that change when an environment is created or a package is installed.
         now: the times of their last change.
-        asked: the same when the Python of the project was chosen.
+        asked: those times when the Python of the project was chosen.
     """
 
     places: tuple[Path, ...]
@@ -104,7 +104,7 @@ class Probing:
         return enclosing((*self._session.given, *self._session.folders, *opened)) or (Path("/"),)
 
     def want(self, root: Path) -> None:
-        """Schedules a query of a project's Python; runs at every opening, since cached results may be current."""
+        """Schedules a query of a project's Python, at every opening; a current cached result is used instead."""
         if root in self._waiting or not self._may_ask(root):
             return
         loop = asyncio.get_running_loop()
@@ -113,7 +113,7 @@ class Probing:
             self._looking = loop.call_later(LOOK_SECONDS, self._look)
 
     def known(self, folder: Folder) -> Folder:
-        """Returns a project with its known devices."""
+        """Returns a project with its devices, if they are known."""
         report = self.report_of(folder.root)
         target = target_of(folder.settings.devices, report)
         if report is folder.workspace.detected and target == folder.workspace.devices:
@@ -192,7 +192,7 @@ class Probing:
         return os.environ.get(SWITCH) != "0" and (folder is None or folder.features.detect_devices)
 
     def _look(self) -> None:
-        """Queries again if an environment was created or a package installed, once changes stop."""
+        """Queries again, once changes stop, if an environment was created or a package installed."""
         self._looking = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
         for root, seen in list(self._seen.items()):
             now = _times(seen.places)
@@ -260,7 +260,7 @@ class Probing:
             return known
         run = self._runs.get(python)
         if run is not None and run.task is not None and by_user and not run.by_user:
-            # The running query lacked permissions that a user's request has.
+            # The running query lacks permissions that a user's request has.
             await asyncio.wait((run.task,))
             run = self._runs.get(python)
         if run is None or run.stop.is_set():

@@ -52,7 +52,7 @@ async def working(session: Session, title: str) -> AsyncIterator[Callable[[str],
     token = f"meshlens-progress-{next(_NUMBERS)}"
     try:
         await session.ask("window/workDoneProgress/create", {"token": token})
-    except Exception:  # The client refuses to show it.
+    except Exception:  # The client refuses to show the progress.
         yield lambda text: None
         return
 

@@ -45,7 +45,7 @@ class Publisher:
         session = self._session
         if not session.dirty:
             return
-        # A client that pulls may already have requested the findings of the current text.
+        # A client that pulls may have already requested the findings of the current text.
         first = session.typed if session.client.pulls else next(iter(session.dirty))
         session.typed = None
         if first is not None:
@@ -91,6 +91,6 @@ class Publisher:
             self._session.notify("textDocument/publishDiagnostics", made)
 
     def clear(self, uri: str) -> None:
-        """Clears the findings sent for a document that is closed."""
+        """Clears the findings sent for a closed document."""
         if self._sent.pop(uri, None) is not None:
             self._session.notify("textDocument/publishDiagnostics", {"uri": uri, "diagnostics": []})

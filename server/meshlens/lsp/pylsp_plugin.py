@@ -74,7 +74,7 @@ class Plugin:
             known = session.documents[document.uri]
             found = diagnostics(session, known)
             if is_nowhere(known.path):
-                # A notebook is linted as a text with a different name each time.
+                # A notebook is linted as a text whose name differs each time.
                 did_close(session, {"textDocument": {"uri": document.uri}})
             return found
 
@@ -185,7 +185,7 @@ def _never_asks(method: str, params: Any) -> Any:
 
 
 def _done(answer: Any) -> Any:
-    """Returns an answer; it is available immediately because everything is loaded."""
+    """Returns an answer, which is available immediately because everything is loaded."""
     if not isinstance(answer, Coroutine):
         return answer
     try:

@@ -150,9 +150,9 @@ def _initialize(server: LanguageServer) -> None:
 
 
 def _not_offered(client: Client) -> Iterator[str]:
-    """Yields the requests that the capabilities leave out for a client."""
+    """Yields the requests to omit from the capabilities sent to a client."""
     if client.axis_colors:
-        # It colors axis names itself, and leaves semantic tokens to another server.
+        # This client colors axis names itself, and leaves semantic tokens to another server.
         yield "textDocument/semanticTokens/full"
     if not client.pulls:
         yield from ("textDocument/diagnostic", "workspace/diagnostic")

@@ -1,6 +1,6 @@
 """The mutable state of the server: open documents, loaded files, the client's wishes.
 
-Workspaces are immutable; a session replaces its folders' workspaces with newer ones. So every view stays consistent
+Workspaces are immutable; a session replaces its folders' workspaces with newer ones, so every view stays consistent
 without locks.
 """
 
@@ -40,7 +40,7 @@ class Session:
     Attributes:
         notify: sends a notification.
         ask: sends a request.
-        client: the client's abilities.
+        client: the client's capabilities.
         given: the folders that the client has open.
         options: the editor's settings at the start.
         editor: the editor's settings by folder; None for the global ones.
@@ -58,7 +58,7 @@ class Session:
         cancellable: running work by its progress token.
         whole_findings: the findings of whole projects, and the state they belong to.
         foreign: the open documents that are not Python, by URI.
-        last_whole: for the file that last got a syntax error, the workspace before that, until the file has none or
+        last_whole: for the file that last got a syntax error, the workspace before it, until the file has no errors or
             other files are loaded.
     """
 
@@ -203,18 +203,18 @@ class Session:
         """Replaces a project with its newer state."""
         known = self.folders.get(folder.root)
         if known is not None and len(known.workspace.files) != len(folder.workspace.files):
-            # Results of another set of files share nothing with the new ones.
+            # Results for another set of files share nothing with the new results.
             self.last_whole.clear()
         self._revision += 1
         self.folders[folder.root] = replace(folder, revision=self._revision)
 
     def note_whole(self, path: Path, before: Workspace) -> None:
-        """Keeps the workspace before an edit that broke a file, until the file has no syntax errors again."""
+        """Keeps the workspace from before an edit that broke a file, until the file again has no syntax errors."""
         file, was = self.folder_of(path).workspace.files.get(str(path)), before.files.get(str(path))
         if file is None or not file.facts.broken:
             self.last_whole.pop(path, None)
         elif was is not None and not was.facts.broken:
-            # It holds the records and modules of its time, so one is enough.
+            # The workspace keeps its records and modules alive, so keep only one.
             self.last_whole = {path: before.looked_back_at(path)}
 
     def add(self, document: Document) -> None:
@@ -308,7 +308,7 @@ class Session:
         self.notify("window/showMessage", {"type": level, "message": text})
 
     def warn_once(self, text: str) -> None:
-        """Logs a warning in our own log, each only once."""
+        """Writes a warning to our own log, but each only once."""
         if text not in self._warned:
             self._warned.add(text)
             _log.warning("%s", text)

@@ -67,7 +67,7 @@ def location(session: Session, path: Path, span: Span) -> dict[str, Any] | None:
 
 
 def workspace_edit(session: Session, edits: Iterable[FileEdit]) -> dict[str, Any] | None:
-    """Returns edits of several files as one; None if the client cannot edit one of the places."""
+    """Returns edits of several files as one workspace edit; None if the client cannot edit one of the places."""
     by_text: dict[tuple[str, int | None], list[dict[str, Any]]] = defaultdict(list)
     for path, edit in edits:
         placed = session.placed(path, edit.span)

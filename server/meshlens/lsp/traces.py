@@ -1,4 +1,4 @@
-"""A session's traces: made on request, kept until their code changes, and sent to the client."""
+"""A session's traces: made on request, stale once their code changes, and sent to the client."""
 
 from __future__ import annotations
 

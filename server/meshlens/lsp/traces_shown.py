@@ -45,7 +45,7 @@ def trace_hints(session: Session, document: Document, view: FileView, within: Sp
 
 
 def trace_hover(session: Session, view: FileView, offset: int, *, markdown: bool) -> tuple[Span, str] | None:
-    """Returns the span of the line at an offset and what the traces say about it."""
+    """Returns the span of the line at an offset, and the traces' information about the line."""
     row = view.lines.position(offset, "utf-8")[0] + 1
     found = [
         hover_text(kept, one, stale=stale, markdown=markdown)
@@ -59,7 +59,7 @@ def trace_hover(session: Session, view: FileView, offset: int, *, markdown: bool
 def with_traces(session: Session, document: Document, found: tuple[Diagnosed, ...]) -> list[dict[str, Any]]:
     """Returns findings as diagnostics, with JAX's errors from traces that are not stale.
 
-    A JAX error on a line where we report one confirms that finding and is not reported twice.
+    A JAX error on a line with one of our findings confirms that finding and is not reported separately.
     """
     view = session.view(document.path)
     made = [diagnostic(session, document, one) for one in found]

@@ -5,5 +5,5 @@
 - `environment`: the variables that the user's Python sees; `worker`: what runs in the user's Python.
 - `hlo`: reads a module that XLA dumped; `rewrites`: how a target's compiler changes its collectives; `partitioned`
   combines the two into rows of the model.
-- `machines`: bandwidths and peaks, with their sources; `costs`: lower bounds of time.
+- `machines`: bandwidths and peaks, with their sources; `costs`: lower bounds on time.
 """

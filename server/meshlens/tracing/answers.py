@@ -43,7 +43,7 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, Typ
 
 
 def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
-    """Returns a worker's output as a trace, as far as it got; any bytes result in a trace or an error message.
+    """Returns a worker's output as a trace, as far as the worker got; any bytes result in a trace or an error message.
 
     Args:
         room: the folder with the output.
@@ -80,7 +80,7 @@ def _suggestion(failed: Mapping[str, Any], request: TraceRequest) -> str:
 
 
 def _after(room: Path) -> tuple[Module, str] | None:
-    """Returns the module after the partitioner, or the closest available stage, and which of them it is."""
+    """Returns the module after the partitioner, or at the closest available stage, and the name of the stage."""
     for path, kind in (
         (newest_dump(room, "after_spmd-partitioning"), "partitioned"),
         (room / "lowered.txt", "lowered"),
@@ -221,7 +221,7 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
             "no argument is sharded and the program shards nothing, so it runs on one device; "
             "give an argument a NamedSharding"
         )
-    # If XLA has nothing to partition, only collectives in the jaxpr move data, and it has more precise lines.
+    # If XLA has nothing to partition, only collectives in the jaxpr move data, and the jaxpr has more precise lines.
     collectives = found.collectives if kind == "lowered" else read.collectives
     found = replace(
         found,

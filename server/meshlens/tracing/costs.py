@@ -1,4 +1,4 @@
-"""Lower bounds of time: a step's computation and communication, and which of the two takes longer."""
+"""Lower bounds on time: a step's computation and communication, and which of the two takes longer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NEAR = 1.1
 def with_times(trace: Trace, machine: Machine | None) -> Trace:
     """Returns a trace with minimum times for its operations and collectives, and the verdict.
 
-    The collectives already have theirs; nothing is added if no machine is known.
+    The collectives already have their times; nothing is added if no machine is known.
     """
     if machine is None or trace.level == "none":
         return trace

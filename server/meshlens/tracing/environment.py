@@ -1,4 +1,4 @@
-"""The variables that a program sees while it is traced: the user's, as far as they matter for a trace."""
+"""The environment variables that a program sees while it is traced: the user's, as far as they matter for a trace."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _OURS = frozenset(
     {"JAX_NUM_CPU_DEVICES", "JAX_COMPILATION_CACHE_DIR", "JAX_TRACEBACK_FILTERING", "JAX_PLATFORM_NAME", "PYTHONPATH"}
 )
 _LOADING = ("LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_", "PYTHON")
-"""Beginnings of variables that load code into a process before its program begins."""
+"""Prefixes of variables that load code into a process before its program begins."""
 _SECRET = re.compile(
     r"(?:^|_)(?:TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|PAT|(?:API|ACCESS|PRIVATE|SECRET|AUTH)_?KEY(?:_ID)?)"
     r"(?:_|$)",
     re.IGNORECASE,
 )
 _FLAGS_OF_OURS = re.compile(r"--(?:no)?xla_(?:force_host_platform_device_count|dump_|tpu_)|(?!--)")
-"""Flags that a trace sets itself, flags that XLA for CPUs and GPUs does not know, and what is not a flag."""
+"""Matches flags that a trace sets itself, flags unknown to XLA for CPUs and GPUs, and words that are not flags."""
 
 
 def environment_of_worker(environ: Mapping[str, str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ OF_OURS = frozenset(
     {"NotTrusted", "TooOld", "NoJax", "NotStarted", "WorkerLost", "Timeout", "OutOfMemory", "Flood", "BadAnswer"}
     | {"Killed", "Ended", "NoArguments", "NoEntry", "NoCall", "NoPlugin", "BadEntry"}
 )
-"""Types of faults that are not exceptions: they are meant for programs, since the message is complete."""
+"""Types of faults that are not exceptions; only programs need them, because the message is complete."""
 _LONGEST = 2000
 _FEW = 8
 _INDIVISIBLE = re.compile(r"array axis (\d+) is partitioned (\d+) times, but the dimension size is (\d+)")
@@ -90,7 +90,7 @@ def unreadable(error: Exception) -> Fault:
 
 
 def ended(status: int, stage: str, room: Path) -> Fault:
-    """Returns the fault for a process that ended without an answer in its room."""
+    """Returns the fault for a process that ended without writing an answer to its room."""
     where = _STAGES.get(stage, "before it began")
     printed = read_bytes(room / "output", _MOST_OUTPUT)
     unknown = _UNKNOWN_FLAGS.search(printed) if isinstance(printed, bytes) else None
@@ -169,7 +169,7 @@ def _with_remedy(message: str, stage: str, name: str) -> str:
 
 
 def _nearest(more: object) -> str:
-    """Returns the functions that a file has instead of the requested one, in words."""
+    """Returns the functions that a file has instead of the requested function, in words."""
     if not isinstance(more, dict) or not isinstance(more.get("functions"), list):
         return ""
     functions = [name for name in more["functions"] if isinstance(name, str)]

@@ -1,4 +1,4 @@
-"""The devices that take part in a collective, and the mesh axes in which they differ."""
+"""The devices that take part in a collective, and the mesh axes along which they differ."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def groups_in(text: str, devices: int) -> Groups:
 
     Args:
         text: the value of the attribute.
-        devices: the number of devices; all form one group if none is named.
+        devices: the number of devices; if the text names no group, all devices form one.
     """
     if found := _MESH.match(text):
         return _over_axes(found[1], text[found.end() :])
@@ -109,7 +109,7 @@ def _parts(size: int, chosen: list[tuple[int, int]]) -> list[tuple[int, bool]]:
 
 
 def axes_of(groups: Groups, mesh: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Returns the mesh axes in which the devices of a group differ; none if no mesh has these devices."""
+    """Returns the mesh axes along which the devices of a group differ; none if no mesh has these devices."""
     sizes = [size for _, size in mesh]
     if not groups or prod(sizes) <= max(max(group, default=0) for group in groups):
         return ()

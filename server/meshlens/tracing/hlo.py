@@ -97,7 +97,7 @@ class Instruction:
     @property
     def called(self) -> tuple[str, ...]:
         """Returns the names of the computations that it runs."""
-        # They stand before the metadata, which is most of the text.
+        # The names come before the metadata, which is most of the text.
         text = self.text.partition(" metadata={")[0]
         names = _CALLED.findall(text)
         for listed in _BRANCHES.findall(text):
@@ -119,14 +119,14 @@ class Instruction:
 
 @dataclass
 class Computation:
-    """A computation: instructions by name, in order, which stay as they are once it is read."""
+    """A computation: instructions by name, in order, which do not change once the computation is read."""
 
     name: str
     instructions: dict[str, Instruction] = field(default_factory=dict)
 
     @cached_property
     def users(self) -> dict[str, list[str]]:
-        """Returns the names of the instructions that use each result, none for one that nothing uses."""
+        """Returns the names of the instructions that use each result; none for an unused result."""
         users: dict[str, list[str]] = defaultdict(list)
         for one in self.instructions.values():
             for operand in dict.fromkeys(one.operands):
@@ -158,7 +158,7 @@ class Module:
 
     Attributes:
         computations: the computations by name.
-        entry: the name of the one that runs first.
+        entry: the name of the computation that runs first.
         frames: the source positions of its instructions.
     """
 
@@ -274,7 +274,7 @@ def arrays_in(text: str) -> tuple[Array, ...]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Returns the offset of the bracket that closes the one at a place."""
+    """Returns the offset of the bracket that closes the bracket at a place."""
     depth, place = 0, start
     while found := _BRACKET.search(text, place):
         place = found.end()

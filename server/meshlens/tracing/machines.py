@@ -143,7 +143,7 @@ def _on_torus(machine: Machine, shape: tuple[int, ...], kind: str, size: int, nu
 
 
 def _sent(machine: Machine, shape: tuple[int, ...], size: int, group: tuple[int, ...]) -> float:
-    """Returns the time from a group's first device to its last: a part travels along each axis in which they differ."""
+    """Returns the time from a group's first device to its last; a part travels along each axis in which they differ."""
     axes = [(length, abs(one - two)) for length, one, two in zip(shape, *_ends(shape, group), strict=True)]
     distances = [min(away, length - away) if length % machine.wraps_at == 0 else away for length, away in axes if away]
     return size / (max(len(distances), 1) * machine.bandwidth) + max(sum(distances), 1) * machine.hop

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Level: TypeAlias = Literal["none", "traced", "partitioned", "compiled"]
-"""How far a trace got: nothing, the function traced, partitioned by XLA, or compiled by XLA."""
+"""How far a trace got: not at all, traced, partitioned by XLA, or compiled by XLA."""
 
 
 REMATERIALIZATION = "Rematerialization"
@@ -29,7 +29,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The value that a line computes, the last one of the forward pass.
+    """The value that a line computes: the last one in the forward pass.
 
     Attributes:
         place: the line.
@@ -66,14 +66,14 @@ class Collective:
     Attributes:
         place: the line; None if no user line leads to it.
         kind: XLA's name, such as "all-reduce".
-        axes: the mesh axes in which the devices of a group differ; empty if no mesh is known.
+        axes: the mesh axes along which the devices of a group differ; empty if no mesh is known.
         group_size: the number of devices that take part in each.
         count: the number of runs per step.
         bytes: bytes of its results on one device, in all runs of a step.
         dtype: the type of the data.
         backward: whether differentiation created it.
         seconds: the minimum time; None if no machine is known.
-        others: other lines that share it, because gradients of several lines are reduced together.
+        others: other lines that share the collective, because gradients of several lines are reduced together.
     """
 
     place: Place | None
@@ -157,7 +157,7 @@ class Trace:
         errors: the errors; with the level "none" there is at least one.
         notes: notes on how to read the numbers.
         files: the files that the trace read; it is stale if one of them changes.
-        placed: the number of operations, and of those on a user's line.
+        placed: the number of operations, and how many of them are on a user's line.
         seconds: the elapsed time of the trace.
         suggestion: an entry to paste, if arguments were missing.
     """

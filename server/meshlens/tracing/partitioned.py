@@ -16,7 +16,7 @@ from meshlens.tracing.specs import spec_of
 
 Mesh = tuple[tuple[str, int], ...]
 ToUser = Callable[[Iterable[tuple[str, int]]], list[tuple[str, int]]]
-"""Returns those of the given places that are in the user's files."""
+"""Returns the given places that are in the user's files."""
 
 _DIRECTION = re.compile(r"direction=(\w+)")
 _KNOWN_TRIPS = re.compile(r'known_trip_count\\?"?:\s*\{\\?"?n\\?"?:\s*\\?"?(\d+)')
@@ -56,7 +56,7 @@ def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, 
         mesh: the axes of the program's mesh.
         devices: the number of devices.
         to_user: selects places in the user's files.
-        estimate: returns the minimum time of one.
+        estimate: returns the minimum time of a collective.
     """
     locate = _through(module, _locator(module, to_user))
     collectives = moved_in(module, devices)
@@ -117,7 +117,7 @@ def _locator(module: Module, to_user: ToUser) -> Callable[[Instruction], Place |
 def _through(module: Module, locate: Callable[[Instruction], Place | None]) -> Callable[[Instruction], Place | None]:
     """Returns a function from an instruction to its place, or that of its operands or users.
 
-    Resharded results have none; an argument that is gathered has none either, and nothing before it.
+    Resharded results have no place, but their operands may; a gathered argument has no operands, but its users may.
     """
     instructions = {
         one.name: one for computation in module.computations.values() for one in computation.instructions.values()
@@ -199,7 +199,7 @@ class _Call:
 
     Attributes:
         instruction: the instruction.
-        callees: the computations, of which a conditional runs one.
+        callees: the computations; a conditional runs one of them.
         trips: how many times they run per run of the instruction.
     """
 
@@ -263,7 +263,7 @@ def _sizes(module: Module, collectives: Iterable[Moved]) -> dict[str, Size]:
 
 
 def _callers_first(entry: str, calls: Mapping[str, list[_Call]]) -> list[str]:
-    """Returns computations in an order in which each follows all its callers."""
+    """Returns the computations in an order in which each follows all its callers."""
 
     def callees_of(name: str) -> Iterator[str]:
         return (callee for one in calls.get(name, ()) for callee in one.callees)
@@ -375,7 +375,7 @@ def _features(labels: str, shape: tuple[int, ...]) -> int:
 def shardings_in(
     module: Module, mesh: Mesh, to_user: ToUser
 ) -> tuple[dict[Place, list[tuple[tuple[int, ...], str]]], tuple[int, int]]:
-    """Returns the specs of each line's values, in order, and the numbers of instructions and of placed ones.
+    """Returns the specs of each line's values, in order, and the numbers of all instructions and of those with a place.
 
     Args:
         module: the module that XLA dumped between sharding propagation and partitioner.
@@ -420,7 +420,7 @@ def _is_reducer(computation: Computation) -> bool:
 def _made_for_a_line(
     computation: Computation, names: Iterable[str], locate: Callable[[Instruction], Place | None]
 ) -> int:
-    """Returns how many of these are made for a line, such as the broadcast of a constant or the copy of an argument."""
+    """Returns how many of these XLA creates for a line, such as a constant's broadcast or an argument's copy."""
     users = computation.users
 
     def is_for_a_line(name: str, steps: int) -> bool:

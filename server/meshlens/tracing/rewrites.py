@@ -39,7 +39,7 @@ class Moved:
         arrays: the types of its results.
         computation: the name of its computation.
         groups: the groups of devices.
-        result: the name of the instruction whose value it provides.
+        result: the name of the instruction whose value the collective provides.
         merged: other instructions merged into it.
     """
 
@@ -128,7 +128,7 @@ def _groups(instruction: Instruction, devices: int) -> Groups:
 
 
 def _both(inner: Groups, outer: Groups) -> Groups:
-    """Returns the groups that two consecutive all-reduces combine into; none if a value would be counted twice."""
+    """Returns the combined groups of two consecutive all-reduces; none if a value would be counted twice."""
     of_device = {device: group for group in inner for device in group}
     folded: dict[int, tuple[int, ...]] = {}
     for group in outer:
@@ -148,7 +148,7 @@ def _reduces(module: Module, instruction: Instruction) -> str:
 
 
 def _reduced(module: Module, computation: Computation, moved: dict[str, Moved]) -> dict[str, Moved]:
-    """Moves the all-reduce of a sum after further sums, because XLA sums over all axes at once."""
+    """Moves the all-reduce of a sum to after further sums, because XLA sums over all axes at once."""
     users = computation.users
     instructions = computation.instructions
     out = {}
@@ -212,7 +212,7 @@ def _summed(module: Module, computation: Computation, moved: dict[str, Moved]) -
 
 
 def _adds_to_nothing(module: Module, computation: Computation, reducing: Instruction) -> bool:
-    """Returns whether an all-reduce is of a scatter-add to zeros; XLA makes it add to the other summand instead."""
+    """Returns whether an all-reduce reduces a scatter-add to zeros; XLA adds to the other summand instead."""
     instructions = computation.instructions
     one = instructions.get(reducing.operands[0]) if reducing.operands else None
     if one is None or one.opcode != "scatter" or _reduces(module, one) != "add":
@@ -229,7 +229,7 @@ def _adds_to_nothing(module: Module, computation: Computation, reducing: Instruc
 
 
 def _out_of_loop(computation: Computation, around: str, moved: Iterable[Moved]) -> list[Moved]:
-    """Moves an all-reduce that a loop only adds to an accumulator after the loop, on the accumulator."""
+    """Replaces an all-reduce that a loop only adds to an accumulator with one of the accumulator after the loop."""
     users = computation.users
     out = []
     for one in moved:
@@ -289,7 +289,7 @@ def _accumulates(
 
 
 def _needed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """Returns the collectives, omitting all-gathers from which each device uses only the part that it already had."""
+    """Returns the collectives without the all-gathers of which each device uses only the part that it already had."""
     users = computation.users
     return [one for one in moved if one.kind != "all-gather" or not _is_undone(computation, users, one.instruction)]
 
@@ -309,7 +309,7 @@ def _is_undone(computation: Computation, users: dict[str, list[str]], gather: In
 
 
 def _narrowed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """Returns the collectives with the narrower type if a conversion surrounds them, as XLA moves fewer bytes."""
+    """Returns the collectives with the narrower type if conversions surround them, so that XLA moves fewer bytes."""
     users = computation.users
     out = []
     for one in moved:
@@ -379,7 +379,7 @@ def _is_transposed(computation: Computation, users: dict[str, list[str]], produc
 
 
 def _multiplied(product: Instruction, written: str, side: str, shape: tuple[int, ...]) -> tuple[object, ...]:
-    """Returns the layout of an operand written on one side when it is used on the other: batch, rows, columns."""
+    """Returns the layout of an operand that is written on one side and used on the other: batch, rows, columns."""
     batch, inner = (numbers(product.attribute(f"{written}_{kind}_dims")) for kind in ("batch", "contracting"))
     free = [axis for axis in range(len(shape)) if axis not in batch and axis not in inner]
     order = [*batch, *free, *inner] if side == "lhs" else [*batch, *inner, *free]
@@ -411,7 +411,7 @@ def _scattered(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
 
 
 def _is_sliced(computation: Computation, users: dict[str, list[str]], name: str, number: int) -> bool:
-    """Returns whether the only use of a result is one slice, cut along one axis into as many parts as devices."""
+    """Returns whether the only use of a result is one slice, along an axis cut into as many parts as devices."""
     root = computation.root
     while len(users[name]) == 1 and (root is None or root.name != name):
         one = computation.instructions[users[name][0]]

@@ -26,7 +26,7 @@ def spec_of(sharding: str, rank: int, mesh: tuple[tuple[str, int], ...]) -> str 
         mesh: the axes of the mesh with their sizes.
 
     Returns:
-        None if it does not consist of whole mesh axes.
+        None if the sharding does not consist of whole mesh axes.
     """
     if sharding.startswith("{replicated"):
         return "P()"
@@ -43,7 +43,7 @@ def _of_names(sizes: dict[str, int], dimensions: str, rank: int, mesh: tuple[tup
     listed = [_NAME.findall(one) for one in _DIMENSION.findall(dimensions)]
     used = [name for names in listed for name, _ in names]
     if any(part for names in listed for _, part in names) or not set(used) <= set(sizes):
-        # A part of an axis is none of the mesh's.
+        # A part of an axis is not an axis of the mesh.
         return None
     if not used:
         return "P()"

@@ -1,7 +1,7 @@
 """Traces a request.
 
-It blocks until the answer is available; a server calls it in a thread and stops it through `is_stopped`. Any failure of
-the user's code is returned as a trace with an error.
+`trace` blocks until the answer is available; a server calls it in a thread and stops it through `is_stopped`. Any
+failure of the user's code is returned as a trace with an error.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def trace(
 
 
 def _attempts(request: TraceRequest) -> tuple[TraceRequest, ...]:
-    """Returns the attempts: first with a GPU's own partitioner if possible, then without it."""
+    """Returns the attempts: first with a GPU's own partitioner, if possible, then without."""
     if request.level < PARTITIONED or request.target.platform not in ("gpu", "") or request.runs_main:
         return (request,)
     return replace(request, with_plugin=True), request

@@ -1,6 +1,6 @@
 """Keeps Python processes warm for traces: one per interpreter that has imported JAX, forked for each request.
 
-A process is started by the first request that needs it. The owner of a `WarmWorkers` ends its processes: `end_idle` at
+The first request that needs a process starts it. The owner of a `WarmWorkers` ends its processes: `end_idle` at
 intervals, `end_all` finally.
 """
 
@@ -26,7 +26,7 @@ _ANSWERING = 10.0
 
 
 class WorkerLost(Exception):
-    """The warm process ended or does not answer; the message is the end of its error output."""
+    """Raised if the warm process ended or does not answer; the message is the end of its error output."""
 
 
 class NoJax(Exception):
@@ -96,7 +96,7 @@ class WarmWorker:
 
     @property
     def is_alive(self) -> bool:
-        """Returns whether it still answers."""
+        """Returns whether the process still answers."""
         return self._kept.is_alive
 
     def close(self) -> None:
@@ -153,7 +153,7 @@ class WarmWorkers:
         worker.close()
 
     def end_idle(self, seconds: float) -> None:
-        """Ends the processes that have been unused for this long."""
+        """Ends the processes that have been unused for this many seconds."""
         with self._lock:
             for interpreter, worker in list(self._workers.items()):
                 if not worker.busy and time.monotonic() - worker.used >= seconds:
@@ -169,5 +169,5 @@ class WarmWorkers:
 
 
 def can_fork() -> bool:
-    """Returns whether requests are forks of a warm process; otherwise each is a separate process."""
+    """Returns whether requests run in forks of a warm process; otherwise each runs in a new process."""
     return sys.platform == "linux"

@@ -13,7 +13,7 @@ def size_in_words(size: float) -> str:
 
 
 def time_in_words(seconds: float | None) -> str:
-    """Returns a time in words, such as "2.24 ms"; an empty text for None."""
+    """Returns a time in words, such as "2.24 ms"; an empty string for None."""
     if seconds is None:
         return ""
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):

@@ -19,7 +19,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def render(report: Report) -> str:
-    """Returns the run as a SARIF log."""
+    """Returns the report as a SARIF log."""
     top = os.getcwd()
     rules = all_rules()
     numbers = {rule.code: number for number, rule in enumerate(rules)}

@@ -33,13 +33,13 @@ class Mark:
 
     @property
     def rows(self) -> tuple[int, int]:
-        """Returns the first and last row; an end at the start of a line counts as the line before."""
+        """Returns the first and last row; an end at the start of a line counts as the end of the line before."""
         first, last = self.place.start[0], self.place.end[0]
         return first, last - 1 if last > first and self.place.end[1] == 1 else last
 
 
 def width(text: str) -> int:
-    """Returns the columns that a text takes on a terminal."""
+    """Returns the number of columns that a text takes on a terminal."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
@@ -94,7 +94,7 @@ def _rows(lines: Sequence[str], marks: Sequence[Mark]) -> list[int]:
             rows |= {first + 1, first + 2, last - 1}
         if mark.sign == "^" and first > 1 and lines[first - 2 : first - 1] and lines[first - 2].strip():
             rows.add(first - 1)
-    # A single omitted line takes as much space as the sign for it.
+    # A single omitted line would take as much space as the sign that stands for it.
     return sorted(rows | {row + 1 for row in rows if row + 2 in rows})
 
 

@@ -1,4 +1,4 @@
-"""The last lines of a run: the numbers of findings and fixes; and the table of `--statistics`."""
+"""The last lines of a run, with the numbers of findings and fixes, and the table of `--statistics`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_NAMED = 5
 
 
 def summary(report: Report) -> str:
-    """Returns the number of findings and of those that a fix repairs, in words."""
+    """Returns the number of findings, and of those that a fix repairs, in words."""
     lines = []
     fixed = sum(report.fixed.values())
     whole = report.files - report.unread - len(report.unparsed)

@@ -14,7 +14,7 @@ _PATIENCE = 0.7
 
 
 class Progress:
-    """The progress of the work; invisible until a bar is worthwhile."""
+    """The progress of the work; invisible until a bar is worth showing."""
 
     def __init__(self) -> None:
         self.text = ""

@@ -45,7 +45,7 @@ class ReportedFix:
     Attributes:
         title: the title.
         safety: "safe", "unsafe" or "suggestion".
-        why: for an unsafe one, the reason.
+        why: the reason, if it is unsafe.
         edits: places and their new texts.
     """
 
@@ -92,7 +92,7 @@ class Unparsed(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Returns it as one line."""
+        """Returns the syntax error as one line."""
         cell = f"cell {self.cell}:" if self.cell is not None else ""
         said = f"syntax error ({self.reason})" if self.reason else "syntax that MeshLens cannot read"
         return f"{shown_path(self.path)}:{cell}{self.row}: {said}; the file was not checked in full"
@@ -108,8 +108,8 @@ class Report:
         fixed: the number of repaired findings, by code.
         lines: returns the lines of a file, or of a cell of it, without line endings.
         problems: one line for each problem.
-        failures: one line for each internal error; findings elsewhere still count.
-        notes: sentences that say what the findings rest on.
+        failures: one line for each internal error; findings elsewhere remain valid.
+        notes: sentences that state the assumptions behind the findings.
         baselined: the number of findings silenced by the baseline.
         unread: the number of files that could not be read at all.
         unparsed: the files with syntax errors.

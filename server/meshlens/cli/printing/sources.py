@@ -46,7 +46,7 @@ def line_reader(texts: Mapping[Path, bytes]) -> Callable[[str, int | None], list
 
 
 def _cells(raw: bytes) -> dict[int, str]:
-    """Returns the text of each cell of a notebook by its number, which counts from 1; nothing if it cannot be read."""
+    """Returns the text of each cell of a notebook by its number, from 1; nothing if the notebook cannot be read."""
     try:
         return {cell.index + 1: cell.text for cell in read_notebook(raw).cells}
     except ValueError:

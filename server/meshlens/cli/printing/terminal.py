@@ -23,7 +23,7 @@ def speak_utf8() -> None:
 
 
 def complain(line: str) -> None:
-    """Prints one line on stderr."""
+    """Prints one line to stderr."""
     print(f"meshlens: {visible(' '.join(line.splitlines()))}", file=sys.stderr)
 
 

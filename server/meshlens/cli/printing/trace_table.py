@@ -63,7 +63,7 @@ def _head(trace: Trace) -> list[RenderableType]:
 
 
 def _blocks(*blocks: list[RenderableType]) -> list[RenderableType]:
-    """Returns each block with an empty line before it, and one at the end."""
+    """Returns the blocks with an empty line before each, and one at the end."""
     return [*(part for block in blocks if block for part in ("", *block)), ""]
 
 

@@ -90,7 +90,7 @@ def _of_collective(view: FileView, bracket: int) -> tuple[AxisEnv, ...]:
 
 
 def _before(view: FileView, name: str) -> tuple[AxisEnv, ...]:
-    """Returns the environments in which the function of this name ran before."""
+    """Returns the environments of the function of this name, from before the text was broken."""
     sites: dict[Site, None] = {}
     for context in contexts(view.records):
         for site in (context.function, *(step.function for step in context.route)):

@@ -1,4 +1,4 @@
-"""Completes snippets at the start of a statement, in a file that uses JAX or is new; adds missing imports."""
+"""Completes snippets at the start of a statement, in a new file or one that uses JAX; adds missing imports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from meshlens.text import Edit, Span
 
 
 def snippets(view: FileView, typed: Typed, wants: CompletionWants) -> tuple[Completion, ...]:
-    """Returns the snippets for the cursor that work with the project's JAX; none if no statement begins there.
+    """Returns the snippets that work with the project's JAX; none if no statement begins at the cursor.
 
     A client without placeholders gets plain text, and only snippets that start with the text before the cursor.
     """
@@ -57,7 +57,7 @@ def _completion(view: FileView, snippet: Snippet, span: Span, wants: CompletionW
 
 
 def _imports(view: FileView, snippet: Snippet, span: Span) -> tuple[Edit, ...] | None:
-    """Returns the edits that add the missing imports; None if they would be directly at the snippet."""
+    """Returns the edits that add the missing imports; None if one would be directly next to the snippet."""
     missing = [one.statement for one in snippet.imports if name_of_module(view, one.dotted) != one.name]
     edits = tuple(edit.edit for edit in import_edits(view, missing))
     apart = all(edit.span.end < span.start or edit.span.start > span.end for edit in edits)

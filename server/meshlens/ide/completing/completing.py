@@ -1,4 +1,4 @@
-"""Shared parts of completions: the place, the client's abilities, and the axis names to offer."""
+"""Shared parts of completions: the place, the client's capabilities, and the axis names to offer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CompletionWants:
 
     Attributes:
         placeholders: whether it understands `${1:text}` in the inserted text.
-        snippets: the snippets to offer; none for a client that brings its own.
+        snippets: the snippets to offer; none for a client with its own.
         edits_elsewhere: whether a completion may include edits of other lines.
     """
 
@@ -47,7 +47,7 @@ class Completion:
         documentation: Markdown, "" for none.
         is_snippet: whether `insert` has placeholders.
         sort: its sort key.
-        filter: the text to compare with what is typed.
+        filter: the text to compare with the typed text.
         others: edits of other lines.
     """
 
@@ -71,8 +71,8 @@ class Place:
         view: the file.
         before: the file when it last had no errors.
         typed: the text around the cursor.
-        calls: the calls around it, innermost first.
-        wants: the abilities of the client.
+        calls: the calls around the cursor, innermost first.
+        wants: the capabilities of the client.
     """
 
     view: FileView
@@ -83,7 +83,7 @@ class Place:
 
     @property
     def views(self) -> tuple[FileView, ...]:
-        """Returns the current file, then the one before it was broken."""
+        """Returns the current file, then the file before it was broken."""
         return (self.view,) if self.before is None else (self.view, self.before)
 
 
@@ -112,7 +112,7 @@ def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completi
     for name, detail in _first(named):
         text = f"{quote}{name}{quote}"
         if name not in beside and _fits(name, written, quote, place.wants):
-            # An editor compares with the text that it replaces, so quotes that are not typed yet are omitted.
+            # An editor filters by the text that it replaces, so quotes that are not typed yet are omitted.
             found.append(Completion(name, text, span, "axis", detail, sort=f"{len(found):03}", filter=name))
     return tuple(found)
 

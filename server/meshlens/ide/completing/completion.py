@@ -25,7 +25,7 @@ def complete(
     Args:
         view: the file as it is now, broken or not.
         offset: the cursor, in bytes.
-        wants: the abilities of the client.
+        wants: the capabilities of the client.
         before: the same file when it last had no errors, for information missing from the broken text.
     """
     typed = typed_at(view.source, offset)

@@ -66,7 +66,7 @@ def _calls(view: FileView, typed: Typed) -> Iterator[TypedCall]:
         if not opening.callee:
             continue
         if opening.bracket == "[":
-            # The text around an index says nothing about the index.
+            # The calls around an index say nothing about the index.
             return
         arguments = arguments_at(view.source, opening.at)
         dotted, value = callable_of(view, opening.callee), value_of(view, opening.callee)

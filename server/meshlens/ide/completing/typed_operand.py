@@ -39,7 +39,7 @@ class Operand:
 
 
 def operand_at(place: Place, call: TypedCall, row: Binder) -> Operand | None:
-    """Returns the operand of a map; None if the text does not have one yet."""
+    """Returns the operand of a map; None if the text has no operand yet."""
     source = place.view.source
     line = source.rfind(b"\n", 0, call.at) + 1
     if source[line : call.at].lstrip().startswith(b"@"):

@@ -1,4 +1,4 @@
-"""The call being typed, read from the text because the grammar sees no call while its bracket is open."""
+"""The call being typed, read from the text because the parser sees no call while its bracket is open."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Unclosed:
 
 
 def unclosed_call(view: FileView, offset: int) -> Unclosed | None:
-    """Returns the innermost call whose bracket is open at an offset; None if there is none on the lines before."""
+    """Returns the innermost call whose bracket is open at an offset; None if the preceding lines have none."""
     begin = max(0, offset - _FAR)
     text = _STRINGS.sub(lambda found: b"_" * len(found[0]), view.source[begin:offset])
     depth, ends = 0, [len(text)]

@@ -96,7 +96,7 @@ def words_for(kind: str, arguments: frozenset[str]) -> Words:
 
     Args:
         kind: its name.
-        arguments: the parameters given as true.
+        arguments: the parameters that are passed as true.
     """
     if "tiled" in arguments and f"{kind} tiled" in COLLECTIVE_WORDS:
         return COLLECTIVE_WORDS[f"{kind} tiled"]

@@ -18,7 +18,7 @@ def said_by(devices: Devices) -> str:
 
 
 def all_devices(devices: Devices) -> str | None:
-    """Returns the devices of all processes: "8 × NVIDIA H100 80GB (target 8xH100)"; without a target, those here."""
+    """Returns the devices of all processes: "8 × NVIDIA H100 80GB (target 8xH100)"; if no target, those detected."""
     if devices.target is not None:
         return f"{devices_of(devices.target)} ({said_by(devices)})"
     found = _found(devices)

@@ -77,7 +77,7 @@ def contexts(records: Records) -> tuple[Context, ...]:
 def environments(view: FileView, function: Site) -> tuple[AxisEnv, ...]:
     """Returns the axis environments in which a function's body runs, without duplicates.
 
-    If the body has no records, for example because it does not use axes yet, they are those of its maps.
+    If the body has no records, for example because it does not use axes yet, they are the environments of its maps.
 
     Args:
         view: the file of the function.
@@ -94,7 +94,7 @@ def environments(view: FileView, function: Site) -> tuple[AxisEnv, ...]:
 
 
 def distinct(environments: Iterable[AxisEnv]) -> tuple[AxisEnv, ...]:
-    """Returns one environment for each set of names and map sites, since comparing whole environments is slower."""
+    """Returns one environment per set of names and map sites, because comparing whole environments is slower."""
     found: dict[object, AxisEnv] = {}
     for env in {id(env): env for env in environments}.values():
         names = tuple([(bound.name, bound.binder.site) for bound in env.bound])

@@ -11,7 +11,7 @@ def api_text(prose: Prose, dotted: str) -> str | None:
 
     Args:
         prose: how to write.
-        dotted: the name as the file spells it, its aliases undone.
+        dotted: the name as the file spells it, with its aliases undone.
     """
     row = change(dotted)
     if row is None:

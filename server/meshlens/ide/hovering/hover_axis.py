@@ -38,7 +38,7 @@ class _Layouts:
 
 
 def axis_text(prose: Prose, site: Site, name: Const | None) -> str | None:
-    """Returns the hover of an expression that may be an axis name; None if it is not one.
+    """Returns the hover of an axis name; None for an expression that is not an axis name.
 
     Args:
         prose: how to write.

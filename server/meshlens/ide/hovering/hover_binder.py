@@ -32,7 +32,7 @@ def binder_text(prose: Prose, binder: Binder) -> str:
 
 
 def mapped_function_text(prose: Prose, function: Site) -> str | None:
-    """Returns the description of a `def` that is mapped somewhere; None if it is not.
+    """Returns the description of a mapped `def`; None if nothing maps it.
 
     Args:
         prose: how to write.
@@ -58,7 +58,7 @@ def mapped_function_text(prose: Prose, function: Site) -> str | None:
 
 
 def binders_at(view: FileView, site: Site) -> tuple[Binder, ...]:
-    """Returns the maps that a call or decorator at a site creates, those with the most names first."""
+    """Returns the maps that a call or decorator at a site creates, those that bind the most names first."""
     found = [binding.binder for binding in view.records.bindings if binding.binder.site == site]
     return tuple(sorted(found, key=lambda binder: -len(binder.names)))
 

@@ -94,7 +94,7 @@ def _total(uses: Sequence[AxisUse], names: tuple[str, ...], sizes: dict[str, int
 
 
 def _together(uses: Sequence[AxisUse]) -> bool:
-    """Returns whether several axes are named at once, not a different one on each route."""
+    """Returns whether several axes are named at once, rather than a different axis on each route."""
     return any(isinstance(use.whole, Seq) and len(use.whole.items) > 1 for use in uses)
 
 
@@ -153,7 +153,7 @@ def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
 
 
 def _who_may(prose: Prose, uses: Sequence[AxisUse]) -> str:
-    """Returns the possible binder of a name without a visible one: a map with an unknown mesh, or else a caller."""
+    """Returns what may bind a name that nothing visible binds: a map with an unknown mesh, or else a caller."""
     for use in uses:
         for binder in reversed(use.context.env.maps):
             if binder.open:

@@ -23,7 +23,7 @@ _QUESTIONS = {
 
 
 def devices_text(prose: Prose, dotted: str) -> str | None:
-    """Returns the description of a device query; None if the name is not one."""
+    """Returns the description of a device query; None for other names."""
     name = canonical(dotted)
     question = _QUESTIONS.get(name)
     if question is None:

@@ -32,7 +32,7 @@ def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
 
 
 def _devices(prose: Prose, mesh: Mesh, total: int) -> str:
-    """Returns the number of devices of a mesh in words; an abstract mesh has none of its own."""
+    """Returns the number of devices of a mesh in words; an abstract mesh has no devices of its own."""
     return part_of(prose.view.devices, total) if mesh.kind == "Mesh" else counted(total, "device")
 
 

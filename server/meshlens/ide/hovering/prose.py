@@ -50,7 +50,7 @@ class Prose:
         """Returns a name or a piece of code within a sentence."""
         if self.is_plain:
             return text
-        # An empty line would end the span, and the rest would be Markdown, possibly a picture loaded from elsewhere.
+        # An empty line would end the span, and the rest would be Markdown, possibly an image from another site.
         line = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
         ticks = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
         space = " " if line.startswith("`") or line.endswith("`") else ""
@@ -76,7 +76,7 @@ class Prose:
         return text if self.is_plain else f"[{as_text(text)}]({path.as_uri()}#L{line})"
 
     def places(self, sites: Iterable[Site]) -> str:
-        """Returns a list of places, those of the view's own file first, shortened if there are many."""
+        """Returns a list of places, those in the view's own file first, shortened if there are many."""
         here = str(self.view.path)
         ordered = sorted(dict.fromkeys(sites), key=lambda site: (site.path != here, site.path, self.view.span(site)))
         lines = list(dict.fromkeys(self.place(site) for site in ordered))
@@ -89,7 +89,7 @@ class Prose:
         return text if self.is_plain else f"```python\n{text}\n```"
 
     def drawing(self, text: str) -> str:
-        """Returns a block of text whose columns matter."""
+        """Returns a block of text whose column alignment matters."""
         return text if self.is_plain else f"```text\n{text}\n```"
 
     def items(self, lines: Iterable[str]) -> str:

@@ -15,8 +15,8 @@ class NearMisses:
     """Collectives whose axis no map on their route binds.
 
     Attributes:
-        of_maps: by map and the axis that they most likely mean, their name and site.
-        meant: by their name, the axis that they most likely mean and the maps that bind it.
+        of_maps: for a map and the axis most likely meant, the collectives' sites by the name that they use.
+        meant: for the name that they use, the axis most likely meant and the maps that bind it.
     """
 
     of_maps: dict[tuple[Site, str], dict[str, list[Site]]] = field(default_factory=dict)

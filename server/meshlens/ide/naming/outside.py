@@ -62,7 +62,7 @@ def _of_binder(binder: Binder, path: str) -> Iterator[tuple[Site, str]]:
 
 
 def outside_text(axis: OutsideAxis, found: Found) -> str:
-    """Returns the description of such a name, in Markdown that is also readable as plain text.
+    """Returns the description of an axis name from a package, in Markdown that is also readable as plain text.
 
     Args:
         axis: the expression.

@@ -18,9 +18,9 @@ Block = tuple[str, tuple[Place, ...]]
 
 
 def left_behind(view: FileView, old: str, new: str, edits: Iterable[FileEdit]) -> Block | None:
-    """Returns a use that would keep the old name where only the new one is bound; None if there is none.
+    """Returns a use that would keep the old name while only the new name is bound; None if there is none.
 
-    The analysis is limited, so a second run may follow a route that the first one did not.
+    The analysis is limited, so a second run may follow a route that the first run did not.
 
     Args:
         view: a file of the workspace.

@@ -1,4 +1,4 @@
-"""Literals whose context makes them axis names, even if no run passes them."""
+"""Literals whose context makes them axis names, even if no analyzed route passes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strays: specs without a mesh and literals that no run passes, and the only axis that they can mean."""
+"""Strays: specs without a mesh and literals that no analyzed route passes, and the only axis that they can mean."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Block = tuple[str, tuple[Place, ...]]
 
 
 def with_strays(view: FileView, symbol: AxisSymbol) -> AxisSymbol | Block:
-    """Returns a symbol with every stray that can mean no other axis, or an ambiguous stray.
+    """Returns a symbol with every stray that can mean only its axis, or an ambiguous stray.
 
     Args:
         view: a file of the workspace.
@@ -89,7 +89,7 @@ def _in_one_function(one: AxisSymbol, other: AxisSymbol) -> bool:
 
 
 def _holds(outer: Site, inner: Site) -> bool:
-    """Returns whether a function is the other or encloses it; top-level statements do not count as a function."""
+    """Returns whether a function encloses or is the other one; top-level statements do not count as a function."""
     if outer.path != inner.path or outer.block.startswith("="):
         return False
     return outer.block == inner.block or inner.block.startswith(f"{outer.block}.")

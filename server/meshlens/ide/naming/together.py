@@ -1,4 +1,4 @@
-"""Decides which places run in one program: those that one root reads, with the modules that its file imports."""
+"""Decides which places run in one program: the places that one root reads, with the modules that its file imports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Together:
         self._known: dict[tuple[str, str], frozenset[RootKey]] = {}
 
     def run(self, some: Iterable[Site], others: Iterable[Site]) -> bool:
-        """Returns whether some root reads a block from both sets."""
+        """Returns whether one root reads a block from each of the two sets."""
         return not self._roots(some).isdisjoint(self._roots(others))
 
     def _roots(self, sites: Iterable[Site]) -> frozenset[RootKey]:

@@ -1,4 +1,4 @@
-"""Unseen uses of a map's axis: in a method called on an object of unknown class."""
+"""Unseen uses of a map's axis, in a method called on an instance of an unknown class."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meshlens.project.solving.solution import Solution
 def may_be_called_under(
     solution: Solution, axis: AxisSymbol, others: Iterable[AxisSymbol], together: Together
 ) -> AxisUse | None:
-    """Returns the first unbound use of an axis with the same name that an axis's operand may call.
+    """Returns the first unbound use of the same axis name in a method that the mapped function may call.
 
     Args:
         solution: the workspace, solved.

@@ -31,7 +31,7 @@ class ColoredName(NamedTuple):
 
 
 def axis_colors(solution: Solution) -> Mapping[str, int]:
-    """Returns the number of each axis name's color, which rarely changes when a name is added elsewhere."""
+    """Returns the color number of each axis name, which rarely changes when a name is added elsewhere."""
     return solution.once("ide: axis colors", _colors)
 
 
@@ -61,5 +61,5 @@ def colored_names(view: FileView) -> tuple[ColoredName, ...]:
 
 
 def _holds_another(span: Span, found: Mapping[Span, ColoredName]) -> bool:
-    """Returns whether a smaller expression in this one has its own color."""
+    """Returns whether a smaller expression inside this one has its own color."""
     return any(other != span and span.contains(other) for other in found)

@@ -53,7 +53,7 @@ class CallLink:
 
 
 def prepare_calls(view: FileView, offset: int) -> tuple[CallItem, ...]:
-    """Returns the functions at the cursor, by definition or call; none that no route leads through.
+    """Returns the functions defined or called at the cursor, if a route leads through them.
 
     Args:
         view: the file.
@@ -72,7 +72,7 @@ def prepare_calls(view: FileView, offset: int) -> tuple[CallItem, ...]:
 
 
 def incoming_calls(view: FileView, site: Site) -> tuple[CallLink, ...]:
-    """Returns the callers of a function, with the maps around it then.
+    """Returns the callers of a function, with the maps around each call.
 
     Args:
         view: any file of the workspace.

@@ -20,7 +20,7 @@ class Edge:
     """One call on a route.
 
     Attributes:
-        caller: the function that calls; of a module's top level, `module_site` of its file.
+        caller: the function that calls; for a module's top level, `module_site` of its file.
         site: the call.
         callee: the function that is entered.
         name: its name.
@@ -58,7 +58,7 @@ def module_site(path: str) -> Site:
 
 
 def function_span(solution: Solution, function: Site) -> Span:
-    """Returns the span of a definition with its decorators, given the site of its name; for a lambda, its own."""
+    """Returns the span of a definition with its decorators, given the site of its name; or the span of a lambda."""
     facts = solution.facts[function.path]
     block = facts.blocks[function.block]
     if isinstance(block.shape, FunctionShape) and block.shape.site == function.index:
@@ -81,7 +81,7 @@ def _calls_of(solution: Solution) -> Calls:
         for call in records.mapped_calls:
             function, env = entered(call.binder, call.context.env)
             if function is not None and call.visible:
-                # A map that ran before adds no second route, only the record of the call.
+                # A map that was already run does not add another route, only the record of the call.
                 caller = call.context.function or module_site(path)
                 edge = Edge(caller, call.call, function.site, function.name, env)
                 seen[caller, call.call, function.site, id(call.binder)] = edge
@@ -103,7 +103,7 @@ def _calls_of(solution: Solution) -> Calls:
 
 
 def _edges(context: Context) -> Iterator[tuple[Edge, bool]]:
-    """Yields the calls on a route, and whether each was seen; if not, the map represents the calls to its result."""
+    """Yields the calls on a route, and whether each was seen; an unseen call is represented by its map."""
     caller: Site | None = None
     call: Site | None = None
     for step in context.route:

@@ -111,7 +111,7 @@ def _sizes(view: FileView, within: Span) -> Iterator[InlayHint]:
 
 
 def _place(view: FileView, use: AxisUse) -> Site | None:
-    """Returns the literal in the collective's own argument, else the whole argument."""
+    """Returns the literal in the collective's argument, else the whole argument."""
     origin = getattr(use.name, "origin", None)
     if use.axis is None or not view.is_here(use.axis):
         return None

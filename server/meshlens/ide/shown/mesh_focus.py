@@ -32,7 +32,7 @@ class Focus:
         detail: a sentence that explains the cells.
         axes: the axes of the mesh, with their sizes.
         devices: the ids of its devices, row by row; None if unknown.
-        cells: for each device, row by row, its contents and the number of its group: devices in one group hold the same
+        cells: for each device, row by row, its contents and the number of its group; devices in one group hold the same
             block or communicate.
     """
 
@@ -102,7 +102,7 @@ def _of_collective(view: FileView, part: Part) -> Focus | None:
 def _grounds(
     view: FileView, uses: list[AxisUse], names: tuple[str, ...]
 ) -> Iterator[tuple[tuple[Axis, ...], tuple[int, ...] | None]]:
-    """Yields the meshes, or the axes of maps without one, that have all these names."""
+    """Yields the meshes, or the axes of maps without a mesh, that have all these names."""
     binders: dict[Binder, None] = {}
     for use in uses:
         for name in names:

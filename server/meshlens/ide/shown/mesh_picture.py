@@ -32,7 +32,7 @@ class Drawing:
         down, across: the names of the last two axes; `down` is empty if there is only one.
         rows, columns: their sizes.
         cells: the text of the cells, panel by panel and row by row.
-        groups: cells with one number have one color; all equal if nothing is split.
+        groups: for each cell, a number; equal numbers share a color, and all are equal if nothing is split.
     """
 
     outer: tuple[tuple[str, int], ...]

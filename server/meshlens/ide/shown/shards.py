@@ -14,7 +14,7 @@ MOST_DEVICES = 4096
 def shards_of(spec: Spec, mesh: Mesh) -> tuple[tuple[str, int], ...] | None:
     """Returns the shard on each device, row by row, such as "[0, :]" with its number; None if unknown.
 
-    In a dimension split over several mesh axes, the first one varies slowest, as in `PartitionSpec`.
+    In a dimension split over several mesh axes, the first axis varies slowest, as in `PartitionSpec`.
     """
     known = mesh_sizes(mesh)
     sizes = {name: size for name, size in known.items() if size is not None}

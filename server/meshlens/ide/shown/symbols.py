@@ -29,7 +29,7 @@ class Symbol:
         kind: "map" or "mesh".
         path: its file.
         span: the whole call or decorator.
-        selection: the part to put the cursor on, inside the span.
+        selection: the part of the span to put the cursor on.
     """
 
     name: str

@@ -132,7 +132,7 @@ def is_stale(kept: KeptTrace, view_of: Callable[[Path], FileView | None]) -> boo
 
 
 def traced_lines(kept: KeptTrace, view: FileView) -> tuple[TracedLine, ...]:
-    """Returns the trace's information about the lines of a file that still exist, in order."""
+    """Returns the trace's information about those lines of a file that still exist, in order."""
     file = next((one for one in kept.files if one.path == view.path), None)
     if file is None:
         return ()
@@ -264,7 +264,7 @@ def _mentioned(facts: FileFacts, keys: Iterable[str]) -> set[str]:
 
 
 def _read(facts: FileFacts, begun: Iterable[str], mentioned: set[str]) -> dict[str, Content]:
-    """Returns the blocks that certain ones refer to by name, and the code that runs at the top of the file."""
+    """Returns the blocks that the given blocks refer to by name, and the code that runs at the top of the file."""
     keys = {key for key in facts.top if not isinstance(facts.blocks[key].shape, (FunctionDef, ClassDef))}
     waiting = [*begun, *keys, *_named(facts, mentioned)]
     keys = set()

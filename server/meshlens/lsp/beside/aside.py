@@ -1,7 +1,7 @@
 """The helper process of the server: it holds the whole project, so that the server needs only open files.
 
 It starts on demand and ends after a period without requests. Requests and answers are pickled, because both ends are
-ours. It reads the project's files and never runs them.
+ours. The process reads the project's files and never runs them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from meshlens.settings import Settings
 
 HEADER = struct.Struct("<cQ")
 PROGRESS, ANSWER, LAST, FAILED = b"p", b"a", b"l", b"f"
-"""Kinds of messages; a last answer comes from a process with fragmented memory that should end."""
+"""Kinds of messages; a process whose memory is fragmented marks its answer as the last one, and should end."""
 
 _MOST_GROWTH = 1.25
 
@@ -61,12 +61,12 @@ def main() -> None:
     os.dup2(2, 1)
     if hasattr(os, "nice"):
         os.nice(10)
-    # It writes to the server's log; on a command line, messages at the level of information would be noise.
+    # This process writes to the server's log; on a command line, messages at level "info" would be noise.
     logging.basicConfig(format="meshlens: %(message)s", stream=sys.stderr, level=logging.INFO)
     gc.disable()
     project: Project | None = None
     first = 0
-    # Not `sys.stdin`: a thread is reading from it and holds its lock, which forked processes would wait for.
+    # Not `sys.stdin`: a thread that reads from it holds its lock, which forked processes would wait for.
     for asked in _questions(os.fdopen(os.dup(0), "rb")):
         try:
             if asked["what"] in _WITHOUT_PROJECT:

@@ -22,7 +22,7 @@ LOOK_SECONDS = 0.5
 """Seconds between checks that the process is alive."""
 
 STOPPED_SECONDS = 5.0
-"""Seconds that it may be stopped by a signal before it is abandoned."""
+"""Seconds that the process may stay stopped by a signal before it is abandoned."""
 _MOST_SOLVED = 40
 """Number of solutions after which a process is replaced, if it cannot measure its own memory."""
 
@@ -30,7 +30,7 @@ _log = logging.getLogger("meshlens")
 
 
 class IndexFailed(Exception):
-    """The process could not answer; the text is the reason."""
+    """Raised if the process could not answer; the text is the reason."""
 
 
 class Index:
@@ -50,7 +50,7 @@ class Index:
         overlay: Mapping[Path, bytes],
         progress: Callable[[str], None] = lambda text: None,
     ) -> Any:
-        """Returns an answer of the process, started if necessary; requests wait for each other.
+        """Returns an answer of the process, which is started if necessary; requests wait for each other.
 
         Args:
             what: a row of the process's table.
@@ -73,7 +73,7 @@ class Index:
                 except (OSError, asyncio.IncompleteReadError):
                     if self._process is process:
                         raise
-                    # It was ended meanwhile because settings changed: ask its successor.
+                    # The process was ended meanwhile because settings changed: ask its successor.
                     answer, is_last = await _answer_unless_stopped(await self._started(), question, progress)
                 self._solved += what == "neighbours"
                 return answer
@@ -81,7 +81,7 @@ class Index:
                 self.stop()
                 raise IndexFailed(f"the helper process of the server ended: {error}") from error
             except asyncio.CancelledError:
-                # Its answer would be taken for that of the next request.
+                # The answer to this request would be taken for that of the next one.
                 self.stop()
                 raise
             finally:

@@ -51,7 +51,7 @@ class Indexing:
         self._answered: dict[tuple[Path, str], Found | None] = {}
 
     def want(self, root: Path) -> None:
-        """Reads a project unless that is in progress; if it was read, loads the files that matter to the open ones."""
+        """Reads a project unless that is in progress; once read, loads the files that matter to the open files."""
         if root in self._tasks:
             return
         if root not in self.known:
@@ -60,7 +60,7 @@ class Indexing:
             self._follow(root, self.settle(root))
 
     def changed(self, root: Path, path: Path) -> None:
-        """Notes that a file was written or deleted; the project is read again once changes stop."""
+        """Notes that a file was written or deleted; the project is read again once the changes stop."""
         if root not in self.known and root not in self._tasks:
             return
         self._changes.setdefault(root, {})[path] = raw_of(self._session, path)
@@ -96,9 +96,9 @@ class Indexing:
         return await self._index_of(root).ask(what, *arguments, overlay=self._overlay(root))
 
     async def look_up(self, root: Path, dotted: str) -> Found | None:
-        """Returns where an installed package defines a name; None also if that takes too long.
+        """Returns where an installed package defines a name; None if that is unknown or takes too long.
 
-        It runs in a separate process, which can be ended if it takes too long. In an untrusted workspace nothing is
+        The search runs in a separate process, so that it can be ended. In an untrusted workspace nothing is
         looked up, because such a workspace must not determine what is read outside it.
         """
         if not self._session.trusted:
@@ -174,7 +174,7 @@ class Indexing:
         session.pull_again()
 
     def near(self, root: Path) -> set[Path]:
-        """Returns the files that matter to the open files of a project, as far as it was read."""
+        """Returns the files that matter to the open files of a project, as far as the project was read."""
         return {Path(name) for one in self._near(root, self._open_in(root)) for name in one.files}
 
     def _near(self, root: Path, paths: set[Path]) -> list[Neighbourhood]:

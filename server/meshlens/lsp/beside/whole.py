@@ -40,7 +40,7 @@ async def findings_of_project(session: Session, root: Path) -> Mapping[Path, tup
         found = {}
         for path in checked:
             found[path] = session.findings(path)
-            # Requests that the client made meanwhile come first.
+            # Requests that arrived meanwhile come first.
             await asyncio.sleep(0)
     session.whole_findings[root] = (folder.revision, found)
     return found

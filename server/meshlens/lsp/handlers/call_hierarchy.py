@@ -36,7 +36,7 @@ async def incoming_calls(session: Session, params: dict[str, Any]) -> list[dict[
 
 
 async def outgoing_calls(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the calls that a function makes, and its communication."""
+    """Returns the calls that a function makes, and its collectives."""
     path, site = _asked(params)
     made = []
     for link in await ask_whole(session, "outgoing calls", path, site) or ():

@@ -1,4 +1,4 @@
-"""`workspace/didChangeConfiguration`: the editor's settings changed; and requesting them."""
+"""`workspace/didChangeConfiguration`: the editor's settings changed; also requests the settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def ask_for_settings(session: Session) -> None:
     items = [{"section": SECTION, **({"scopeUri": uri_of(scope)} if scope else {})} for scope in scopes]
     try:
         answers = await session.ask("workspace/configuration", {"items": items})
-    except Exception as error:  # A client may refuse; its defaults apply then.
+    except Exception as error:  # A client may refuse; then the defaults apply.
         _log.warning("the client did not send its settings: %s", error)
         return
     before = dict(session.editor)
@@ -47,7 +47,7 @@ def _begin_anew(session: Session) -> None:
 
 
 def take(session: Session, scope: Path | None, given: object) -> None:
-    """Stores the editor's settings for a folder, or for all; the initial ones apply where it sets nothing."""
+    """Stores the editor's settings for a folder, or for all; the initial settings apply if it sets nothing."""
     settings = dict(given) if isinstance(given, Mapping) else session.options if scope is None else {}
     if settings:
         session.editor[scope] = settings

@@ -20,7 +20,7 @@ def diagnostic(session: Session, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def report(items: list[dict[str, Any]], known: object) -> dict[str, Any]:
-    """Returns a report; its result id is derived from the findings, so it survives a restart.
+    """Returns a report; its result id is derived from the findings, so the id survives a restart.
 
     Args:
         items: the findings.

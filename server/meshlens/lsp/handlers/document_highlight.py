@@ -11,7 +11,7 @@ _KINDS = {"text": 1, "read": 2, "write": 3}
 
 
 def document_highlight(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Returns the places in this text; for a notebook, in this cell."""
+    """Returns the places in this text; in a notebook, those in this cell."""
     here = session.at(params)
     if here is None:
         return None

@@ -9,16 +9,14 @@ from meshlens.lsp.session import Session
 from meshlens.lsp.wire.client import known_kind
 
 KINDS = {"map": (24, 12), "mesh": (23, 18)}
-"""Symbol kinds event and struct, since there is no kind for either and these are distinct from functions.
+"""Symbol kinds for maps and meshes: event and struct, because the protocol has none for them.
 
 Clients that know neither kind get a function and an array.
-
-For clients that know neither they are a function and an array.
 """
 
 
 def document_symbol(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the symbols of a document; for a notebook, of this cell."""
+    """Returns the symbols of a document; in a notebook, those of the cell."""
     document = session.documents.get(params["textDocument"]["uri"])
     view = session.view(document.path) if document is not None else None
     if document is None or view is None or not session.editor_features(document.path).symbols:

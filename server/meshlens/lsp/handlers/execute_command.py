@@ -44,7 +44,7 @@ def _trace(session: Session, arguments: object) -> Any:
     Raises:
         Refusal: no entry is given.
     """
-    # Imported here, so that users who never trace do not wait for it.
+    # Imported here, so that users who never trace do not wait for the import.
     from meshlens.lsp.handlers.trace import trace
 
     given = arguments if isinstance(arguments, list) else []
@@ -60,7 +60,7 @@ def _show(session: Session, arguments: object) -> None:
     """Makes the client open a place.
 
     Raises:
-        Refusal: none is given.
+        Refusal: no place is given.
     """
     place = arguments[0] if isinstance(arguments, list) and arguments else None
     if not isinstance(place, Mapping) or not {"uri", "range"} <= set(place):

@@ -36,7 +36,7 @@ def hover(session: Session, params: dict[str, Any]) -> Shown | Awaitable[Shown]:
 
 def _with_trace(session: Session, view: FileView, offset: int, found: Hover | None) -> Hover | None:
     """Returns a hover with a trace's information about its line added below."""
-    # Imported here, so that users who never trace do not wait for it.
+    # Imported here, so that users who never trace do not wait for the import.
     from meshlens.lsp.traces_shown import trace_hover
 
     traced = trace_hover(session, view, offset, markdown=session.client.markdown)

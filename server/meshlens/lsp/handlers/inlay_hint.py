@@ -35,7 +35,7 @@ def inlay_hint(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]
         for hint in inlay_hints(view, wanted, within)
     ]
     if is_traced:
-        # Imported here, so that users who never trace do not wait for it.
+        # Imported here, so that users who never trace do not wait for the import.
         from meshlens.lsp.traces_shown import trace_hints
 
         made += trace_hints(session, document, view, within)

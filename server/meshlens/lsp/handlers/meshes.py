@@ -1,4 +1,4 @@
-"""`meshlens/meshes`: the meshes of a file and its functions under axes, for a separate view."""
+"""`meshlens/meshes`: the meshes and mapped functions of a file, for a separate view."""
 
 from __future__ import annotations
 

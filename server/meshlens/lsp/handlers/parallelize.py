@@ -98,7 +98,7 @@ def _answered(view: FileView, subject: Span, way: _Way, wishes: Wishes) -> dict[
 
 
 def _changes_body(view: FileView, subject: Span, answer: Proposal) -> bool:
-    """Returns whether a proposal changes the lines of the function at a position, and not only its calls."""
+    """Returns whether a proposal changes the lines of the function itself, and not only its calls."""
     target = function_at(view, subject)
     if target is None or not target.body:
         return False

@@ -32,7 +32,7 @@ async def prepare_rename(session: Session, params: dict[str, Any]) -> dict[str, 
 
 
 async def rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns the edits of all files in one.
+    """Returns the edits of all files as one workspace edit.
 
     Raises:
         Refusal: the rename would not be complete, or would capture another name.

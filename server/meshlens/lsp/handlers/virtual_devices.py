@@ -1,4 +1,4 @@
-"""`meshlens/virtualDevices`: the Python and environment to run a program on virtual devices."""
+"""`meshlens/virtualDevices`: the Python and environment for running a program on virtual devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_TRUSTED = "the workspace is not trusted; trust it to run its programs"
 
 
 async def virtual_devices(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """Returns the Python of the project that `uri` names, also used for devices, and the variables to set.
+    """Returns the Python of the project that `uri` names, which device queries also use, and the variables to set.
 
     Raises:
         Refusal: `devices` is neither a number nor a topology.

@@ -18,7 +18,7 @@ from meshlens.text import LineIndex
 
 
 async def workspace_diagnostic(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """Returns a report for each closed file with findings, or with findings at the last request."""
+    """Returns a report for each closed file that has findings, or had some at the last request."""
     known = {one["uri"]: one.get("value") for one in params.get("previousResultIds", ())}
     items: list[dict[str, Any]] = []
     with reporting(session, params.get("workDoneToken"), "Checking the project") as progress:

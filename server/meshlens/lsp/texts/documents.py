@@ -32,7 +32,7 @@ class Document:
         path: the file that contains this text.
         text: UTF-8.
         lines: its lines and columns.
-        base: the start of the text in the file's source: 0, or the offset of a notebook's cell.
+        base: the start of the text in the file's source: 0, or the offset of a notebook cell.
         notebook: the URI of the notebook that it is a cell of.
     """
 
@@ -95,7 +95,7 @@ def path_of(uri: str) -> Path:
         path = f"//{parts.netloc}{path}"
     path = os.path.normpath(path)
     if not _can_be_a_file(path):
-        # Each operation on it would fail in a different way.
+        # Each operation on such a path would fail in a different way.
         return _nowhere(scheme, path.strip(os.sep))
     return Path(path)
 

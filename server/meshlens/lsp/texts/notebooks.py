@@ -18,7 +18,7 @@ class OpenNotebook:
         uri, version: as given by the client.
         path: the file.
         cells: the URIs of all cells in order.
-        code: which of them contain Python.
+        code: the URIs of the cells that contain Python.
     """
 
     uri: str

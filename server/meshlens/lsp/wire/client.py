@@ -1,4 +1,4 @@
-"""The client's abilities, read from its capabilities."""
+"""The client's capabilities, read from the parameters of `initialize`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ OLDEST_KINDS = frozenset(range(1, 19))
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The client's abilities.
+    """The client's capabilities.
 
     Attributes:
         name: its name; empty if not given.
         encoding: the unit of columns: "utf-8", "utf-16" or "utf-32" units.
-        pulls: whether it pulls diagnostics of a document, and can be asked to do so again. Neovim 0.11 cannot, so it
-        is sent them: a change in one file changes the findings of others.
+        pulls: whether it pulls diagnostics of a document, and can be asked to do so again when another file changes
+        them. Neovim 0.11 cannot, so we send it diagnostics.
         refreshes_hints, refreshes_lenses: whether it can be asked to refresh them.
         related, tags, descriptions: the parts of a diagnostic that it shows: other places, faded text, a link to the
         rule.
@@ -76,7 +76,7 @@ class Client:
 
 
 def read_client(params: Mapping[str, Any]) -> Client:
-    """Returns the client's abilities, from the parameters of `initialize`."""
+    """Returns the client's capabilities, from the parameters of `initialize`."""
     given = params.get("capabilities")
 
     def can(path: str) -> Any:

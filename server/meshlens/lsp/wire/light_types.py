@@ -1,4 +1,4 @@
-"""Imports lsprotocol's classes so that each gets its methods when it is first used, which for most is never."""
+"""Imports lsprotocol's classes so that each gets its methods only when first used; most are never used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 FIELDS = "__attrs_attrs__"
-"""The attribute by which attrs, and cattrs through it, know a class that has been defined."""
+"""The attribute by which attrs, and through attrs also cattrs, recognize a defined class."""
 
 
 def import_light_types() -> None:
@@ -15,7 +15,7 @@ def import_light_types() -> None:
 
     attrs 26 generates and compiles the methods of all 554 classes (lsprotocol 2025.0.0) at import, which is two thirds
     of the time until `initialize` is answered. A session uses some thirty of them: a class is defined, and the types of
-    its fields are resolved, when somebody creates an object or asks for its fields.
+    its fields are resolved, when code creates an instance or reads its fields.
     """
     import attrs
 
@@ -33,7 +33,7 @@ def import_light_types() -> None:
 
 
 class _Undefined:
-    """Stands for the fields of a class that is not defined yet."""
+    """Stands in for the fields of a class that is not defined yet."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         _define(owner)

@@ -87,11 +87,11 @@ class Protocol(LanguageServerProtocol):
         self._rest()
 
     def after_messages(self, rest: Callable[[], None]) -> None:
-        """Sets a function to run whenever the messages that arrived together are handled."""
+        """Sets a function to run whenever the messages that arrived together have been handled."""
         self._rest = rest
 
     def structure_message(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Leaves messages unchanged; `handle_message` knows which are for pygls."""
+        """Returns messages unchanged; `handle_message` knows which are for pygls."""
         return data
 
     def handle_message(self, message: Any) -> None:
@@ -123,7 +123,7 @@ class Protocol(LanguageServerProtocol):
                 self._fail(message["id"], INVALID_REQUEST, f"this message is malformed: {error}")
 
     def _narrowed(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Returns `initialize` with the capabilities that pygls reads, as structuring all of them takes 60 ms."""
+        """Returns `initialize` with only the capabilities that pygls reads, because structuring all takes 60 ms."""
         params = message.get("params")
         if not isinstance(params, dict) or not isinstance(params.get("capabilities"), dict):
             return message

@@ -15,6 +15,6 @@ def import_asyncio() -> None:
     missing: dict[str, object] = sys.modules  # type: ignore[assignment]  # None stands for what cannot be imported
     missing["ssl"] = None
     try:
-        import asyncio.sslproto  # noqa: F401  # the last of its modules that asks for it
+        import asyncio.sslproto  # noqa: F401  # the last asyncio module that imports ssl
     finally:
         del missing["ssl"]

@@ -25,7 +25,7 @@ class Within:
     Attributes:
         functions: the functions and lambdas in it, by site.
         lines: the statements that assign values to reduce after them, by site and kind.
-        arrays: the names of the step's parameters and of values in its arithmetic, which hold arrays or trees of arrays.
+        arrays: the names of the step's parameters and of values in its arithmetic: arrays or trees of arrays.
         entered: the kinds of everything that a function reads, for each time that it was followed, by site.
         followed: the sites of the calls that were followed.
     """

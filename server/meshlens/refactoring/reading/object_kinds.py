@@ -92,7 +92,7 @@ def _statements(view: FileView, call: HostCall, name: str) -> Iterator[Node]:
 
 
 def kind_of_class(view: FileView, name: str | None, node: Node | None = None, depth: int = 0) -> str | None:
-    """Returns the kind of a class's objects; \"plain\" for a class of this file that belongs to no library.
+    """Returns the kind of a class's instances; "plain" for a class of this file that belongs to no library.
 
     Args:
         view: the file.

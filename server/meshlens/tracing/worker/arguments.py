@@ -1,4 +1,4 @@
-"""Arguments for a function without any: from jaxtyping annotations, or from the program's first call."""
+"""Arguments for a function given without them: from jaxtyping annotations, or from the program's first call."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _annotated(function: Any) -> list[tuple[inspect.Parameter, Any]]:
 
 
 def _array_of(annotation: Any, sizes: dict[str, int], devices: int) -> tuple[tuple[int, ...], str] | None:
-    """Returns the shape and dtype that a jaxtyping annotation allows."""
+    """Returns a shape and dtype that a jaxtyping annotation allows."""
     written, dtypes = getattr(annotation, "dim_str", None), getattr(annotation, "dtypes", None)
     if written is None or dtypes is None or not type(annotation).__module__.startswith("jaxtyping"):
         return None
@@ -105,8 +105,8 @@ class _Caught(BaseException):
 class _Waiting:
     """A jitted function that waits for its first call with arrays.
 
-    A decorator in the file can rename the function, for example to `wrapper`; then the variable through which it is
-    called identifies it.
+    A decorator in the file can rename the function, for example to `wrapper`; then the variable through which the
+    function is called identifies it.
     """
 
     def __init__(self, function: Any, jitted: Any, caught: dict[str, Any], variable: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Finds a call to a function in its file, for the arguments; explains what to write if they cannot be found."""
+"""Finds a function's arguments from a call in its file, or explains what to write if they cannot be found."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Calls:
 
     @property
     def run_on_import(self) -> bool:
-        """Returns whether importing the file would run them, as in a script without `if __name__ == "__main__"`."""
+        """Returns whether importing the file runs the calls, as in a script without `if __name__ == "__main__"`."""
         return any(self._begins_on_import(one, 0) for one in self.sites)
 
     def is_local(self, module: Any) -> bool:
@@ -69,7 +69,7 @@ class Calls:
             argv: the command line of the program.
 
         Raises:
-            NoProgram: there is none.
+            NoProgram: there is no such call.
         """
         sys.argv = argv
         _parse_absl(argv)
@@ -87,7 +87,7 @@ class Calls:
             found = shown(program, site, for_shapes=True)
         except (refusing.NotRun, Unseen) as error:
             raise self._unknown(site, error) from None
-        except (Exception, SystemExit):  # what a trace cannot do, such as a condition on values; real arrays may
+        except (Exception, SystemExit):  # such as a condition on values; real arrays may work
             return self._real(program, site)
         self._check(found.function, site)
         return found
@@ -105,7 +105,7 @@ class Calls:
         plain = inspect.unwrap(function)
         code = getattr(plain, "__code__", None)
         if "<locals>" in getattr(plain, "__qualname__", "") and getattr(self.definition, "decorator_list", None):
-            # A decorator made it, and gave it a name of its own.
+            # A decorator created the function, and gave it another name.
             return
         of_file = code is not None and os.path.realpath(code.co_filename) == os.path.realpath(self.source.file)
         if code is not None and self.definition is not None and of_file and code.co_name != self.definition.name:
@@ -190,5 +190,5 @@ def _parse_absl(argv: list[str]) -> None:
     if flags is not None and not flags.FLAGS.is_parsed():
         try:
             flags.FLAGS(argv)
-        except Exception:  # a flag that must be given; the program's own error says so where it is read
+        except Exception:  # A required flag is missing; the program's own error says so when the flag is read.
             flags.FLAGS.mark_as_parsed()

@@ -12,7 +12,7 @@ from typing import Any
 
 
 class NoProgram(Exception):
-    """There is nothing to trace; the message explains the reason and the remedy.
+    """Raised if there is nothing to trace; the message gives the reason and the remedy.
 
     Attributes:
         kind: a code for programs: "no-entry", "bad-entry", "no-arguments".
@@ -35,7 +35,7 @@ def import_file(file: str, root: str) -> Any:
 
 
 def new_module(file: str) -> Any:
-    """Returns an empty module for the code of a script, part of which runs in it; `find_imports` comes before."""
+    """Returns an empty module in which parts of a script's code run; call `find_imports` first."""
     name = os.path.splitext(os.path.basename(file))[0]
     module = types.ModuleType(name if name not in sys.modules else f"{name}__traced")
     module.__file__ = file
@@ -44,7 +44,7 @@ def new_module(file: str) -> Any:
 
 
 def find_imports(file: str, root: str) -> list[str]:
-    """Lets a file import what its program would, and returns the parts of its own name as a module."""
+    """Lets a file import everything that its program could, and returns the parts of the file's module name."""
     folder, name = os.path.dirname(file), os.path.splitext(os.path.basename(file))[0]
     top, dotted = folder, [] if name == "__init__" else [name]
     while os.path.isfile(os.path.join(top, "__init__.py")) and os.path.dirname(top) != top:
@@ -67,7 +67,7 @@ def _loaded(file: str, name: str) -> Any:
 
 
 def text_of(file: str) -> str:
-    """Returns the text of the user's file, which its own Python is about to run."""
+    """Returns the text of the user's file, which the user's Python is about to run."""
     with open(file, encoding="utf-8", errors="replace") as opened:
         return opened.read()
 
@@ -113,7 +113,7 @@ def program_of(entry: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, A
 
 
 def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Returns an entry's result, if it is a function with its arguments."""
+    """Returns an entry's result, after checking that it is a function with its arguments."""
     expected = "an entry returns (function, args) or (function, args, kwargs) and does not call the function"
     if not isinstance(found, tuple) or len(found) not in (2, 3):
         raise NoProgram("bad-entry", f'"{name}" returned {_described(found)}; {expected}')

@@ -43,7 +43,7 @@ class Reading:
         handed_on: the numbers of the equations that compute these values.
         collectives: explicit collectives, or those that differentiation turns them into.
         rows: every user line that leads to an equation.
-        equations: the number of equations, and of those on a user's line.
+        equations: the number of equations, and how many of them are on a user's line.
         flops: operations of matrix products and convolutions, over all devices.
         unknown_loops: places of loops whose number of iterations depends on data.
         unequal_branches: places where communication or computation depends on the branch.
@@ -70,13 +70,13 @@ class Reading:
         self._transposed: dict[int, bool] = {}
 
     def hand_on(self, place: tuple[str, int], number: int, aval: Any) -> None:
-        """Records that another line uses a value of a line, or that it is a result."""
+        """Records that another line uses a line's value, or that the value is a result."""
         if number >= self.handed_on.get(place, -1):
             self.handed_on[place] = number
             self.lines[place] = aval
 
     def is_transposed(self, stack: Any) -> bool:
-        """Returns whether a name stack, which equations of the jaxpr share, belongs to the backward pass."""
+        """Returns whether a name stack, which several equations share, belongs to the backward pass."""
         found = self._transposed.get(id(stack))
         if found is None:
             found = self._transposed[id(stack)] = "transpose(" in str(stack)
@@ -103,7 +103,7 @@ class _Around:
         self.earlier = earlier
 
     def but(self, **changes: Any) -> _Around:
-        """Returns the context with some changes."""
+        """Returns the context with the given changes."""
         return _Around(**{**vars(self), **changes})
 
 
@@ -121,7 +121,7 @@ def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:
         if reading.equations[0] > _MOST_EQUATIONS:
             return
         rows = rows_of(equation.source_info, reading.inside)
-        # A cached jaxpr of a library's function has the line of the earlier call.
+        # A cached jaxpr of a library's function has the line of an earlier call.
         place = rows[0] if rows and rows[0] != around.earlier else around.outer
         if place is not None:
             reading.equations[1] += 1
@@ -167,7 +167,7 @@ class _Branch:
 
 
 def _taken_out(reading: Reading, collectives: int, flops: float) -> _Branch:
-    """Removes from a reading whatever was added after a point, and returns it."""
+    """Removes everything that was added to a reading after a point, and returns it."""
     branch = _Branch(reading.collectives[collectives:], reading.flops - flops)
     del reading.collectives[collectives:]
     reading.flops = flops
@@ -202,7 +202,7 @@ def _deeper(equation: Any, name: str, place: tuple[str, int] | None, reading: Re
             copies *= sizes.get(str(axis), 1)
         return deeper.but(sizes={**around.sizes, **sizes}, copies=copies)
     if name == "pallas_call":
-        # What a kernel computes depends on its grid and on the programs that run in it, which nothing here follows.
+        # A kernel's computation depends on its grid and the programs that run in it, which are not followed here.
         reading.kernels |= {place} if place is not None else set()
         return deeper.but(copies=0)
     if name == "xla_pmap":
@@ -214,7 +214,7 @@ def _deeper(equation: Any, name: str, place: tuple[str, int] | None, reading: Re
 
 
 def keep_mesh(mesh: Any, meshes: dict[str, Any]) -> None:
-    """Adds the axes of a mesh to those seen."""
+    """Adds the axes of a mesh to the known meshes."""
     try:
         axes = {str(axis): int(size) for axis, size in dict(mesh.shape).items()}
     except (AttributeError, TypeError, ValueError):

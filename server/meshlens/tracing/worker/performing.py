@@ -78,7 +78,7 @@ class _Room:
 
 
 def perform(request: dict[str, Any]) -> None:
-    """Performs a request, whatever the user's code does."""
+    """Performs a request and writes the results, whatever the user's code does."""
     room = _Room(request["room"])
     inside = Inside(request["root"], request["file"])
     _redirect(request["room"])
@@ -119,7 +119,7 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
     except Exception as error:
         if real is None or not _holds_abstract(error):
             raise
-        # The function itself holds arrays that were made for their shapes alone.
+        # The function itself holds abstract arrays, which were created only for their shapes.
         begin("finding the arguments")
         function, args, kwargs = real()
         begin("tracing")
@@ -217,7 +217,7 @@ def _visible(
 
 
 def _holds_abstract(error: BaseException) -> bool:
-    """Returns whether an error reports that this trace uses an array of an earlier one."""
+    """Returns whether an error reports that this trace uses an array of an earlier trace."""
     return any(one.__name__ in ("UnexpectedTracerError", "TraceContextError") for one in type(error).__mro__)
 
 
@@ -255,10 +255,10 @@ def _hold(request: dict[str, Any]) -> list[str]:
         ("jax_include_full_tracebacks_in_locations", True),
     ):
         if name in getattr(jax.config, "values", {name: None}):
-            # A release may lack one of them.
+            # A JAX release may lack one of these options.
             with suppress(AttributeError, ValueError, RuntimeError):
                 update(name, value)
-    # The line of an operation is the user's, not one in a library called by it.
+    # The line of an operation is the user's line, not a line of a library that it calls.
     from jax._src import source_info_util
 
     for folder in LIBRARIES:

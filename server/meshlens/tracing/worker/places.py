@@ -79,7 +79,7 @@ def rows_of(source_info: Any, inside: Inside) -> list[tuple[str, int]]:
     traceback = getattr(source_info, "traceback", None)
     if traceback is None:
         return []
-    # Tracebacks with the same frames are equal, and the layers of a model have the same frames.
+    # Tracebacks with the same frames compare equal, and the layers of a model have the same frames.
     found = inside.rows.get(traceback)
     if found is None:
         found = inside.rows[traceback] = _rows_of(source_info, traceback, inside)
@@ -91,7 +91,7 @@ def _rows_of(source_info: Any, traceback: Any, inside: Inside) -> list[tuple[str
     try:
         frames = list(utilities.user_frames(traceback))
     except (AttributeError, TypeError):
-        # Until 0.6 it accepted the SourceInfo.
+        # Until JAX 0.6, this function accepted the SourceInfo.
         frames = list(utilities.user_frames(source_info))
     return inside.places((frame.file_name, int(frame.start_line)) for frame in frames)
 

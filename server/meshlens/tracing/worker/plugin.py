@@ -1,6 +1,6 @@
 """The compiler of NVIDIA's plugin, which partitions for GPUs that the machine does not have.
 
-It needs the plugin for the JAX release, but neither a driver nor the CUDA wheels; before 0.10, a part of it is missing.
+It needs the plugin for the JAX release, but neither a driver nor the CUDA wheels; before JAX 0.10, it is incomplete.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def is_there(version: tuple[int, ...]) -> bool:
 
 
 def devices(count: int, per_host: int) -> list[Any]:
-    """Returns H100 devices as the plugin describes them; to the partitioner every GPU is alike.
+    """Returns H100 devices as the plugin describes them; the partitioner treats every GPU alike.
 
     Args:
         count: the number of devices.

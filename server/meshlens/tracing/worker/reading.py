@@ -1,4 +1,4 @@
-"""Reads a file's syntax: which statements bind and read which names, where a function is called, what comes before.
+"""Reads a file's syntax: the names that statements bind and read, a function's calls, and the code before them.
 
 Nothing is run here.
 """
@@ -17,7 +17,7 @@ Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 _OWN_NAMES = (*Function, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _ASSUMED = re.compile(r"#\s*meshlens:\s*assume\s+(.+)")
 _CHANGES_ALL = frozenset({"set_mesh", "use_mesh"})
-"""Functions that change what comes after them although no name says so."""
+"""Functions that affect later code although no name connects the two."""
 
 
 class Site:
@@ -26,7 +26,7 @@ class Site:
     Attributes:
         call: the call.
         owners: the classes and functions that it is in, outermost first.
-        chain: the statements that it is in, from one of the owner's body to the innermost.
+        chain: the statements that it is in, from the one in the owner's body to the innermost.
         hands_on: whether the function is an argument of the call instead of the callee.
     """
 
@@ -47,7 +47,7 @@ class Step:
 
     Attributes:
         node: the statement that runs; an assignment if a loop, a context or a comment provides a value.
-        context: the context that a `with` enters; then the statement binds its name, if it has one.
+        context: the context that a `with` enters; then `node` binds the context's name, if it has one.
         binds: the names that it binds, or whose value it changes.
         changes: the name whose method it calls: `parser.add_argument(…)`.
         reads: the names that it reads.
@@ -104,7 +104,7 @@ class Source:
             yield from self._definitions(child, inner)
 
     def _aliases(self, name: str) -> Iterator[str]:
-        """Returns the names of transformed versions of the function: `fast = jax.jit(step)`."""
+        """Yields the names of transformed versions of the function: `fast = jax.jit(step)`."""
         for node in ast.walk(self.tree):
             if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
                 continue
@@ -133,7 +133,7 @@ class Source:
                 yield from self._sites(child, owners, chain, names)
 
     def steps(self, site: Site) -> list[Step]:
-        """Returns the steps in the owner's body before a call, in order: the first iteration of each loop around it."""
+        """Returns the steps in the owner's body before a call, in order, in the first iteration of each loop around it."""
         body = site.owner.body if site.owner is not None else self.tree.body
         found: list[Step] = []
         for depth, statement in enumerate(site.chain):
@@ -184,7 +184,7 @@ class Source:
 
 
 class _Holder(ast.AST):
-    """Holds one statement of a body, so that it is walked as a child."""
+    """Holds one statement of a body, so that the statement is walked as a child."""
 
     _fields = ("statement",)
 
@@ -199,12 +199,12 @@ def sliced(steps: list[Step], needed: set[str], modules: set[str]) -> list[Step]
     Args:
         steps: the steps that run.
         needed: the names.
-        modules: the names of imported modules, which calls to their functions do not change.
+        modules: the names of imported modules, which calls to the modules' functions do not change.
     """
     late: set[str] = set()
     while True:
         kept = _needed_steps(steps, needed | late, late, modules)
-        # A function reads its names when it is called, which may be after they are bound again.
+        # A function reads its names when called, which may be after they are bound again.
         more = {name for step in kept if isinstance(step.node, Scope) for name in step.reads}
         if more <= late:
             return kept
@@ -297,7 +297,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def runs_on_import(site: Site) -> bool:
-    """Returns whether importing the file runs a call: it is in no function, and not in the `__main__` part."""
+    """Returns whether importing the file runs a call: one outside every function and the `__main__` part."""
     return not site.owners and not any(isinstance(one, ast.If) and is_main_test(one.test) for one in site.chain)
 
 
@@ -383,7 +383,7 @@ def _root(node: ast.AST) -> str | None:
 
 
 def _assumptions(text: str) -> Iterator[tuple[int, tuple[ast.Assign, bool]]]:
-    """Returns the assignments in comments, by row, and whether each comment is alone on its row."""
+    """Yields the assignments in comments, by row, and whether each comment is alone on its row."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):

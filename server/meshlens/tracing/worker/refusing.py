@@ -1,4 +1,4 @@
-"""Refuses actions that code that creates arguments must not take: writing files, connecting, starting processes."""
+"""Refuses actions that are forbidden while arguments are created: writing files, connecting, starting processes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HARMLESS = frozenset({os.devnull, "/dev/shm"})
 
 
 class NotRun(PermissionError):
-    """Something was refused; libraries treat it as any missing permission."""
+    """Raised for a refused action; libraries treat it like any missing permission."""
 
 
 class _State:
@@ -57,7 +57,7 @@ _STATE = _State()
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Refuses until the block ends."""
+    """Refuses such actions until the block ends."""
     if not _STATE.installed:
         sys.addaudithook(_hook)
         _STATE.installed = True

@@ -13,7 +13,7 @@ _SORTS = frozenset({"sort", "dot_general", "gather", "scatter", "cumsum", "conv_
 
 
 class Unknown:
-    """The sharding of a value that was computed from sharded ones in a way that does not determine it."""
+    """The sharding of a value computed from sharded values in a way that does not determine its sharding."""
 
 
 UNKNOWN = Unknown()
@@ -24,7 +24,7 @@ def output_shardings(jaxpr: Any, alike: list[tuple[int, int]]) -> list[Any]:
 
     Args:
         jaxpr: a closed jaxpr.
-        alike: pairs of outputs of which the second is laid out like the first, although no equation shows that.
+        alike: pairs of outputs; the second is laid out like the first, although no equation shows that.
     """
     inner = jaxpr.jaxpr
     known: dict[Any, Any] = {}
@@ -61,7 +61,7 @@ def _devices(params: Any) -> tuple[Any, ...]:
 
 
 def _moved(device: Any, before: Any) -> Any:
-    """Returns the sharding after `device_put`: a value stays in place if no device is named."""
+    """Returns the sharding after `device_put`, which leaves a value in place if no device is named."""
     return before if device is None else None
 
 
@@ -88,7 +88,7 @@ def _called(equation: Any, given: list[Any]) -> list[Any]:
 
 
 def _carried(equation: Any, variable: Any, given: list[Any]) -> Any:
-    """Returns the sharding of a result: that of its only sharded operand if their shapes agree, else unknown."""
+    """Returns the sharding of a result: that of the only sharded operand if its shape agrees, else unknown."""
     sharded = [(one, before) for one, before in zip(equation.invars, given) if before is not None]  # noqa: B905
     if not sharded:
         return None

@@ -44,7 +44,7 @@ def main(how: str, room: str = "") -> None:
     if failure is not None:
         _say(answers, {"ready": False, "failure": failure})
         return
-    # A collection would go through all that JAX has made, and write to the pages that forks share.
+    # A collection would visit all of JAX's objects, and write to the memory pages that forks share.
     gc.collect()
     gc.freeze()
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *gc.get_threshold()[1:])

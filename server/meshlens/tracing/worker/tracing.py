@@ -1,4 +1,4 @@
-"""Traces a function with abstract arguments, whatever made it: jit, pmap, nnx.jit, filter_jit, or nothing."""
+"""Traces a function with abstract arguments, whether transformed by jit, pmap, nnx.jit or filter_jit, or plain."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trace
     if _is_old_pmap(function):
         import jax
 
-        # In some releases its own `trace` knows nothing of the axis.
+        # In some releases, pmap's own `trace` does not know the axis.
         jaxpr = jax.make_jaxpr(function)(*args, **kwargs)
         return Traced(jaxpr, lambda: function.lower(*args, **kwargs))
     if _is_jitted(function):
@@ -53,7 +53,7 @@ def _is_old_pmap(function: Any) -> bool:
 
 
 def _over_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Traces a function of its array arguments only; its other arguments are constants."""
+    """Traces a function with respect to its array arguments only; its other arguments are constants."""
     import jax
 
     leaves, tree = jax.tree_util.tree_flatten((args, kwargs))

@@ -32,11 +32,11 @@ _DEEPEST = 20
 
 
 class Unseen(Exception):
-    """A value that the file does not show; the message says which, and what to write."""
+    """Raised for a value that the file does not show; the message names the value, and what to write."""
 
 
 class Program:
-    """A file's code and the module that its functions live in; runs what leads to a call."""
+    """A file's code, and the module that its functions are in; runs the code that leads to a call."""
 
     def __init__(self, source: Source, module: Any, argv: list[str]) -> None:
         """Stores the arguments.
@@ -78,7 +78,7 @@ class Program:
     def _in_function(
         self, owner: Any, site: Site, body: list[ast.stmt], result: ast.expr, depth: int
     ) -> tuple[Any, tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-        """Does the same in a function, whose parameters come from a call to it in turn."""
+        """Does the same as `call` inside a function, whose own arguments come from a call to it."""
         args, kwargs, around = self._arguments(owner, site.owners, depth)
         given = ast.Call(ast.Name("locals", ast.Load()), [], [])
         last = ast.copy_location(ast.Return(ast.Tuple([result, given], ast.Load())), site.call)
@@ -116,7 +116,7 @@ class Program:
         for site in sites:
             called, args, kwargs, names = self.call(site, depth + 1)
             if site.hands_on:
-                # What runs it, such as `app.run(main)`, hands it the command line, or nothing.
+                # Code that runs it, such as `app.run(main)`, passes the command line or nothing.
                 needed = owner.args.args[: len(owner.args.args) - len(owner.args.defaults)]
                 return (self.argv,) if len(needed) == 1 and not needed[0].annotation else (), {}, {}
             inside = names if outer and outer[-1] in site.owners else {}
@@ -190,7 +190,7 @@ class Program:
         return {_CALLED: _called, _ENTER: self._enter, _ZEROS: _zeros}
 
     def _enter(self, make: Any) -> Any:
-        """Enters a context for good, outside the trace, because meshes and axis rules also apply to later tracing."""
+        """Enters a context permanently, outside the trace, since meshes and axis rules also apply to later tracing."""
         import jax
 
         with jax.ensure_compile_time_eval():
@@ -272,8 +272,8 @@ class _Made:
     Attributes:
         function: the function that is called with them.
         count: the number of arrays.
-        alike: pairs of results of the trace of which the second is sharded like the first.
-        likes: pairs of arrays of which the second was created like the first, as by `zeros_like`.
+        alike: pairs of results of the trace; the second is sharded like the first.
+        likes: pairs of arrays; the second was created like the first, as by `zeros_like`.
     """
 
     def __init__(self) -> None:
@@ -327,7 +327,7 @@ class _Made:
 def _likes_noted(made: _Made) -> Iterator[None]:
     """Records which arrays `zeros_like` and similar functions create like others, and makes global arrays abstract.
 
-    No equation shows the first, because zeros depend on nothing; creating global arrays would need real data.
+    No equation shows that likeness, because zeros depend on nothing; creating global arrays would need real data.
     """
     import jax
     import jax.numpy as jnp
