@@ -19,8 +19,8 @@ def with_detected(
 ) -> tuple[Settings, str | None]:
     """Returns the settings, with the detected devices if they request those, and a message if detection failed.
 
-    With `--devices detected`, the project's Python is queried; if only the configuration has that value, the last result
-    of `meshlens devices` is used, if there is one.
+    With `--devices detected`, the project's Python is queried; if only the configuration has that value, the last
+    result of `meshlens devices` is used, if there is one.
 
     Args:
         settings: the settings of a project, after the options.

@@ -22,7 +22,7 @@ A project that is solved from scratch leaves 100,000 objects that have survived 
 """
 
 _PART_OF_FROZEN = 4
-"""Divisor: if the unfrozen objects exceed this fraction of the frozen ones, an idle moment visits those too.
+"""An idle moment visits the frozen objects, too, if there are more new objects than frozen ones divided by this.
 
 That happens after a project was solved again; the replaced objects would otherwise stay until a longer pause.
 """

@@ -33,7 +33,7 @@ SMALL = 200_000
 _MOST_FILES = 1000
 _NEAR = 200_000
 _LARGEST = 1_000_000
-"""Maximum bytes of a file; a larger one is generated, and an edit of it would take a second."""
+"""Maximum bytes of a file; a larger file is generated, and each edit of it would take a second."""
 
 _MOST_UNNEEDED = 100_000
 """Maximum bytes of files that stay loaded although no open file needs them anymore."""

@@ -257,7 +257,7 @@ class Session:
         return folder.workspace.view(path)
 
     def findings(self, path: Path) -> tuple[Diagnosed, ...]:
-        """Returns what the rules find in a file, computed once for each state of its workspace."""
+        """Returns the rules' findings in a file, computed once for each state of its workspace."""
         folder = self.folder_of(path)
         known = self._found.get(path)
         if known is not None and known[0] == folder.revision:

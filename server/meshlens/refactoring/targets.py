@@ -163,7 +163,7 @@ def _compiled(view: FileView) -> frozenset[Site]:
 
 
 def _meant(view: FileView, site: Site, value: Name | Attribute) -> Iterator[Target]:
-    """Yields the functions that a name or attribute at a site may refer to, if its object is known."""
+    """Yields the functions that a name or attribute at a site may refer to; none for an unknown object's attribute."""
     named = [one for one in functions_called(view, value.name) if one.is_method == (isinstance(value, Attribute))]
     if isinstance(value, Name):
         certain = function_at(view, view.span(site))

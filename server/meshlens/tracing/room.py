@@ -28,7 +28,7 @@ def newest_dump(room: Path, part: str) -> Path | None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Returns the object in one of the worker's files; an empty one if it has none."""
+    """Returns the JSON object in one of the worker's files; an empty object if the file has none."""
     raw = read_bytes(path, MOST_ANSWER)
     try:
         found = json.loads(raw) if isinstance(raw, bytes) else {}

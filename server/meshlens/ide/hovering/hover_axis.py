@@ -55,7 +55,7 @@ def axis_text(prose: Prose, site: Site, name: Const | None) -> str | None:
 
 
 def _names_at(solution: Solution, site: Site) -> list[str]:
-    """Returns the axis names that an expression has on some route, such as a parameter that receives one."""
+    """Returns the axis names that an expression, such as a parameter, has on any route."""
     found: dict[str, None] = {}
     for records in solution.by_file.values():
         for use in records.uses:

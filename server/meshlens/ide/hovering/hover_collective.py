@@ -99,7 +99,7 @@ def _together(uses: Sequence[AxisUse]) -> bool:
 
 
 def _may_be_bound(uses: Sequence[AxisUse]) -> bool:
-    """Returns whether some route binds or may bind the axis."""
+    """Returns whether any route binds or may bind the axis."""
     for use in uses:
         name = literal_name(use.name)
         if name is None or use.context.env.open or use.context.env.binder_of(name) is not None:

@@ -1,4 +1,4 @@
-"""The hover of a spec: the mesh axes of each dimension, and what is replicated."""
+"""The hover of a spec: the mesh axes of each dimension, and the axes over which it replicates."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class KeptTrace:
 
     @property
     def summary(self) -> str:
-        """Returns the trace in a line: collectives, bytes, minimum times, and the verdict; or what failed."""
+        """Returns the trace in a line: collectives, bytes, minimum times, and the verdict; or the failure."""
         return _summary(self.trace)
 
     @property

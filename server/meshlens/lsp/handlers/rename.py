@@ -55,7 +55,7 @@ async def rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | N
 
 
 def _is_stale(session: Session, edit: FileEdit, old: str) -> bool:
-    """Returns whether a file, at the place to edit, differs from what the answering process read."""
+    """Returns whether a file, at the place to edit, differs from the text that the answering process read."""
     source = session.source(edit.path) or b""
     return source[edit.edit.span.start : edit.edit.span.end] != old.encode()
 

@@ -14,8 +14,8 @@ def import_light_types() -> None:
     """Imports `lsprotocol.types` in a process that only runs a server.
 
     attrs 26 generates and compiles the methods of all 554 classes (lsprotocol 2025.0.0) at import, which is two thirds
-    of the time until `initialize` is answered. A session uses some thirty of them: a class is defined, and the types of
-    its fields are resolved, when code creates an instance or reads its fields.
+    of the time until `initialize` is answered. A session uses about thirty of them: a class is defined, and the types
+    of its fields are resolved, when code creates an instance or reads its fields.
     """
     import attrs
 

@@ -118,7 +118,7 @@ class _Modes:
         folds: the names of keys that each device folds its index into.
         kept: the names of keys that stay the same, while each device folds its index into those passed to calls.
         joins_norms: whether its layers are made to average batch statistics over all devices.
-        by_helpers: whether the functions that it calls may reduce on its behalf.
+        by_helpers: whether the functions that the step calls may reduce on its behalf.
     """
 
     parameters: tuple[str, ...]
@@ -216,7 +216,7 @@ def _used_as_keys(view: FileView, target: Target) -> frozenset[str]:
 
 
 def _makes_keys(view: FileView, statement: Assign) -> bool:
-    """Returns whether a statement assigns keys made by a JAX function, whatever their names."""
+    """Returns whether a statement assigns keys that a JAX function creates, regardless of their names."""
     value = statement.value
     dotted = dotted_name(view, value.callee) if isinstance(value, Call) else ""
     return dotted in ("jax.random.split", "jax.random.fold_in", "jax.random.key", "jax.random.PRNGKey")

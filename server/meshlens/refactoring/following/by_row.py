@@ -64,7 +64,7 @@ def _decorators(function: FunctionDef) -> Iterator[Node]:
 
 
 def _led_to(view: FileView, root: Node) -> Iterator[tuple[FileView, Node]]:
-    """Yields the nodes of some code, of the functions that it refers to, and of the values of its variables."""
+    """Yields the nodes of the given code, of the functions that it refers to, and of the values of its variables."""
     waiting = [(view, root)]
     seen: set[tuple[str, int]] = set()
     while waiting and len(seen) < _MOST:

@@ -139,7 +139,7 @@ class Follow:
             assigns them.
         imports: the names bound by import statements inside the function.
         reduce: callback for an expression to reduce over devices, and how; None inside helpers.
-        within: what is known about the functions of the step; None inside helpers.
+        within: the known facts about the functions of the step; None inside helpers.
         folded: in the step itself, the statements that assign keys to fold each device's index into, by site.
         folds: the names of such keys.
         kept: the names of keys that stay the same, while each device folds its index into the keys passed to calls.
@@ -163,9 +163,9 @@ class Follow:
         features: the size of the last axis of variables: a number, or a sequence whose product is the size.
         widened: for a variable, another variable and how many more axes the first has.
         results: the minimum number of axes of the results of calls, by the places of the calls.
-        looped: for the variables of loops, what is looped over, and their position in a tuple of its items.
-        returned: the kinds that it returns.
-        returned_axes: the minimum number of axes of what it returns.
+        looped: for the variables of loops, the iterable, and their position in its items, if these are tuples.
+        returned: the kinds that the function returns.
+        returned_axes: the minimum number of axes of the returned values.
         has_ended: whether a `return` has certainly run already.
         classes: for variables, the project's class whose instance they certainly hold.
         top: the file of the step, from which its models are reached; None for the file itself.
@@ -260,7 +260,7 @@ class Follow:
 
     @property
     def known_axes(self) -> Axes:
-        """Returns what is known here about the axes of arrays."""
+        """Returns the facts known here about the axes of arrays."""
         return Axes(
             self._axes_of_name,
             self.dotted,
@@ -955,7 +955,7 @@ def _comprehension(follow: Follow, node: Comprehension) -> Kind:
 
 
 def loop_variables(target: Node, iterable: Node) -> dict[str, tuple[Node, int | None]]:
-    """Returns the variables of a loop, with what is looped over and their position in a tuple of its items."""
+    """Returns the variables of a loop, with the iterable and their position in its items, if these are tuples."""
     if isinstance(target, Name):
         return {target.name: (iterable, None)}
     items = target.items if isinstance(target, TupleDisplay) else ()

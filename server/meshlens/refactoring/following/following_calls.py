@@ -298,7 +298,7 @@ def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: boo
 
 
 def is_array(follow: Follow, node: Node) -> bool:
-    """Returns whether an expression with rows certainly has arrays, and not a distribution or another object."""
+    """Returns whether an expression with rows certainly is an array or holds arrays, not a distribution or the like."""
     root = node
     while isinstance(root, (Attribute, Subscript)):
         root = root.object
@@ -328,7 +328,7 @@ def _closes_over_rows(follow: Follow, value: Node) -> bool:
 
 
 def _keeps_nothing(follow: Follow, name: str) -> bool:
-    """Returns whether a called object stores nothing about its inputs, or only averages over all devices."""
+    """Returns whether a called object stores nothing about its inputs, or only their averages over all devices."""
     layers = layers_of(follow.view)
     if layers.classes and not layers.keeps:
         return True

@@ -315,7 +315,7 @@ def _assert(follow: Follow, statement: Assert) -> None:
     """Checks that an assertion does not compare the number of rows with a constant, or removes that comparison.
 
     Raises:
-        Obstacle: it may.
+        Obstacle: it may, and the comparison cannot be removed.
     """
     _walruses(follow, statement.test)
     test = statement.test
@@ -349,7 +349,7 @@ def _checked(follow: Follow, call: Call) -> None:
     """Checks that a chex assertion does not expect the number of rows of the whole batch, or removes that number.
 
     Raises:
-        Obstacle: it may.
+        Obstacle: it may, and the number cannot be removed.
     """
     dotted = follow.dotted(call.callee)
     given = [value for label, _, value in call.arguments if label is None]

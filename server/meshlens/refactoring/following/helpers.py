@@ -69,7 +69,7 @@ class Helper:
 
 
 def helper_called(view: FileView, function: FunctionDef, caller: Helper) -> Helper | None:
-    """Returns what is known about a top-level function or method that a step or a helper calls by name.
+    """Returns the known facts about a top-level function or method that a step or a helper calls by name.
 
     Args:
         view: its file.

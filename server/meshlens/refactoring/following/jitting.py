@@ -229,7 +229,7 @@ def _is_constant(view: FileView, node: Node) -> bool:
 def _objects(
     view: FileView, target: Target, seen: Seen, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> dict[str, str]:
-    """Returns the kinds of objects among the arguments that a function calls.
+    """Returns the kinds of the arguments that a function calls, or whose methods it calls.
 
     Raises:
         Obstacle: the kind of an object is unknown.
@@ -366,7 +366,7 @@ def _changes_in(view: FileView, root: Node, name: str) -> bool:
 
 
 def _is_living(view: FileView, call: Call) -> bool:
-    """Returns whether a call makes an object that is changed in place."""
+    """Returns whether a call creates an object that changes in place."""
     dotted = dotted_name(view, call.callee)
     if dotted.startswith("flax.nnx."):
         return dotted.rsplit(".", 1)[-1][:1].isupper()

@@ -329,7 +329,7 @@ def _transforms_in(home: Follow, value: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _makers(home: Follow, callee: Node) -> list[Node]:
-    """Returns the known expressions that may have created a called object."""
+    """Returns the known expressions that may create a called object."""
     if isinstance(callee, Name):
         return _values(home, callee)
     own = home.own
@@ -354,7 +354,7 @@ def _chosen(home: Follow, maker: Node) -> list[Node] | None:
 
 
 def _keeps(follow: Follow, body: Body) -> bool:
-    """Returns whether the readable code of a function combines no rows, whatever its arguments."""
+    """Returns whether the readable code of a function combines no rows, regardless of its arguments."""
     function, scope = body.function, body.around if body.around is not None else follow.outside()
     inside = function.body if isinstance(function, Lambda) else function.function.body
     known: dict[tuple[int, str], tuple[object, bool]] = scope.view.solution.once(_KEPT, lambda _: {})
@@ -561,7 +561,7 @@ def _transformed(home: Follow, node: Node) -> Body | None:
 
 
 def _held_anywhere(home: Follow, node: Node) -> list[tuple[Follow, Node]]:
-    """Returns the possible values of a variable, or of an attribute of any object, with the scopes of their names."""
+    """Returns the possible values of a variable, or of an attribute of any object, each with its scope."""
     if not isinstance(node, Attribute) or _is_field(home.view, node.name):
         found = [(home, value) for value in _values(home, node)]
         return found or (_handed_elsewhere(home, node.name) if isinstance(node, Name) else [])
@@ -661,7 +661,7 @@ def _of_attribute(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
 
 
 def _of_layer(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
-    """Returns the functions that run for a layer in an attribute of a model; None if some value is unknown."""
+    """Returns the functions that run for a layer in an attribute of a model; None if a value is unknown."""
     own = home.own
     if own is None or not isinstance(callee.object, Name) or callee.object.name != own.receiver:
         return None
@@ -691,7 +691,7 @@ def _owner(made: Made) -> str:
 
 
 def _set_anywhere(view: FileView, name: str) -> list[Made]:
-    """Returns the values that a file and its imports assign to attributes of a name, whatever the object."""
+    """Returns the values that a file and its imports assign to attributes of this name on any object."""
 
     def find() -> dict[str, list[Made]]:
         found: dict[str, list[Made]] = {}

@@ -55,7 +55,7 @@ def must_always_reduce(view: FileView, target: Target, known: Within, sites: set
     Args:
         view: the file.
         target: the step.
-        known: what following the step found out about its functions.
+        known: the facts about the step's functions, found by following the step.
         sites: the expressions to reduce.
 
     Raises:

@@ -31,7 +31,7 @@ def must_be_spelled_here(view: FileView, binding: Binding) -> None:
     """Checks that an application of `jax.pmap` or `jax.vmap` can be rewritten where it is.
 
     Raises:
-        Obstacle: it is applied through another name, or a splat hides its arguments.
+        Obstacle: the map is applied through another name, or a splat hides its arguments.
     """
     kind, site = binding.binder.kind, binding.binder.site
     path = path_to(view, site)
@@ -122,7 +122,7 @@ def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
     """Checks that no code in a file unwraps a map that it can access.
 
     Raises:
-        Obstacle: some code does.
+        Obstacle: code in the file does.
     """
     site = binding.binder.site
     names = {site.block.split("~", 1)[0].rsplit(".", 1)[-1]}

@@ -209,7 +209,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
 
 
 def _must_change_alike(target: Target, found: Reductions, shared: frozenset[str]) -> None:
-    """Checks that flax.nnx objects change in the same way on every device, because only one device's are kept.
+    """Checks that flax.nnx objects change in the same way on every device, because only one device's objects are kept.
 
     Raises:
         Obstacle: a value that differs between devices is stored in such an object.
@@ -376,7 +376,7 @@ def _must_have_as_many_rows(target: Target, axes: tuple[int | None, ...], shapes
     """Checks that the calls do not pass arrays with different numbers of rows as one batch.
 
     Raises:
-        Obstacle: they do.
+        Obstacle: the calls do.
     """
     names = [one.name for one, axis in zip(target.parameters, axes, strict=False) if axis == 0]
     sizes = {name: shape[0] for name in names if (shape := shapes.get(name))}

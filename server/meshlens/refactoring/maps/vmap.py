@@ -78,7 +78,7 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
         outer: the `jit` around the map, which is removed.
 
     Raises:
-        Obstacle: it cannot, or it is unknown whether it can.
+        Obstacle: a pmap cannot, or it is unknown whether it can.
     """
     if isinstance(vmap.in_axes, Items) and all(axes is None for axes in vmap.in_axes.items):
         raise Obstacle("nothing-to-split", "no argument is split, but pmap needs at least one")
@@ -93,7 +93,7 @@ def must_stand_outside_maps(view: FileView, vmap: Pmap) -> None:
     """Checks that no other map over devices runs a vmap, or places arrays in the same program.
 
     Raises:
-        Obstacle: one does.
+        Obstacle: another map does.
     """
     for context in (vmap.binding.context, *(call.context for call in vmap.calls)):
         if context.env.maps:

@@ -15,7 +15,7 @@ _PARTIAL = "functools.partial"
 
 
 class Made(NamedTuple):
-    """A value in some code.
+    """A value, with the place of its code.
 
     Attributes:
         view: the file.
@@ -104,7 +104,7 @@ def _given(view: FileView, owner: str, name: str, place: int, views: Iterable[Fi
 
 
 class _Creation(NamedTuple):
-    """A call to a class of the project, or of something unknown.
+    """A call to a class of the project, or to an unknown callee.
 
     Attributes:
         block: its block.

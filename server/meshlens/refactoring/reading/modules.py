@@ -145,7 +145,7 @@ def _must_update_here_only(view: FileView, functions_of_step: Collection[Functio
     """Checks that no code outside a step, where no axis is bound, updates batch statistics.
 
     Raises:
-        Obstacle: some code does.
+        Obstacle: such code does.
     """
     for entry in entries(view):
         root = tree(view, str(view.path), entry.key)

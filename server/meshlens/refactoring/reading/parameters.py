@@ -50,7 +50,7 @@ def must_go_by_position(target: Target) -> None:
     """Checks that all arguments of a function can be passed by position after its bare star is removed.
 
     Raises:
-        Obstacle: it takes any number of arguments, or a required parameter follows an optional one.
+        Obstacle: the function takes any number of arguments, or a required parameter follows an optional one.
     """
     parameters = target.parameters
     if any(one.how not in ("only", "any", "key") for one in parameters):

@@ -48,7 +48,7 @@ def uses_of_name(view: FileView, name: str, home: str | None) -> tuple[Use, ...]
         home: the outermost function around its binding; None for the top level.
 
     Raises:
-        Obstacle: it is bound in several places.
+        Obstacle: the variable is bound in several places.
     """
     count = bound_at_top(view, name) if home is None else bound_inside(view, name).get(home, 0)
     if count != 1 and not is_compiled_first(view, name, home):

@@ -23,7 +23,7 @@ def passing_axis(view: FileView, target: Target, found: Reductions, spelling: Sp
     Args:
         view: the file of the step.
         target: the step.
-        found: what it reduces, and the functions that reduce for it.
+        found: the values that it reduces, and the functions that reduce for it.
         spelling: spells the names in its file.
         axis: the source of the axis name in it.
 

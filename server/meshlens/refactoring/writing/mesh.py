@@ -24,7 +24,7 @@ def axis_text(view: FileView, pmap: Pmap, place: Place | None) -> str:
     """Returns the source of a pmap's axis name, valid at the pmap and at another place; a new name if there is none.
 
     Raises:
-        Obstacle: it is not a string, or its variable has another meaning at the place.
+        Obstacle: the axis name is not a string, or its variable has another meaning at that place.
     """
     arg = pmap.given("axis_name")
     if arg is None:

@@ -133,7 +133,7 @@ class Source:
                 yield from self._sites(child, owners, chain, names)
 
     def steps(self, site: Site) -> list[Step]:
-        """Returns the steps in the owner's body before a call, in order, in the first iteration of each loop around it."""
+        """Returns the steps in the owner's body before a call, in order; loops around it are in the first iteration."""
         body = site.owner.body if site.owner is not None else self.tree.body
         found: list[Step] = []
         for depth, statement in enumerate(site.chain):
