@@ -20,8 +20,9 @@ import reading_nodes
 # Servers that tests start ask no Python for its devices, but where a test is about that.
 os.environ.setdefault("MESHLENS_DETECT_DEVICES", "0")
 
-# The environment that runs the tests is not that of the projects in them.
+# The environment that runs the tests, also by the name that nox gives it, is not that of the projects in them.
 os.environ.pop("VIRTUAL_ENV", None)
+os.environ.pop("UV_PROJECT_ENVIRONMENT", None)
 
 # Tests, and what they start, keep nothing in the folder of whoever runs them.
 os.environ["MESHLENS_CACHE_DIR"] = tempfile.mkdtemp(prefix="meshlens-caches-")
