@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Site
 from meshlens.checking.reading_after import HOLD_ARRAYS, KNOWN_WITHOUT_DATA, LOOK_AT_NO_DATA, key_of
+from meshlens.facts.model import FileFacts, Shape
 from meshlens.facts.nodes import (
     AnnAssign,
     Assign,
@@ -51,9 +52,11 @@ from meshlens.project.view import FileView
 _DEEPEST = 4
 """Maximum nesting of the calls that are entered."""
 _MOST_PATHS = 48
-_MOST_STEPS = 4_000
+_MOST_STEPS = 1_000
 """Maximum number of statements on all paths together."""
 _ITERATIONS = 2
+_THE_SAME = object()
+"""The source of what is kept until other facts are read."""
 _IDENTITIES = frozenset({"stop_gradient"})
 """Functions that return the array that they are given, except inside a trace."""
 
@@ -181,12 +184,44 @@ def kept_arrays(view: FileView, root: Block, donated: Mapping[Site, Collection[S
         root: the function to follow; for a method, its class is constructed first.
         donated: the donated arguments of each call, by its site.
     """
+    before: list[_Followed] = view.solution.once_of(("kept arrays", root), _THE_SAME, None, list)
+    if before and before[0].donated == donated and before[0].is_current(view.solution.facts):
+        return before[0].found
     paths = _Paths(view, donated)
     try:
         paths.follow(root)
+        found = list(paths.found.values())
     except _TooMuch:
-        return []
-    return list(paths.found.values())
+        found = []
+    before[:] = [_Followed(donated, paths.read, paths.tops, found)]
+    return found
+
+
+class _Followed(NamedTuple):
+    """A function that was followed.
+
+    Attributes:
+        donated: the donated arguments.
+        read: the shapes of the blocks that were read; None for those that do not exist.
+        tops: the keys of the top-level statements of their files.
+        found: what was found.
+    """
+
+    donated: Mapping[Site, Collection[Site]]
+    read: Mapping[Block, Shape | None]
+    tops: Mapping[str, tuple[str, ...]]
+    found: list[Kept]
+
+    def is_current(self, facts: Mapping[str, FileFacts]) -> bool:
+        """Returns whether following the function again would read the same."""
+        return all(path in facts and tuple(facts[path].top) == top for path, top in self.tops.items()) and all(
+            _shape_of(facts, block) is shape for block, shape in self.read.items()
+        )
+
+
+def _shape_of(facts: Mapping[str, FileFacts], block: Block) -> Shape | None:
+    found = facts[block.path].blocks.get(block.key) if block.path in facts else None
+    return found.shape if found is not None else None
 
 
 class _Paths:
@@ -202,6 +237,12 @@ class _Paths:
         # Such as the state that comes with a model's parameters.
         self._perhaps_empty: set[_Value] = set()
         self._telling: dict[Block, bool] = {}
+        self._told: dict[tuple[int, int], bool] = {}
+        self._imported: dict[str, dict[str, Block]] = {}
+        self._calls: dict[int, tuple[Call, ...]] = {}
+        self._below: dict[int, tuple[Node, ...]] = {}
+        self.read: dict[Block, Shape | None] = {}
+        self.tops: dict[str, tuple[str, ...]] = {}
         self.found: dict[Site, Kept] = {}
 
     def follow(self, root: Block) -> None:
@@ -239,6 +280,11 @@ class _Paths:
         return Origin(next(self._numbers))
 
     def _node(self, block: Block) -> Node | None:
+        facts = self._view.solution.facts
+        if block not in self.read:
+            self.read[block] = _shape_of(facts, block)
+            if block.path in facts:
+                self.tops[block.path] = tuple(facts[block.path].top)
         return tree(self._view, block.path, block.key)
 
     @staticmethod
@@ -393,7 +439,7 @@ class _Paths:
         seen: set[Block] = set()
         while waiting:
             top, block = waiting.pop()
-            for node in walk(top):
+            for node in self._telling_nodes(top):
                 for target, value in _assignments(node):
                     site = Site(block.path, block.key, value.site)
                     state.left_out[target.name] = state.left_out.get(target.name, frozenset()) | {site}
@@ -405,11 +451,25 @@ class _Paths:
 
     def _tells(self, statements: Sequence[Node], frame: _Frame, state: _State) -> bool:
         """Returns whether statements, or the functions that they call, keep or donate arrays."""
-        return any(
-            self._keeps(node, frame.block) or (isinstance(node, Call) and self._calls_what_tells(node, frame, state))
-            for statement in statements
-            for node in walk(statement)
-        )
+        return any(self._statement_tells(statement, frame, state) for statement in statements)
+
+    def _statement_tells(self, statement: Node, frame: _Frame, state: _State) -> bool:
+        # Which methods are called depends on the classes that are known.
+        key = id(statement), len(state.classes)
+        if key not in self._told:
+            self._told[key] = any(
+                self._keeps(node, frame.block)
+                or (isinstance(node, Call) and self._calls_what_tells(node, frame, state))
+                for node in self._telling_nodes(statement)
+            )
+        return self._told[key]
+
+    def _telling_nodes(self, statement: Node) -> tuple[Node, ...]:
+        """Returns the assignments, loops and calls in a statement."""
+        if id(statement) not in self._below:
+            kinds = (Call, Assign, AnnAssign, AugAssign, For)
+            self._below[id(statement)] = tuple([node for node in walk(statement) if isinstance(node, kinds)])
+        return self._below[id(statement)]
 
     def _keeps(self, node: Node, block: Block) -> bool:
         if isinstance(node, Call):
@@ -434,7 +494,9 @@ class _Paths:
     def _expression(self, node: Node, frame: _Frame, state: _State, *, is_read: bool = True) -> list[_State]:
         """Returns the paths after an expression; its calls run in the order in which Python runs them."""
         states = [state]
-        for call in _calls_in(node):
+        if id(node) not in self._calls:
+            self._calls[id(node)] = tuple(_calls_in(node))
+        for call in self._calls[id(node)]:
             states = [after for one in states for after in self._call(call, frame, one)]
         for one in states:
             self._look(node, frame, one, is_read=is_read)
@@ -594,14 +656,18 @@ class _Paths:
             return None
         if callee.name in facts.blocks:
             return Block(frame.block.path, callee.name)
+        if frame.block.path not in self._imported:
+            self._imported[frame.block.path] = dict(self._imports(frame.block.path, facts))
+        return self._imported[frame.block.path].get(callee.name)
+
+    def _imports(self, path: str, facts: FileFacts) -> Iterator[tuple[str, Block]]:
+        """Yields the names that a file imports from modules of the workspace, each with its block there."""
         for key in facts.top:
             shape = facts.blocks[key].shape
             if isinstance(shape, ImportFrom):
-                names = [one.name for one in shape.names if (one.alias or one.name) == callee.name]
-                module = self._view.solution.index.locate(frame.block.path, shape.level, shape.module)
-                if names and module is not None and module.path is not None:
-                    return Block(module.path, names[0])
-        return None
+                module = self._view.solution.index.locate(path, shape.level, shape.module)
+                if module is not None and module.path is not None:
+                    yield from ((one.alias or one.name, Block(module.path, one.name)) for one in shape.names)
 
     def _bound(
         self, call: Call, function: FunctionDef, frame: _Frame, state: _State, made: Origin | None = None
