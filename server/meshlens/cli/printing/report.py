@@ -109,7 +109,7 @@ class Report:
         lines: returns the lines of a file, or of a cell of it, without line endings.
         problems: one line for each problem.
         failures: one line for each internal error; findings elsewhere remain valid.
-        notes: sentences that state the assumptions behind the findings.
+        notes: sentences that state the assumptions of the findings.
         baselined: the number of findings silenced by the baseline.
         unread: the number of files that could not be read at all.
         unparsed: the files with syntax errors.
