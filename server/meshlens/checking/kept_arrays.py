@@ -97,8 +97,8 @@ class Kept(NamedTuple):
     donated: Site
 
 
-class Block(NamedTuple):
-    """A block of a file."""
+class BlockPlace(NamedTuple):
+    """Where a block is: its file and its key."""
 
     path: str
     key: str
@@ -108,7 +108,7 @@ class _Frame(NamedTuple):
     """A run of a function."""
 
     number: int
-    block: Block
+    block: BlockPlace
     depth: int
 
     def site(self, node: Node) -> Site:
@@ -143,7 +143,7 @@ class _State:
     held: dict[Slot, _Value] = field(default_factory=dict)
     given: dict[Slot, Site] = field(default_factory=dict)
     same: dict[Slot, Slot] = field(default_factory=dict)
-    classes: dict[Origin, Block] = field(default_factory=dict)
+    classes: dict[Origin, BlockPlace] = field(default_factory=dict)
     lost: dict[Origin, _Loss] = field(default_factory=dict)
     left_out: dict[str, frozenset[Site]] = field(default_factory=dict)
     taken: dict[str, bool] = field(default_factory=dict)
@@ -166,17 +166,12 @@ class _State:
             results=dict(self.results),
         )
 
-    def ends(self, flow: str) -> list[_State]:
-        """Ends the path's suite."""
-        self.flow = flow
-        return [self]
-
 
 class _TooMuch(Exception):
     """Raised when a function has too many paths, or paths that are too long."""
 
 
-def kept_arrays(view: FileView, root: Block, donated: Mapping[Site, Collection[Site]]) -> list[Kept]:
+def kept_arrays(view: FileView, root: BlockPlace, donated: Mapping[Site, Collection[Site]]) -> list[Kept]:
     """Returns the reads of donated arrays that something else kept.
 
     Args:
@@ -208,7 +203,7 @@ class _Followed(NamedTuple):
     """
 
     donated: Mapping[Site, Collection[Site]]
-    read: Mapping[Block, Shape | None]
+    read: Mapping[BlockPlace, Shape | None]
     tops: Mapping[str, tuple[str, ...]]
     found: list[Kept]
 
@@ -219,7 +214,7 @@ class _Followed(NamedTuple):
         )
 
 
-def _shape_of(facts: Mapping[str, FileFacts], block: Block) -> Shape | None:
+def _shape_of(facts: Mapping[str, FileFacts], block: BlockPlace) -> Shape | None:
     found = facts[block.path].blocks.get(block.key) if block.path in facts else None
     return found.shape if found is not None else None
 
@@ -232,54 +227,54 @@ class _Paths:
         self._numbers = count()
         self._steps = 0
         self._targets: list[str] = []
-        self._entered: list[Block] = []
+        self._entered: list[BlockPlace] = []
         self._route: list[Site] = []
         # Such as the state that comes with a model's parameters.
         self._perhaps_empty: set[_Value] = set()
-        self._telling: dict[Block, bool] = {}
+        self._telling: dict[BlockPlace, bool] = {}
         self._told: dict[tuple[int, int], bool] = {}
-        self._imported: dict[str, dict[str, Block]] = {}
+        self._imported: dict[str, dict[str, BlockPlace]] = {}
         self._calls: dict[int, tuple[Call, ...]] = {}
         self._below: dict[int, tuple[Node, ...]] = {}
-        self.read: dict[Block, Shape | None] = {}
+        self.read: dict[BlockPlace, Shape | None] = {}
         self.tops: dict[str, tuple[str, ...]] = {}
         self.found: dict[Site, Kept] = {}
 
-    def follow(self, root: Block) -> None:
+    def follow(self, root: BlockPlace) -> None:
         """Follows a function from its start, with unknown arguments."""
-        owner = Block(root.path, root.key.rpartition(".")[0])
+        owner = BlockPlace(root.path, root.key.rpartition(".")[0])
         function = self._node(root)
         state = _State()
         if not isinstance(function, FunctionDef):
             self._follow_module(root.path, state)
             return
         if not isinstance(self._node(owner), ClassDef):
-            self._enter(root, function, {}, state, 0)
+            self._enter(root, function, {}, state)
             return
         made = self._new()
         state.classes[made] = owner
-        begin = Block(root.path, f"{owner.key}.__init__")
+        begin = BlockPlace(root.path, f"{owner.key}.__init__")
         constructor = self._node(begin)
         states = [state]
         if isinstance(constructor, FunctionDef) and begin != root:
-            states = self._enter(begin, constructor, self._self_of(constructor, made), state, 0)
+            states = self._enter(begin, constructor, self._self_of(constructor, made), state)
         for _ in range(_ITERATIONS):
             given = self._self_of(function, made)
-            states = [after for one in states for after in self._enter(root, function, given, one, 0)]
+            states = [after for one in states for after in self._enter(root, function, given, one)]
 
     def _follow_module(self, path: str, state: _State) -> None:
         facts = self._view.solution.facts[path]
         number = next(self._numbers)
         states = [state]
         for key in facts.top:
-            statement = self._node(Block(path, key))
+            statement = self._node(BlockPlace(path, key))
             if statement is not None and not isinstance(statement, (FunctionDef, ClassDef)):
-                states = self._suite([statement], _Frame(number, Block(path, key), 0), states)
+                states = self._suite([statement], _Frame(number, BlockPlace(path, key), 0), states)
 
     def _new(self) -> Origin:
         return Origin(next(self._numbers))
 
-    def _node(self, block: Block) -> Node | None:
+    def _node(self, block: BlockPlace) -> Node | None:
         facts = self._view.solution.facts
         if block not in self.read:
             self.read[block] = _shape_of(facts, block)
@@ -293,12 +288,16 @@ class _Paths:
         return {parameters[0].name: made} if parameters else {}
 
     def _enter(
-        self, block: Block, function: FunctionDef, given: Mapping[str, _Value], state: _State, depth: int
+        self, block: BlockPlace, function: FunctionDef, given: Mapping[str, _Value], state: _State
     ) -> list[_State]:
-        """Returns the paths through a function, each with its returned value."""
-        frame = _Frame(next(self._numbers), block, depth)
+        """Returns the paths through a function that nothing known calls."""
+        frame = _Frame(next(self._numbers), block, 0)
         state.held.update({Slot(frame.number, name): value for name, value in given.items()})
-        self._entered.append(block)
+        return self._body(function, frame, state)
+
+    def _body(self, function: FunctionDef, frame: _Frame, state: _State) -> list[_State]:
+        """Returns the paths through a function whose parameters are set, each with its returned value."""
+        self._entered.append(frame.block)
         targets, self._targets = self._targets, []
         states = self._suite(function.function.body, frame, [state])
         self._targets = targets
@@ -347,7 +346,8 @@ class _Paths:
                 one.flow = statement.tag
             return states
         if isinstance(statement, (Break, Continue)):
-            return state.ends(statement.tag)
+            state.flow = statement.tag
+            return [state]
         if isinstance(statement, Raise):
             return []
         if isinstance(statement, (For, While)):
@@ -428,15 +428,15 @@ class _Paths:
         self._suite(statements, frame, [state.fork()])
         self._targets = targets
         for statement in statements:
-            for node in walk(statement):
+            for node in self._telling_nodes(statement):
                 for target, _ in _assignments(node):
                     self._assign(target, target, self._new(), frame, state)
         return state
 
     def _leave_out(self, statements: Sequence[Node], frame: _Frame, state: _State) -> None:
         """Notes the assignments of a branch that is not taken, including in the functions that it calls."""
-        waiting: list[tuple[Node, Block]] = [(one, frame.block) for one in statements]
-        seen: set[Block] = set()
+        waiting: list[tuple[Node, BlockPlace]] = [(one, frame.block) for one in statements]
+        seen: set[BlockPlace] = set()
         while waiting:
             top, block = waiting.pop()
             for node in self._telling_nodes(top):
@@ -471,7 +471,7 @@ class _Paths:
             self._below[id(statement)] = tuple([node for node in walk(statement) if isinstance(node, kinds)])
         return self._below[id(statement)]
 
-    def _keeps(self, node: Node, block: Block) -> bool:
+    def _keeps(self, node: Node, block: BlockPlace) -> bool:
         if isinstance(node, Call):
             return Site(block.path, block.key, node.site) in self._donated
         if not isinstance(node, (Assign, AnnAssign)) or node.value is None:
@@ -488,7 +488,8 @@ class _Paths:
         block, function = called
         if block not in self._telling:
             self._telling[block] = False
-            self._telling[block] = any(self._keeps(node, block) for one in function.function.body for node in walk(one))
+            body = function.function.body
+            self._telling[block] = any(self._keeps(node, block) for one in body for node in self._telling_nodes(one))
         return self._telling[block]
 
     def _expression(self, node: Node, frame: _Frame, state: _State, *, is_read: bool = True) -> list[_State]:
@@ -548,32 +549,27 @@ class _Paths:
     def _run(
         self,
         call: Call,
-        called: tuple[Block, FunctionDef],
+        called: tuple[BlockPlace, FunctionDef],
         given: Sequence[tuple[str, _Value, Slot | None]],
         frame: _Frame,
         state: _State,
     ) -> list[_State]:
         block, function = called
-        number = next(self._numbers)
-        inner = _Frame(number, block, frame.depth + 1)
+        inner = _Frame(next(self._numbers), block, frame.depth + 1)
         for name, value, slot in given:
-            own = Slot(number, name)
+            own = Slot(inner.number, name)
             state.held[own] = value
             if slot is not None:
                 state.same[own] = state.same.get(slot, slot)
                 if slot in state.given:
                     state.given[own] = state.given[slot]
-        self._entered.append(block)
         self._route.append(frame.site(call))
-        targets, self._targets = self._targets, []
         before, state.taken = state.taken, {}
-        states = self._suite(function.function.body, inner, [state])
-        self._targets = targets
+        states = self._body(function, inner, state)
         self._route.pop()
-        self._entered.pop()
         for one in states:
             one.results[frame.number, call.site] = one.returned if one.returned is not None else self._new()
-            one.flow, one.returned, one.taken = "", None, dict(before)
+            one.returned, one.taken = None, dict(before)
         return states
 
     def _given_back(self, call: Call, frame: _Frame, state: _State) -> _Value | None:
@@ -599,7 +595,7 @@ class _Paths:
         found = self._node(block) if block is not None else None
         if block is None or not isinstance(found, ClassDef):
             return None
-        begin = Block(block.path, f"{block.key}.__init__")
+        begin = BlockPlace(block.path, f"{block.key}.__init__")
         constructor = self._node(begin)
         made = self._new()
         if isinstance(constructor, FunctionDef):
@@ -628,7 +624,7 @@ class _Paths:
         if key_of(node) is not None:
             state.given[slot] = frame.site(node)
 
-    def _called(self, call: Call, frame: _Frame, state: _State) -> tuple[Block, FunctionDef] | None:
+    def _called(self, call: Call, frame: _Frame, state: _State) -> tuple[BlockPlace, FunctionDef] | None:
         """Returns the function that a call enters; None if it is unknown or must not be entered."""
         callee = call.callee
         block = self._named(callee, frame, state)
@@ -637,17 +633,17 @@ class _Paths:
             if not isinstance(owner, Origin) or Slot(owner, callee.name) in state.held or owner not in state.classes:
                 return None
             of = state.classes[owner]
-            block = Block(of.path, f"{of.key}.{callee.name}")
+            block = BlockPlace(of.path, f"{of.key}.{callee.name}")
         function = self._node(block) if block is not None else None
         if block is None or not isinstance(function, FunctionDef) or not self._may_enter(block, function, frame):
             return None
         return block, function
 
-    def _may_enter(self, block: Block, function: FunctionDef, frame: _Frame) -> bool:
+    def _may_enter(self, block: BlockPlace, function: FunctionDef, frame: _Frame) -> bool:
         is_plain = not function.function.flags and not function.function.decorators
         return is_plain and frame.depth < _DEEPEST and block not in self._entered
 
-    def _named(self, callee: Node, frame: _Frame, state: _State) -> Block | None:
+    def _named(self, callee: Node, frame: _Frame, state: _State) -> BlockPlace | None:
         """Returns the function or class of the workspace that a name refers to."""
         if not isinstance(callee, Name) or Slot(frame.number, callee.name) in state.held:
             return None
@@ -655,19 +651,19 @@ class _Paths:
         if facts is None:
             return None
         if callee.name in facts.blocks:
-            return Block(frame.block.path, callee.name)
+            return BlockPlace(frame.block.path, callee.name)
         if frame.block.path not in self._imported:
             self._imported[frame.block.path] = dict(self._imports(frame.block.path, facts))
         return self._imported[frame.block.path].get(callee.name)
 
-    def _imports(self, path: str, facts: FileFacts) -> Iterator[tuple[str, Block]]:
+    def _imports(self, path: str, facts: FileFacts) -> Iterator[tuple[str, BlockPlace]]:
         """Yields the names that a file imports from modules of the workspace, each with its block there."""
         for key in facts.top:
             shape = facts.blocks[key].shape
             if isinstance(shape, ImportFrom):
                 module = self._view.solution.index.locate(path, shape.level, shape.module)
                 if module is not None and module.path is not None:
-                    yield from ((one.alias or one.name, Block(module.path, one.name)) for one in shape.names)
+                    yield from ((one.alias or one.name, BlockPlace(module.path, one.name)) for one in shape.names)
 
     def _bound(
         self, call: Call, function: FunctionDef, frame: _Frame, state: _State, made: Origin | None = None

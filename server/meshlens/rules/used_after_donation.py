@@ -45,7 +45,7 @@ from typing import NamedTuple, TypeAlias
 from meshlens.axes.domain.values import Arg, Const, Instance, Seq, Site
 from meshlens.axes.jax.compiled_calls import DONATES, MAY_BE_LEFT, OF_JAX
 from meshlens.axes.runs.records import ApiCall
-from meshlens.checking.kept_arrays import Block, holds_what_it_is_given, kept_arrays
+from meshlens.checking.kept_arrays import BlockPlace, holds_what_it_is_given, kept_arrays
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.reading_after import are_aliases, is_bound_before, key_of, read_after
 from meshlens.checking.registry import rule
@@ -108,7 +108,7 @@ def used_after_donation(view: FileView) -> Iterator[Finding]:
         yield from findings
         told.update(one.span for one in findings)
         followed += [call] if not findings else []
-    yield from (one for one in _kept(view, sources, followed, left) if one.related[-1].span not in told)
+    yield from _kept(view, sources, _Donating(followed, left, paths), told)
 
 
 def _is_left(call: ApiCall, arg: Arg, left: Collection[tuple[Site, Site | None]]) -> bool:
@@ -116,33 +116,45 @@ def _is_left(call: ApiCall, arg: Arg, left: Collection[tuple[Site, Site | None]]
     return isinstance(arg.value, Const) or (call.call, arg.site) in left
 
 
-def _kept(
-    view: FileView, sources: _Sources, calls: Iterable[ApiCall], left: Collection[tuple[Site, Site | None]]
-) -> Iterator[Finding]:
-    """Reports variables and attributes that keep the arrays of an argument that is donated later."""
-    donated: dict[Site, set[Site]] = {}
-    roots: dict[Block, None] = {}
-    for call in calls:
-        sites = tuple(_sites(call))
-        scope = _scope_of(_path_to(view, call.call), sites)
+def _kept(view: FileView, sources: _Sources, donating: _Donating, told: Collection[Span]) -> Iterator[Finding]:
+    """Reports variables and attributes that keep the arrays of an argument that is donated later.
+
+    Args:
+        view: the file.
+        sources: the calls that return arrays of JAX.
+        donating: the calls to consider.
+        told: the reads that are reported already.
+    """
+    donated: dict[Site, dict[Site, tuple[ApiCall, Arg]]] = {}
+    roots: dict[BlockPlace, None] = {}
+    for call in donating.calls:
+        *_, outermost = _sites(call)
         for arg in call.args:
-            node = _node_at(view, arg.site) if arg.site is not None and not _is_left(call, arg, left) else None
-            if arg.site is None or node is None or key_of(node) is None:
-                continue
-            if arg.label == OF_JAX or sources.is_of_jax(scope, node):
-                donated.setdefault(call.call, set()).add(arg.site)
-                roots[Block(sites[-1].path, sites[-1].block)] = None
-    here = [root for root in roots if root.path == str(view.path)]
-    found = {one.kept: one for root in here for one in kept_arrays(view, root, donated)}
-    for one in found.values():
+            if arg.site is not None and not _is_left(call, arg, donating.left):
+                donated.setdefault(call.call, {})[arg.site] = call, arg
+                if outermost.path == str(view.path):
+                    roots[BlockPlace(outermost.path, outermost.block)] = None
+    given = {call: frozenset(args) for call, args in donated.items()}
+    for one in {one.kept: one for root in roots for one in kept_arrays(view, root, given)}.values():
+        last = one.reads[-1]
+        call, arg = next(args[one.donated] for args in donated.values() if one.donated in args)
+        if (view.is_here(last) and view.span(last) in told) or not _is_of_jax(view, sources, call, arg):
+            continue
         read = next(site for site in reversed(one.reads) if view.is_here(site))
         place = one.kept if view.is_here(one.kept) else read
         text = f'"{view.text(one.donated)}" is donated later, which deletes these arrays; keep a copy of them'
         related = (
             Related(view.path_of(one.donated), view.span(one.donated), "donated here"),
-            Related(view.path_of(one.reads[-1]), view.span(one.reads[-1]), "read here"),
+            Related(view.path_of(last), view.span(last), "read here"),
         )
         yield Finding(view.span(place), text, _copies(view, one.kept), related)
+
+
+def _is_of_jax(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> bool:
+    node = _node_at(view, arg.site) if arg.site is not None else None
+    if node is None:
+        return False
+    return arg.label == OF_JAX or sources.is_of_jax(_scope_of(_path_to(view, call.call), tuple(_sites(call))), node)
 
 
 def _copies(view: FileView, kept: Site) -> tuple[Fix, ...]:
@@ -454,10 +466,10 @@ class _Sources:
             return dotted not in _MAYBE_NUMPY
         if isinstance(node.callee, Attribute) and self.is_of_jax(scope, node.callee.object, above):
             return True
-        if isinstance(node.callee, Attribute) and node.callee.name == "init":
+        name = self._block_of(scope, node.callee)
+        if name is None and isinstance(node.callee, Attribute) and node.callee.name == "init":
             # A model of flax or haiku, or an optimizer of optax, that a function is given.
             return any(self.is_of_jax(scope, argument.value, above) for argument in node.arguments)
-        name = self._block_of(scope, node.callee)
         found = tree(self._view, scope.path, name) if name is not None else None
         if isinstance(found, ClassDef) and holds_what_it_is_given(found):
             return self._all(scope, [argument.value for argument in node.arguments], above)

@@ -66,4 +66,5 @@ def dated_words() -> frozenset[str]:
 @cache
 def words_in_maps() -> frozenset[str]:
     """Returns the names that make a function worth entering inside a map."""
-    return frozenset(_last(dotted) for dotted in (*DRAWS, *NORMS) if dotted != "optax.tree.norm") | root_words()
+    # "norm" alone is the name of many layers.
+    return frozenset({_last(dotted) for dotted in (*DRAWS, *NORMS)} - {"norm"}) | root_words()
