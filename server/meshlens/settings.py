@@ -184,7 +184,7 @@ class Settings:
         parse=_rules,
         example='select = ["AX1", "axis-not-in-mesh"]',
         doc="Rules to enable: codes, code prefixes, names, or `ALL`.\n"
-        "Without it, MeshLens runs the rules that are on by default.",
+        "If `select` is not set, MeshLens runs the rules that are on by default.",
     )
     extend_select: tuple[str, ...] = _key(
         (),
@@ -238,7 +238,7 @@ class Settings:
         "If it is not set, MeshLens reads the project's environment, lock file and `pyproject.toml`, then "
         "the active environment (`VIRTUAL_ENV`). If none of them names a version, it assumes the newest one "
         "that it knows. `meshlens config` shows the result.\n"
-        "A subfolder whose own requirements, lock file or environment name a version is checked against that one.",
+        "A subfolder whose own requirements, lock file or environment name a version is checked against that version.",
     )
     axis_name: str | None = _key(
         None,
@@ -261,8 +261,8 @@ class Settings:
         kind="table of entries",
         parse=_entries,
         example='entries = { train = "train.py::entry" }',
-        doc="Names for what `meshlens trace` and `meshlens cost` run: a file and a function in it that returns "
-        "`(function, args)`.\n"
+        doc="Names for the entries that `meshlens trace` and `meshlens cost` can run. "
+        "An entry is a file and a function in it that returns `(function, args)`.\n"
         "Paths are relative to the configuration file; only these commands run the entries.",
     )
     machines: tuple[tuple[str, tuple[tuple[str, float | str], ...]], ...] = _key(
@@ -270,8 +270,9 @@ class Settings:
         kind="table of machines",
         parse=_machines,
         example="machines.lab = { flops = 3.1e14, bandwidth = 3e11, network-bandwidth = 2.5e10, per-host = 4 }",
-        doc="Your own machines, for the times that `meshlens cost --machine NAME` estimates: the operations per second "
-        "of one device and the bytes per second over its links.\n"
+        doc="Your own machines, so that `meshlens cost --machine NAME` can estimate times. "
+        "Give the operations per second of one device (`flops`) and the bytes per second over its links "
+        "(`bandwidth`) and, for several hosts, over their network (`network-bandwidth`), with `per-host` devices.\n"
         "You can also set `link` and `network` (the names of the links), `memory` and `memory-bandwidth`.",
     )
     folder: str = ""
