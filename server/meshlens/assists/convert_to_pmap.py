@@ -1,12 +1,12 @@
 """Converts a function to a pmap, and splits the batch over the devices at its calls.
 
 Values that all devices share (parameters, state, scalars) are passed whole, with `in_axes=None`, and results that are
-equal on all devices are returned once, with `out_axes=None`, so a training loop does not change.
-Gradients are averaged over the devices where they are taken.
-The numbers equal those of one device up to the order of summation, unless each device draws its own random numbers; the
-title and the report then say so.
-A function is refused if it returns something that differs between devices and has no rows, or if MeshLens cannot tell
-which of its arguments hold the batch.
+equal on all devices are returned once, with `out_axes=None`, so a training loop changes only where it passes the batch.
+Gradients are averaged over the devices as soon as the code computes them.
+The results equal those on one device up to the order of summation, unless each device draws its own random numbers; in
+that case, the title of the action and the report say so.
+A function is refused if it returns a value that differs between devices and has no rows, or if MeshLens cannot tell
+which arguments hold the batch.
 
 `devices: 8`
 

@@ -1,8 +1,7 @@
 """Replaces an axis name that is written in several places with a constant.
 
-Every string in the file that certainly names this axis is replaced, and so are those in other files that import this
-one.
-If the name already has a constant, that constant is used. Other strings that happen to be equal are left alone.
+Every string that certainly names this axis is replaced, in the file itself and in files that import it.
+If the name already has a constant, that constant is used. Other strings with the same text are left alone.
 
 ```python
 import jax

@@ -1,10 +1,10 @@
-"""Adds missing `in_specs` or `out_specs` to a shard_map: an entry for every argument and every result.
+"""Adds missing `in_specs` or `out_specs` to a shard_map, with an entry for every argument or result.
 
 Values that all devices share (parameters, state, scalars) get `P()`, and the batch is split over the first axis of the
 mesh.
 Results that a `psum` or `pmean` makes equal on all devices get `P()`.
-The entries are inferred from names, annotations and the gradients that are taken; if these are not enough, the refusal
-names the argument.
+MeshLens infers the entries from names, annotations and the gradients that the code computes; if these are not enough,
+the refusal names the argument that is unclear.
 
 `devices: 8`, `raises: TypeError`
 

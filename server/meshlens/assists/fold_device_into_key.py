@@ -1,7 +1,7 @@
 """Makes every device draw its own random numbers from a key that all of them share.
 
-A key that a map passes whole to every device (`in_axes` of None) gives the same noise, dropout and samples on all of
-them.
+A key that a map passes whole to every device (with None in `in_axes`) gives all devices the same noise, dropout masks
+and samples.
 Folding the device index into the key makes it different on each device; the calls do not change.
 
 `devices: 8`

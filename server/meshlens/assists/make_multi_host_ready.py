@@ -1,12 +1,12 @@
-"""Converts a program that maps over the devices of one host to run on several hosts, with one process on each.
+"""Changes a program that maps over one host's devices so that it runs on several hosts, with one process on each.
 
 The processes connect at the start of the program, before anything requests devices.
-At every call of a map, each process passes its own rows: as its part of an array over all processes for `shard_map`, as
-a block of its own for `pmap`.
-Split results are gathered, so the rest of the program does not change.
-When started as a single process, the program runs as before, with the same numbers.
-Processes started outside a cluster take their identity from environment variables: `JAX_COORDINATOR_ADDRESS`,
-`JAX_NUM_PROCESSES` and `JAX_PROCESS_ID`.
+At every call to a map, each process passes its own rows: to a `shard_map` as its part of one global array, to a `pmap`
+as a separate array.
+Results that are split over the processes are gathered, so the rest of the program does not change.
+Started as a single process, the program runs as before and gives the same results.
+Outside a cluster that JAX recognizes, set the environment variables `JAX_COORDINATOR_ADDRESS`, `JAX_NUM_PROCESSES` and
+`JAX_PROCESS_ID` for each process.
 
 `devices: 8`
 

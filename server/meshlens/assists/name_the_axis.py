@@ -1,9 +1,9 @@
-"""Gives a name to the axis of a map that has none, so that collectives can use it.
+"""Adds an axis name to a map that has none, so that collectives can use the axis.
 
-The name is the one that unbound collectives under the map use, in any file; if there are none, a pmap gets the name
-that the user prefers, or "batch".
-A name that would change the program's behavior is refused. For example, code under the map may try a name and fall
-back to something else if it is not bound; binding that name would change which path runs.
+The name is the one that unbound collectives inside the map use, in any file; if there are none, a pmap gets the name
+from the setting `axis-name`, or "batch".
+A name that would change the program's behavior is refused. For example, code inside the map may try a name and fall
+back to something else if the name is not bound; binding it would change which path runs.
 
 `raises: NameError`
 

@@ -1,8 +1,8 @@
-"""Converts a pmap of a pmap to one `shard_map` on a mesh of two axes.
+"""Converts a pmap of a pmap to one `shard_map` on a mesh with two axes.
 
-JAX has rejected nested pmaps since 0.8.0; before that, they gave the same numbers as the converted program.
-The outer and the inner axis become the axes of a mesh, and every argument is split along both if both pmaps map it.
-This works if the outer function is only the inner pmap; any other code in it would see shards.
+JAX has rejected nested pmaps since 0.8.0; before that, they gave the same results as the converted program.
+The outer and the inner axis become the axes of the mesh, and an argument that both pmaps map is split along both axes.
+The outer pmap must map the inner pmap directly: any other code in the outer function would see shards.
 
 `devices: 8`, `raises: ValueError`
 

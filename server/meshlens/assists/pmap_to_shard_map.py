@@ -1,14 +1,15 @@
-"""Converts a pmap to `jax.jit(jax.shard_map(…))`, with the same numbers.
+"""Converts a pmap to `jax.jit(jax.shard_map(…))`, with the same results.
 
 `pmap` has been in maintenance mode since JAX 0.8.0, which also reimplemented it with `jit` and `shard_map`.
-Its implicit steps are written out: a mesh of all devices, a spec for every entry of `in_axes` and `out_axes`, and a
-small function that removes the mapped axis, which `shard_map` keeps with size 1, from every shard.
+The implicit steps of `pmap` are written out: a mesh of all devices, a spec for every entry of `in_axes` and `out_axes`,
+and a small function that removes the mapped axis, which `shard_map` keeps with size 1, from every shard.
 `check_vma=False` preserves the gradients: with the check, a gradient of replicated parameters is already summed over
 the devices.
-Two things change.
-With several processes, each process passed its own rows to the pmap; now all pass one global array to the shard_map.
-And `jax.pmap(f)(x)` in a function that runs often was compiled only once, because pmap caches `f`; the new function is
-compiled each time it is created, so create it only once.
+Two things differ.
+With several processes, each process passes only its own rows to a pmap, but a shard_map takes one global array from all
+of them; a program that calls `jax.distributed.initialize` is therefore refused.
+In a function that runs often, `jax.pmap(f)(x)` compiles only once, because pmap caches what it compiled for `f`; the
+new function is compiled each time it is created, so create it only once.
 
 `devices: 8`
 

@@ -1,9 +1,9 @@
-"""Converts a pmap to `jax.jit(jax.vmap(…))`, which runs on one device, with the same numbers.
+"""Converts a pmap to `jax.jit(jax.vmap(…))`, which runs on one device and gives the same results.
 
 Use it to test a step without several devices: the axis keeps its name and size, and the collectives that `vmap`
 supports behave as they do across devices.
-Code that would behave differently on one device is refused, with the reason: collectives over groups of indices,
-callbacks, output that differs between devices, and programs that read the shards of an array.
+Code that would behave differently on one device is refused, such as collectives over groups of indices, callbacks, an
+unmapped result that may differ between devices, or code that reads the shards of an array.
 
 `devices: 8`
 

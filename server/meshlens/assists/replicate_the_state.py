@@ -1,7 +1,8 @@
 """Copies fresh state to every device before it is passed to a pmap.
 
-State from an `init` has no axis for the devices, so JAX fails, or passes slices of the parameters to the devices.
-The copies are made outside the loop that calls the pmap, because the state that a step returns already has the axis.
+State from an `init` has no axis for the devices, so JAX raises an error or gives each device a slice of the parameters.
+If a loop calls the pmap, the copies are made before the loop, because the state that a step returns already has that
+axis.
 
 `devices: 8`
 

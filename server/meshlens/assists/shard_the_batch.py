@@ -1,8 +1,10 @@
 """Splits the batch in a call to a pmap into one block per device.
 
 The batch may be a tree; every array in it is reshaped to `(devices, rows per device, …)`.
-A batch whose rows do not divide evenly raises an error that suggests a size.
-The assist is offered on a call whose batch certainly has no axis for the devices, and on a single such argument.
+If the rows do not divide evenly over the devices, the new code raises an error that asks for a multiple of the device
+count.
+The assist is offered on a call if one of its arguments certainly has no axis for the devices, and on any mapped
+argument under the cursor that does not look split already.
 
 `devices: 8`
 

@@ -1,14 +1,15 @@
-"""Splits data over all devices at a function's calls, and leaves its definition unchanged.
+"""Splits data over all devices at the calls to a function; the function itself rarely changes.
 
-`jit` compiles for the devices that hold its arguments, and adds the collectives itself, so the numbers, including
-random ones, equal those of one device up to the order of summation.
+`jit` compiles for the devices that hold its arguments, and adds the collectives itself, so the results, random numbers
+included, equal those on one device up to the order of summation.
 The rows of a batch are split over a mesh, and state that a loop carries is copied to all devices before the loop.
-An array that does not divide evenly is copied too; MeshLens says that this may happen, unless the code shows that its
-rows divide evenly over the number of devices you chose.
-No import starts the backend: the mesh is created when data is first placed.
-If only compiled code calls the function, the data is split in its body.
-A function that is not compiled yet gets `@jax.jit`, or `nnx.jit` or `eqx.filter_jit` if it takes objects of those
-libraries; flags, strings and functions among its arguments become static. If `jit` cannot trace it, it is refused.
+An array whose rows do not divide evenly is copied too; MeshLens warns that this may happen, unless the code shows that
+the rows divide evenly over the number of devices that you chose.
+Importing the module does not start JAX's backend: the mesh is created when data is first placed.
+If only compiled code calls the function, the data is split in the function's body.
+A function that is not compiled yet gets `@jax.jit`, or, if it takes Flax NNX or Equinox objects, `@nnx.jit` or
+`@eqx.filter_jit`; flags, strings and functions among its arguments become static. A function that `jit` cannot trace is
+refused.
 
 `devices: 8`
 

@@ -1,6 +1,6 @@
 """Splits a PRNG key into one key per device in a call to a pmap.
 
-A single key has no axis to map, so JAX fails, or gives every device half a key.
+A single key has no axis to map, so JAX raises an error or gives every device half a key.
 With separate keys, the devices draw different numbers, as they should for dropout, noise and samples.
 
 `devices: 8`

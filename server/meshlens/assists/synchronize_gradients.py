@@ -1,8 +1,8 @@
 """Averages the gradients and the loss of a mapped step over the devices.
 
 Without this, each device trains its own copy on its part of the data, and nothing raises an error.
-The mean over devices of the gradients of a mean is the gradient of the mean over the whole batch, because all shards
-have the same size; a loss that sums over its rows is refused.
+If the loss is a mean over rows, the average of the devices' gradients is the gradient of the mean over the whole batch,
+because all shards have the same size. A step whose loss sums over its rows is refused.
 
 `devices: 8`
 

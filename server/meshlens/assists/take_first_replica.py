@@ -1,6 +1,6 @@
 """Takes the first device's copy of a value that is equal on all devices, in code outside the map.
 
-A pmap returns a reduced metric or the state of a step with one copy per device; only one copy should be printed,
+A pmap returns one copy per device of a reduced metric or of the training state; only one of them should be printed,
 logged or saved.
 
 `devices: 8`

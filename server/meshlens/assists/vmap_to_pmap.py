@@ -1,9 +1,10 @@
-"""Converts a vmap to a pmap, with one device for each row and the same numbers.
+"""Converts a vmap to a pmap, with one device for each row and the same results.
 
-A pmap takes at most as many rows as there are devices, so the assist is offered if the visible calls pass no more rows
-than that. A `jit` around the vmap is dropped, because pmap already compiles.
-Shared arguments that the calls write as literals become static.
-For more rows than devices, use `wrap in shard_map`.
+A pmap takes at most as many rows as there are devices.
+If the visible calls pass more rows, or if either number is unknown, the vmap is kept and each device runs it on a block
+of rows; a vmap with an axis name is then refused.
+A `jit` around the vmap is dropped, because pmap already compiles.
+Shared arguments that the calls pass as literals become static.
 
 `devices: 8`
 

@@ -2,8 +2,8 @@
 
 Use it to run many seeds, tasks, particles or examples at once: the function that handles a single one does not change,
 and neither do the calls.
-A `jit` around the vmap is dropped, because `on_all_devices` already compiles; arguments that the rows share go to every
-device, and those that the function needs as Python values are static.
+A `jit` around the vmap is dropped, because `on_all_devices` already compiles. Arguments that all rows share are copied
+to every device, and those that the function needs as Python values become static.
 
 `devices: 8`
 

@@ -1,9 +1,10 @@
 """Wraps a function in `jax.jit(jax.shard_map(…))` on a two-axis mesh whose second axis splits nothing yet.
 
-The result is that of `wrap in shard_map`, but on a mesh over which you can split a model next: the batch is split along
-the first axis, and the devices along the second axis, "model", hold and compute the same values.
-The mesh has the shape of the project's devices (`devices = "2x4"`); if only their number is set, the second axis has
-size 2.
+The result is the same as that of `wrap in shard_map`, except that the mesh has a second axis, "model", over which you
+can then split the model. The batch is split along the first axis; devices along the second axis hold and compute the
+same values.
+The mesh has the shape of the target (`devices = "2x4"`).
+If only the number of devices is set, the second axis has size 2.
 
 `devices: 2x4`
 

@@ -2,11 +2,12 @@
 
 Values that all devices share get the spec `P()` and the batch gets `P("batch")`, so the calls do not change: each
 device gets its rows, and results that are equal on all devices are returned once.
-No import starts the backend: the mesh and the compiled function are created at the first call.
-Gradients are averaged over the devices where they are taken; `check_vma=False` keeps `shard_map` from also summing
-them.
-The numbers equal those of one device up to the order of summation, unless each device draws its own random numbers; the
-title and the report then say so. If the function cannot be wrapped, the refusal gives the reason.
+Importing the module does not start JAX's backend: the mesh and the compiled function are created at the first call.
+Gradients are averaged over the devices as soon as the code computes them; `check_vma=False` keeps `shard_map` from also
+summing them.
+The results equal those on one device up to the order of summation, unless each device draws its own random numbers; in
+that case, the title of the action and the report say so. If the function cannot be wrapped, the refusal gives the
+reason.
 
 `devices: 8`
 

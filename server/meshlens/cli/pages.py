@@ -38,8 +38,8 @@ def rules_page() -> str:
         "`# meshlens: ignore[name]` at the end of a line silences a rule on that line, and "
         "`# meshlens: ignore-file[name]` silences it in the whole file; `# noqa: AX101` works too.\n"
         "`meshlens explain AX101` shows the page of a rule in the terminal.\n"
-        "The findings of a stable rule change only in a release that says so; those of a preview rule may change or "
-        "disappear in any release.\n\n"
+        "The findings of a stable rule change only in a release that announces it; those of a preview rule may change "
+        "or disappear in any release.\n\n"
         "| code | name | level | what |\n|---|---|---|---|\n"
     )
     return head + "\n".join(rows) + "\n\n" + "\n".join(page(rule, "##") for rule in rules)
@@ -59,9 +59,9 @@ def assists_page() -> str:
     """Returns the page of all assists."""
     head = (
         f"{NOTICE}\n# Assists\n\n"
-        "Refactorings, offered in the editor at the position that `$0` marks, and on the command line by "
-        "`meshlens parallelize`.\n"
-        "If you would expect a refactoring but it does not apply, it says why.\n\n"
+        "Refactorings, offered in the editor at the position that `$0` marks.\n"
+        "On the command line, `meshlens parallelize` applies those that parallelize a function or convert a map.\n"
+        "If a refactoring that you expect does not apply, MeshLens says why.\n\n"
     )
     return head + "\n".join(assist_page(assist, "##") for assist in all_assists())
 
