@@ -1,4 +1,4 @@
-"""The baseline: known and accepted findings, identified by file, code, message and the text of their line.
+"""The baseline: known and accepted findings, each identified by its file, code, message and the text of its line.
 
 A finding stays known as long as the text of its line is the same, even if the line moves or other lines change.
 """

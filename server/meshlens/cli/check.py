@@ -72,8 +72,8 @@ class _Check(click.Command):
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check files and folders (default: the current folder).
 
-    Exit codes: 0 nothing found, 1 findings, 2 bad usage, configuration or IO; without findings also a syntax error or
-    an internal error of MeshLens.
+    Exit codes: 0 if nothing is found, 1 if there are findings, 2 for bad usage, configuration or IO and, if there are
+    no findings, also for a syntax error or an internal error of MeshLens.
     """
     _refuse_nonsense(paths, options)
     speak_utf8()

@@ -22,7 +22,7 @@ from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.text import Span
 
 MOST_AROUND = 1_000_000
-"""Maximum bytes of files that are read because they import the checked files."""
+"""Maximum total size, in bytes, of the files that are read because they import the checked files."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from meshlens.tracing.model import REMATERIALIZATION, Fault, Place, Trace
 
 
 def with_findings(traces: Sequence[Trace]) -> tuple[Trace, ...]:
-    """Returns traces with the finding, if there is one, on the line of each of JAX's errors.
+    """Returns traces in which each JAX error has the finding on its line, if there is one.
 
-    Files without such an error are not checked.
+    Files without JAX errors are not checked.
     """
     places = {fault.place for trace in traces for fault in trace.errors if fault.place and _is_jax(fault)}
     if not places:
@@ -37,7 +37,7 @@ def _is_jax(fault: Fault) -> bool:
 
 
 def _findings(files: Sequence[str]) -> dict[Place, tuple[str, str]]:
-    """Returns the first error on each line of the given files."""
+    """Returns the first finding of severity "error" on each line of the given files."""
     with progress() as bar:
         report = run(ask([file for file in files if Path(file).is_file()], {}), (), bar, cache_of).report
     found: dict[Place, tuple[str, str]] = {}

@@ -1,7 +1,7 @@
 """Limits on the cost of a program: known and accepted collectives, and limits from the command line.
 
 A collective is identified by its file, the text of its line, its kind and its axes, so lines may move. A collective is
-new if the baseline lacks it, and has grown if it moves over 1 % more bytes.
+new if the baseline lacks it, and has grown if it moves over 1% more bytes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Limit:
     Attributes:
         text: the text as written, such as "all-gather>64MiB".
         kind: the kind of collective, or "any".
-        bytes: the maximum bytes that one line may move.
+        bytes: the maximum number of bytes that one line may move.
     """
 
     text: str

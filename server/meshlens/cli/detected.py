@@ -1,4 +1,4 @@
-"""The value "detected" of `devices` on the command line.
+"""Resolves the value "detected" of the setting `devices` on the command line.
 
 A configuration file alone starts nothing, so that checking someone else's project does not run its Python.
 """
@@ -17,15 +17,15 @@ from meshlens.settings import Settings
 def with_detected(
     settings: Settings, root: Path, options: Mapping[str, Any], open_cache: OpenCache
 ) -> tuple[Settings, str | None]:
-    """Returns the settings, with the detected devices if they request those, and a message if detection failed.
+    """Returns the settings, with "detected" replaced by the detected devices, and a message if detection failed.
 
     With `--devices detected`, the project's Python is queried; if only the configuration has that value, the last
     result of `meshlens devices` is used, if there is one.
 
     Args:
-        settings: the settings of a project, after the options.
+        settings: the settings of a project, with the command-line options applied.
         root: the folder of the project.
-        options: fields of the settings set by the command line.
+        options: the settings fields given on the command line.
         open_cache: returns the caches of a project.
     """
     if settings.devices != "detected":

@@ -100,7 +100,7 @@ def command(
 
 
 def _noted(report: Report, *, installed: bool) -> Report:
-    """Returns the report with a note about why a TPU was not started, if its devices were requested."""
+    """Returns the report, with a note on why the TPU was not started if its devices were requested but not listed."""
     if installed or report.level == "devices" or report.failure or report.note:
         return report
     return replace(report, note=_START)

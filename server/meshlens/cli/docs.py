@@ -18,7 +18,7 @@ from meshlens.foreign_files import CONFIGURATION, Unread, read_bytes, read_text
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a page is out of date.")
 @click.option("--folder", default="docs", show_default=True, help="The folder of the pages.")
 def command(check: bool, folder: str) -> int:
-    """Write the pages of rules, assists and settings, the schema and the settings of package.json from the code."""
+    """Generate the pages of rules, assists and settings, the schema, and the settings in package.json."""
     home = Path(folder)
     if not home.is_dir():
         raise click.ClickException(f"{folder}: no such folder")
@@ -49,7 +49,7 @@ def command(check: bool, folder: str) -> int:
 
 
 def _manifest(root: Path) -> dict[Path, str]:
-    """Returns the extension's manifest and its texts; nothing if the pages are in another folder."""
+    """Returns the extension's manifest and its texts; nothing if they are not next to the folder of the pages."""
     files = (root / "package.json", root / "package.nls.json")
     if not all(file.is_file() for file in files):
         return {}

@@ -22,7 +22,7 @@ class _Explain(click.Command):
 @click.command("explain", cls=_Explain)
 @click.argument("rules", nargs=-1, required=True, metavar="RULE...", shell_complete=rules_like)
 def command(rules: tuple[str, ...]) -> int:
-    """Show the page of a rule, by its code or its name."""
+    """Show the page of each rule, given by code or name."""
     speak_utf8()
     known = {key: rule for rule in all_rules() for key in (rule.code.lower(), rule.name)}
     for wanted in rules:

@@ -42,12 +42,12 @@ class Repaired:
 def repair(checked: Checked, group: Group, safeties: Collection[Safety], bar: Progress) -> Repaired:
     """Applies fixes and checks again, at most ten times.
 
-    A fix that would break a file's syntax is reverted and skipped.
+    Fixes that would break a file's syntax are skipped, and so are all later fixes in that file.
 
     Args:
         checked: the files and their findings.
         group: the group, for checking again; only its files are changed.
-        safeties: the levels of safety that are allowed.
+        safeties: the allowed safety levels.
         bar: the progress bar.
     """
     before = {path: checked.workspace.files[str(path)].raw for path in _writable(checked, group)}
@@ -82,7 +82,7 @@ def _writable(checked: Checked, group: Group) -> Iterable[Path]:
 
 
 def _edited(workspace: Workspace, edits: Mapping[Path, tuple[Edit, ...]]) -> tuple[Workspace, set[Path]]:
-    """Returns the workspace after edits, and the files that they would break."""
+    """Returns the workspace after edits, and the files that the edits would break."""
     broken = set()
     for path, changes in edits.items():
         file = workspace.files[str(path)]
@@ -101,12 +101,12 @@ def _edited(workspace: Workspace, edits: Mapping[Path, tuple[Edit, ...]]) -> tup
 
 
 def patch(path: Path, before: bytes, after: bytes) -> bytes:
-    """Returns a patch from one text to another, in the encoding of its file.
+    """Returns a patch from one text of a file to another, in the file's encoding.
 
     Args:
         path: the file.
-        before: its text, UTF-8.
-        after: its changed text, UTF-8.
+        before: its text, as UTF-8.
+        after: its changed text, as UTF-8.
     """
     texts = (before, after) if path.suffix == ".ipynb" else (as_its_lines_say(before), as_its_lines_say(after))
     old, new = ([line + b"\n" for line in text.split(b"\n")] for text in texts)

@@ -29,7 +29,7 @@ from meshlens.project.settings.jax_version import JaxVersion, default_jax_versio
 from meshlens.settings import DevicesWanted, Settings, parse_devices, spell_version
 from meshlens.settings import shown as written
 
-# Usual names of folders with vendored code.
+# Common names of folders with vendored code.
 _OF_OTHERS = ("third_party", "thirdparty", "vendor", "_vendor", "external", "extern", "submodules")
 _SUBMODULE = re.compile(r"^\s*path\s*=\s*(\S+)\s*$", re.MULTILINE)
 
@@ -40,7 +40,7 @@ class _Seen:
 
     Attributes:
         jax: its version of JAX; None if unknown.
-        report: the report of its Python; None if not probed.
+        report: the report from its Python; None if not probed.
         exclude: the folders with vendored code.
     """
 

@@ -1,6 +1,6 @@
-"""The program `meshlens`: runs a command, and converts errors to one line and an exit code.
+"""The program `meshlens`: runs a command, and converts an error to one line and an exit code.
 
-0: nothing found.  1: findings.  2: bad usage, configuration or IO; a syntax error or an internal error if
+0: nothing found.  1: findings.  2: bad usage, configuration or IO; also a syntax error or an internal error, if
 there are no findings.  130: stopped by Ctrl-C.
 """
 
@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs the program and exits.
 
     Args:
-        arguments: replacements for the program's own arguments.
+        arguments: the arguments to use instead of the program's own.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(VisibleFormatter("meshlens: %(message)s"))
@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.stdout.flush()
         click.echo("meshlens: stopped", err=True)
         sys.stderr.flush()
-        # If Ctrl-C interrupted generated code, such as a dataclass's, Python would end itself with the signal.
+        # If Ctrl-C interrupted generated code, such as a dataclass method, Python would kill itself with the signal.
         os._exit(STOPPED)
     except click.UsageError as error:
         where = f' (see "{error.ctx.command_path} --help")' if error.ctx is not None else ""

@@ -1,6 +1,6 @@
 """The settings in the VS Code extension's manifest, generated from the dataclasses that define them.
 
-`package.json` has the schema, `package.nls.json` the texts, which can be translated.
+`package.json` contains the schema, and `package.nls.json` contains the texts, which can be translated.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _features() -> list[Field[Any]]:
 
 
 def _groups() -> dict[str, dict[str, Mapping[str, Any]]]:
-    """Returns the properties of each group, in the order of the code."""
+    """Returns the properties of each group, in the order in which the code defines them."""
     project, shown = Settings(), EditorSettings()
     return {
         "extension": {name: schema for name, (schema, _) in EXTENSION.items()},

@@ -14,7 +14,7 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
 def read_by(parse: Callable[[object], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Returns a callback that parses a value, or each of several values, with a function of the settings."""
+    """Returns a callback that parses a value, or each of several values, with the given function."""
 
     def read(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         if isinstance(value, tuple):
@@ -33,7 +33,7 @@ def _commas(value: object) -> tuple[str, ...]:
 
 
 def rules_like(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    """Returns the rules whose name or code begins with the last part of a list."""
+    """Returns the rule names and codes that complete the last part of a comma-separated list."""
     from meshlens.checking.registry import all_rules
 
     before, comma, begun = incomplete.rpartition(",")
@@ -83,7 +83,7 @@ def settings_options(function: _Decorated) -> _Decorated:
 
 
 def options_from(given: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the fields of the settings set by the command line, and its exclude patterns.
+    """Returns the settings fields and the exclude patterns given on the command line.
 
     Raises:
         click.BadParameter: a selector matches no rule.

@@ -108,7 +108,7 @@ def _default(value: object) -> str:
 
 
 def editor_name(name: str) -> str:
-    """Returns a key in the editors' spelling: `inlay_hints_axes` becomes `inlayHints.axes`."""
+    """Returns a settings key as editors spell it: `inlay_hints_axes` becomes `inlayHints.axes`."""
     group = next((group for group in EDITOR_GROUPS if name.startswith(f"{group}_")), "")
     first, *rest = name.removeprefix(f"{group}_").split("_")
     spelled = first + "".join(word.title() for word in rest)

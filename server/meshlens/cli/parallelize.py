@@ -39,7 +39,7 @@ _MAPS = ("pmap", "shard_map")
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A conversion request: a file, and a function unless everything in the file is meant."""
+    """A request to convert one function of a file, or, if the function is None, everything in the file."""
 
     path: Path
     function: str | None
@@ -123,7 +123,7 @@ def command(
 
 
 def _functions_of(path: Path, named: list[tuple[str, str, str]]) -> list[str | None]:
-    """Returns the functions of a file that the command line names; None for everything in it."""
+    """Returns the functions of a file that the command line names, or None for everything in the file."""
     found = [one for where, separator, one in named if separator and Path(where).resolve() == path.resolve()]
     return list(dict.fromkeys(found)) or [None]
 
@@ -154,7 +154,7 @@ def _failed(outcomes: tuple[Outcome, ...]) -> bool:
 
 
 def _suggest_jit(workspace: Workspace, refused: list[_Asked], wishes: Wishes) -> None:
-    """Names the functions that no map can run, but that jit with sharding can run on several devices."""
+    """Prints the names of refused functions that `--to jit` can convert."""
     for job in (one for one in refused if one.function is not None):
         todo = [Job(job.path, places_named("jit", job.function))]
         (found,) = convert_everywhere(workspace, todo, assist_for("jit"), wishes).outcomes
@@ -163,7 +163,7 @@ def _suggest_jit(workspace: Workspace, refused: list[_Asked], wishes: Wishes) ->
 
 
 def _instead(view: FileView, wanted: str) -> str:
-    """Returns a hint about a function name that a file does not have."""
+    """Returns a hint for a function name that a file does not contain."""
     known = list(dict.fromkeys(one.name for one in functions(view) if one.node.site == 0))
     if wanted.rsplit(".", 1)[-1] in known:
         return ""

@@ -85,7 +85,7 @@ def ask(
 
     Args:
         paths: paths from the command line.
-        options: fields of the settings set by the command line.
+        options: the settings fields given on the command line.
         exclude: patterns from the command line, relative to the working folder.
         texts: replacements for files on disk, which are checked too.
         open_cache: returns the caches of a project.
@@ -128,11 +128,11 @@ def ask(
 
 
 def with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
-    """Returns settings with the command line's options: rules are combined, but `select` replaces."""
+    """Returns settings with the command line's options: lists of rules are combined, except that `select` replaces."""
     changes = {key: value for key, value in options.items() if value not in (None, ())}
     select = changes.get("select", ())
     if select:
-        # The project's `ignore` does not override a rule that the command line names explicitly.
+        # The project's `ignore` does not override a rule that the command line selects explicitly.
         changes["ignore"] = tuple(one for one in settings.ignore if one not in select) + changes.get("ignore", ())
     elif "ignore" in changes:
         changes["ignore"] = settings.ignore + changes["ignore"]
@@ -142,7 +142,7 @@ def with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
 
 
 def _root(path: Path, home: Path | None) -> Path:
-    """Returns the folder of the project: that of its configuration, one with another marker, or the working folder."""
+    """Returns the project's folder: the one with its configuration or another marker, or else the working folder."""
     if home is not None:
         return home.parent
     root = project_root(path)
@@ -166,7 +166,7 @@ def _group(
 
 
 def _others(group: Group, exclude: tuple[str, ...]) -> tuple[Path, ...]:
-    """Returns the files of a project that were not named; none for a folder without a project marker."""
+    """Returns the files of a project that were not named; none for a folder that is unlikely to be a project."""
     here = Path.cwd()
     if not is_project(group.root) and (group.root != here or here in (Path.home(), Path(here.anchor))):
         return ()

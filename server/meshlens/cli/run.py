@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from meshlens.cli.printing.report import Report, Reported, Unparsed
 
 _WORTH_CACHING = 20
-# Rules of this family compare with the history of JAX.
+# The rules of this family check code against the history of JAX.
 _HISTORY = "AX5"
 _log = logging.getLogger("meshlens")
 
@@ -60,11 +60,11 @@ def _cache(group: Group, open_cache: OpenCache) -> Cache | None:
 
 
 def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cache: OpenCache) -> Outcome:
-    """Checks every group of a request without garbage collection, because the process is short-lived.
+    """Checks every group of a request, with garbage collection disabled because the process is short-lived.
 
     Args:
         request: the request.
-        safeties: the fixes to compute; none for a plain check.
+        safeties: the safety levels of the fixes to apply; none for a plain check.
         bar: the progress bar.
         open_cache: returns the caches of a project.
     """
@@ -187,7 +187,7 @@ def _repair(group: Group, safeties: Collection[Safety], bar: Progress, cache: Ca
 
 
 def _checked(group: Group, bar: Progress, cache: Cache | None) -> Checked:
-    """Checks a group, and again without the cache if that fails with it, which should be impossible."""
+    """Checks a group; if that fails with the cache, which should be impossible, checks again without it."""
     from meshlens.cli.checking import check_workspace, open_group
 
     try:

@@ -15,7 +15,7 @@ import click
 def command(stdio: bool, tcp: int | None, client: int | None) -> None:
     """Start the language server.
 
-    Editors start this by themselves; docs/editors.md shows how to configure them.
+    Editors start it by themselves; docs/editors.md shows how to configure them.
     """
     # Modules imported here stay loaded; searching their objects for garbage would take a sixth of the start-up time.
     gc.disable()

@@ -17,7 +17,7 @@ from meshlens.text import Span, apply
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a file, or of a cell of a notebook; both count from 1."""
+    """A line of a file or of a notebook cell; cells and rows are counted from 1."""
 
     cell: int | None
     row: int
@@ -43,7 +43,7 @@ class Silenced:
 
 
 def silenced(findings: Iterable[Reported]) -> Silenced:
-    """Returns texts with a comment on the line of each finding, one per line; writes no file."""
+    """Returns the texts of the files with a comment on each line that has findings; writes no file."""
     by_path: dict[Path, dict[_Line, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     left: list[str] = []
     for finding in findings:

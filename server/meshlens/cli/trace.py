@@ -19,8 +19,8 @@ from meshlens.tracing.model import to_json
 def command(**options: Any) -> int:
     """Show what each line of a program computes on N devices: shapes, shardings, collectives.
 
-    The entry is a function without required parameters that returns (function, args) or (function, args, kwargs); it
-    is named by its file, or by a name in "entries" of the configuration.  It runs, on virtual devices of the CPU.
+    The entry is a function without required parameters that returns (function, args) or (function, args, kwargs).
+    Pass it as FILE::NAME, or by its name in "entries" of the configuration.  MeshLens runs it on virtual CPU devices.
     """
     speak_utf8()
     traces = traces_for(options)

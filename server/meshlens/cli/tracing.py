@@ -1,4 +1,4 @@
-"""Computes traces from a command line, for `meshlens trace` and `meshlens cost`."""
+"""Computes the traces that a command line requests, for `meshlens trace` and `meshlens cost`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`meshlens check --watch`: checks again whenever a file that is or could be checked changes."""
+"""`meshlens check --watch`: checks again whenever a file or the configuration of the project changes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _check(arguments: Sequence[str], count: int) -> None:
 
 
 def _stamps(paths: Sequence[str]) -> _Stamps:
-    """Returns when each file and configuration changed."""
+    """Returns the modification time and size of each file and configuration."""
     found: dict[Path, tuple[int, int]] = {}
     for group in ask(paths or (".",), {}).groups:
         own = group.configuration.path

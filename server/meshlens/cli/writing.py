@@ -35,7 +35,7 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
     """Writes files, or none of them if one cannot be prepared; keeps permissions and follows links.
 
     Raises:
-        CannotWrite: a file, or its folder, must not be written to.
+        CannotWrite: a file, or its folder, cannot be written to.
     """
     prepared: list[tuple[str, str]] = []
     with _uninterrupted():
@@ -62,7 +62,7 @@ def write_sources(texts: Mapping[Path, bytes], before: Mapping[Path, bytes]) -> 
         before: the original texts.
 
     Raises:
-        CannotWrite: a file changed meanwhile, cannot encode a character, or must not be written to.
+        CannotWrite: a file has changed meanwhile, cannot encode a character, or cannot be written to.
     """
     contents: dict[Path, bytes] = {}
     for path, text in texts.items():
@@ -95,7 +95,7 @@ def in_its_encoding(path: Path, text: bytes, before: bytes) -> bytes:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Postpones Ctrl-C until the block ends, since it could strike between creating a file and naming it."""
+    """Postpones Ctrl-C until the block ends, since it could strike before the name of a new file is stored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -138,7 +138,7 @@ def _prepare(path: Path, content: bytes) -> tuple[str, str]:
 
 
 def _put(temporary: str, target: str) -> None:
-    """Replaces a file with another; a file with hard links gets only the new contents.
+    """Replaces a file with a temporary one; if the file has hard links, replaces only its contents.
 
     Raises:
         CannotWrite: the file with hard links cannot be written; it is unchanged.

@@ -31,7 +31,7 @@ def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def search_path(environ: Mapping[str, str], untrusted: tuple[Path, ...] = ()) -> tuple[str, ...]:
-    """Returns the folders of PATH for programs; relative ones would be resolved in the workspace."""
+    """Returns the trusted absolute folders of PATH; relative ones would be resolved in the workspace."""
     found = next((value for name, value in environ.items() if name.upper() == "PATH"), "")
     folders = dict.fromkeys(folder for folder in found.split(os.pathsep) if os.path.isabs(folder))
     return tuple(folder for folder in folders if not leads_into(folder, untrusted))

@@ -39,7 +39,7 @@ class Environment:
 
 
 def python_of(folder: Path) -> str | None:
-    """Returns the path of the Python in an environment; None if there is none."""
+    """Returns the path of the Python in an environment; None if the environment contains no Python."""
     return next((str(folder / name) for name in _PYTHONS if os.path.lexists(folder / name)), None)
 
 
@@ -48,7 +48,7 @@ def environments_of(folder: Path, environ: Mapping[str, str] = os.environ) -> It
 
     Args:
         folder: the folder of a project.
-        environ: the environment variables, which tell where tools keep their data.
+        environ: the environment variables, some of which say where tools keep their data.
     """
     yield from _inside(folder, environ)
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or os.path.expanduser("~"))
@@ -114,7 +114,7 @@ def _poetry(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[En
 
 
 def _hatch(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Environment]:
-    """Yields Hatch's environments of a project, which are in one folder; the default one is named after the project."""
+    """Yields a project's Hatch environments, which are in one folder; the default one is named after the project."""
     data = environ.get("HATCH_DATA_DIR") or _place(
         home, environ, "XDG_DATA_HOME", ".local/share/hatch", "Library/Application Support/hatch", "hatch"
     )
@@ -126,7 +126,7 @@ def _hatch(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Env
 
 
 def _pipenv(folder: Path, home: Path, environ: Mapping[str, str]) -> Iterator[Environment]:
-    """Yields Pipenv's environment, which contains the folder of the project."""
+    """Yields Pipenv's environment, in which a file records the folder of the project."""
     kept = Path(
         environ.get("WORKON_HOME") or home / (".virtualenvs" if os.name == "nt" else ".local/share/virtualenvs")
     )
@@ -153,7 +153,7 @@ def _hash(path: str) -> str:
 
 
 def _place(home: Path, environ: Mapping[str, str], variable: str, linux: str, mac: str, windows: str) -> Path:
-    """Returns where a tool keeps its data on this platform."""
+    """Returns the folder in which a tool keeps its data on this platform."""
     if sys.platform == "darwin":
         return home / mac
     if sys.platform == "win32":

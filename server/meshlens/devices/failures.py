@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from meshlens.devices.processes import Ended
 from meshlens.devices.report import Device, Level, devices_in_words
 
-# Requirements for `pip install` besides JAX itself (extras of JAX 0.10.2; those of cuda13 need a driver of 580 or
-# newer).
+# The extras of JAX 0.10.2 to install for a platform; "cuda13" is not used, because it needs driver 580 or newer.
 _EXTRAS = {"gpu": "[cuda12]", "cuda": "[cuda12]", "tpu": "[tpu]"}
 _ANOTHER = 'set "interpreter" to the Python that runs your code'
 _TOO_OLD = re.compile(
@@ -34,7 +33,7 @@ _MISFIT = re.compile(r"jaxlib is version |jaxlib version \S+ is newer|requires j
 
 
 NOT_ASKED = "JAX was not started, because the workspace is not trusted"
-"""The note about a Python that was not started."""
+"""The note in a report if JAX was not started."""
 
 
 def untrusted(interpreter: str) -> str:
@@ -68,17 +67,17 @@ def too_old(interpreter: str, python: str) -> str:
 
 
 def future_contract(interpreter: str, contract: object) -> str:
-    """Returns the message for an answer from a newer program."""
+    """Returns the message for an answer in a format that this version cannot read."""
     return f'"{interpreter}" answered in format {contract}, which this MeshLens cannot read; update MeshLens'
 
 
 def bad_answer(interpreter: str, where: str) -> str:
-    """Returns the message for an answer with the right contract and an invalid shape."""
+    """Returns the message for an answer that has the right contract version but is malformed."""
     return f'"{interpreter}" gave an unreadable answer ({where}); {_ANOTHER}'
 
 
 def no_answer(interpreter: str, level: Level, ended: Ended, seconds: float) -> str:
-    """Returns the message for an answer that cannot be used."""
+    """Returns the message for a probe that gave no usable answer."""
     see = f"run {_command(interpreter, 'import jax; jax.devices()' if level == 'devices' else 'print()')}"
     while_ = "JAX started" if level == "devices" else "it started"
     if ended.how == "timeout":
@@ -107,7 +106,7 @@ def raised(
 
     Args:
         interpreter: its path.
-        error: `error` of the probe's contract.
+        error: the `error` in the probe's answer.
         versions: the packages of the interpreter.
         environment: the environment variables of the probe.
         accelerators: the machine's accelerators.
@@ -133,14 +132,14 @@ def missing_jax(interpreter: str, accelerators: tuple[Device, ...]) -> str:
 
 
 def only_on_path(interpreter: str) -> str:
-    """Returns the message for JAX that is only on PYTHONPATH, as with environment modules on clusters."""
+    """Returns the message if JAX is found only through PYTHONPATH, as with environment modules on clusters."""
     return f'jax is only on PYTHONPATH, which MeshLens ignores; install it for "{interpreter}", or {_ANOTHER}'
 
 
 def passed_over(
     interpreter: str, accelerators: tuple[Device, ...], versions: Mapping[str, str], errors: Mapping[str, object]
 ) -> str:
-    """Returns the message for JAX running on the CPU of a machine with accelerators."""
+    """Returns the message if JAX runs on the CPU although the machine has accelerators."""
     have = f"this machine has {devices_in_words(accelerators)}, but JAX runs on its CPU"
     platform = accelerators[0].platform
     names = ("tpu",) if platform == "tpu" else ("cuda", "rocm", "gpu")

@@ -1,4 +1,4 @@
-"""Finds the Python that runs the code of a folder from files alone, without starting a process."""
+"""Finds the Python that runs a folder's code; only reads files, and starts no process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from meshlens.devices.trust import interpreter_leads_into
 from meshlens.foreign_files import NOTE, read_text
 
 _NAMES = ("python.exe",) if sys.platform == "win32" else ("python3", "python")
-# Programs that choose a Python depending on the working folder, or open a store.
+# Folders whose programs choose a Python by the working folder, or open a store instead of starting one.
 _NO_PYTHONS = re.compile(r"[\\/](?:\.?pyenv[\\/].*shims|\.?asdf[\\/]shims|mise[\\/]shims|WindowsApps)[\\/]?$")
 
 
@@ -31,9 +31,9 @@ class Interpreter:
     """A Python, and how it was found.
 
     Attributes:
-        path: the path to start it by, which identifies an environment, so links in the path are not resolved.
-        origin: in words: "given", "set", "the editor", "VIRTUAL_ENV", ".venv", "poetry", "PATH".
-        is_wanted: whether a user named it, so that no other Python replaces it.
+        path: the path that starts it; links are not resolved, because the path identifies an environment.
+        origin: how it was found: "given", "set", "the editor", "VIRTUAL_ENV", ".venv", "poetry", "PATH".
+        is_wanted: whether a user named it, so that no other Python is chosen instead.
     """
 
     path: str
@@ -47,9 +47,9 @@ class Wishes:
 
     Attributes:
         setting: the setting `interpreter`: a Python or the folder of an environment.
-        setting_folder: the base of a relative path: the folder of the configuration.
+        setting_folder: the folder of the configuration, to which a relative path in the setting is relative.
         editor: the editor's Python.
-        given: the command line's Python; a relative path is based on the working folder.
+        given: the command line's Python; a relative path is relative to the working folder.
     """
 
     setting: str | None = None
@@ -65,7 +65,7 @@ def choose_interpreter(
     environ: Mapping[str, str] = os.environ,
     untrusted: tuple[Path, ...] = (),
 ) -> Interpreter | None:
-    """Returns the Python that runs the code of a folder: the named one, or the most likely one with JAX.
+    """Returns the Python that runs a folder's code: the one that the user named, or the most likely one with JAX.
 
     Args:
         folder: the folder of the project.
@@ -74,7 +74,7 @@ def choose_interpreter(
         untrusted: folders from which nothing may be run.
 
     Returns:
-        None if there is none at all.
+        The Python, which may lack JAX if none has it; None if there is no Python at all.
     """
     found = tuple(find_interpreters(folder, wishes, environ=environ, untrusted=untrusted))
     if found and found[0].is_wanted:
@@ -92,9 +92,10 @@ def find_interpreters(
     """Yields the Pythons that may run the code of a folder, most likely first.
 
     The order is: the command line, the setting, the editor, the active environment, the environments of the folder and
-    its parents, conda's base, and PATH. In an untrusted workspace, only interpreters known to this machine count, and
-    none that lead into the workspace: not the setting, which may come from the workspace, nothing in its folders or
-    their parents, and nothing that a file there names, such as a conda environment.
+    its parents, conda's base, PATH, and pyenv's global version. For an untrusted workspace, only interpreters that the
+    user or this machine names are considered, and only if they do not lead into the workspace. Thus the setting, which
+    may come from the workspace, is ignored, as is everything in its folders and their parents, and everything that a
+    file there names, such as a conda environment.
     """
     seen: set[str] = set()
     for one in _candidates(folder, wishes, environ, untrusted):
@@ -104,9 +105,9 @@ def find_interpreters(
 
 
 def places_of(folder: Path, wishes: Wishes = Wishes(), *, environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """Returns the paths that change when an environment of a folder is created, or a package is installed in it.
+    """Returns the paths that change when an environment for a folder is created or a package is installed in one.
 
-    Environments are in the folder itself, so the folder changes when one is created.
+    The folder itself is included, because it changes when an environment is created in it.
     """
     found = [*_upwards(folder)]
     for one in find_interpreters(folder, wishes, environ=environ):
@@ -116,7 +117,7 @@ def places_of(folder: Path, wishes: Wishes = Wishes(), *, environ: Mapping[str, 
 
 
 def _has_jax(python: str) -> bool:
-    """Returns whether a Python has JAX, judging by metadata; resolves a link that is outside every environment."""
+    """Returns whether a Python has JAX, judging by metadata; follows a link that is not in an environment."""
     environment = environment_of(python)
     if has_package(environment, "jax"):
         return True
@@ -149,7 +150,7 @@ def _candidates(
 
 
 def _named(value: str, folder: str, places: tuple[str, ...]) -> str:
-    """Returns the Python that a path refers to, possibly through its environment; a bare name is found on PATH."""
+    """Returns the Python that a value names: by its path, the folder of its environment, or a bare name on PATH."""
     path = Path(folder, os.path.expanduser(value))
     if os.path.isdir(path):
         return python_of(path) or str(path)
@@ -165,7 +166,7 @@ def _active(environ: Mapping[str, str], variable: str) -> Iterator[Interpreter]:
 
 
 def _upwards(folder: Path) -> tuple[Path, ...]:
-    """Returns the folder and its parents up to the root of its repository; without a repository, only the folder."""
+    """Returns the folder and its parents up to the root of its repository; only the folder if it has no repository."""
     places = (folder, *folder.parents)
     roots = (number for number, place in enumerate(places) if os.path.exists(place / ".git"))
     return places[: next(roots, 0) + 1]
@@ -181,7 +182,7 @@ def _named_by_files(folder: Path, environ: Mapping[str, str]) -> Iterator[Interp
 
 
 def _of_pyenv(version: str, environ: Mapping[str, str]) -> Iterator[Interpreter]:
-    """Yields the Python that pyenv's shims run: that of the given version, or the global one."""
+    """Yields the Python of a version that pyenv's shims would run; "global" means the version set globally."""
     home = environ.get("HOME") or os.path.expanduser("~")
     root = Path(environ.get("PYENV_ROOT") or Path(home, ".pyenv"))
     if version == "global":

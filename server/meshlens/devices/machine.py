@@ -1,4 +1,4 @@
-"""This machine's accelerators, detected by NVIDIA's driver and device files, without starting a backend.
+"""This machine's accelerators, detected through NVIDIA's driver and device files, without starting a backend.
 
 AMD, Intel and Apple GPUs are not detected; JAX reports them at level "devices".
 """
@@ -20,8 +20,8 @@ _QUERY = ("--query-gpu=index,name,memory.total,memory.used", "--format=csv,nohea
 _NVIDIA_FILES = ("dev/nvidia0", "dev/nvidiactl", "dev/dxg")
 _NVIDIA_PLACES = ("/usr/bin", "/usr/lib/wsl/lib", "/usr/local/nvidia/bin", "C:\\Windows\\System32")
 _GOOGLE = "0x1ae0"
-# PCI ids of chips, JAX's names for their kind, and devices per chip (jax/_src/hardware_utils.py of JAX 0.10.2; TPU v2
-# has the same id as v3).
+# By PCI id of a chip: JAX's name for its kind, and its number of devices (jax/_src/hardware_utils.py of JAX 0.10.2;
+# TPU v2 has the same id as v3).
 _TPU_CHIPS = {
     "0x0027": ("TPU v3", 2),
     "0x005e": ("TPU v4", 1),
@@ -38,7 +38,7 @@ class Machine:
 
     Attributes:
         accelerators: its GPUs and TPUs.
-        trouble: a message about a driver that does not work.
+        trouble: a message about a driver that does not work, if any.
     """
 
     accelerators: tuple[Device, ...] = ()
@@ -50,7 +50,7 @@ def look_at_machine(environment: Mapping[str, str], is_stopped: Callable[[], boo
 
     Args:
         environment: the environment of a probe; `nvidia-smi` is found on its PATH.
-        is_stopped: returns whether nobody is waiting for the answer any longer.
+        is_stopped: returns whether the caller no longer wants the answer.
         root: the root of the system's files.
     """
     tpus = _tpus(environment, root)
@@ -70,7 +70,7 @@ def look_at_machine(environment: Mapping[str, str], is_stopped: Callable[[], boo
 
 
 def device_files(root: Path = Path("/")) -> tuple[str, ...]:
-    """Returns the device files of accelerators in `/dev`; a container has only those passed to it."""
+    """Returns the accelerators' device files in `/dev`; a container has only those that are passed to it."""
     patterns = ("nvidia*", "dxg", "kfd", "accel*", "vfio/*", "dri/render*")
     return tuple(sorted(str(path) for pattern in patterns for path in (root / "dev").glob(pattern)))
 
@@ -108,7 +108,7 @@ def _tpus(environment: Mapping[str, str], root: Path) -> tuple[Device, ...]:
             kind, count = _TPU_CHIPS.get(read_text(vendor.with_name("device"), NOTE).strip(), ("", 0))
             kinds += [kind] * count
     if not kinds:
-        # A container may not see the PCI bus, but its device files exist.
+        # A container may not see the PCI bus, but it has the device files.
         kinds = ["TPU"] * len([*root.glob("dev/accel[0-9]*")])
     if not kinds and any(name.startswith(("TPU_", "CLOUD_TPU_")) for name in environment):
         kinds = ["TPU"] * len([*root.glob("dev/vfio/[0-9]*")])

@@ -18,7 +18,7 @@ def text_grid(rows: int, columns: int, cell: Callable[[int, int], str], names: t
         rows: the number of rows.
         columns: the number of columns.
         cell: returns the text at a row and column.
-        names: the name of the vertical axis, empty if there is only one axis, and of the horizontal one.
+        names: the names of the vertical and the horizontal axis; the first is empty if there is only one axis.
     """
     across, down = min(columns, MOST), min(rows, MOST)
     cells = [[cell(row, column) for column in range(across)] for row in range(down)]
@@ -62,5 +62,5 @@ def _plane_picture(plane: tuple[int, ...], devices: tuple[Device, ...]) -> str:
 
 
 def _id(devices: tuple[Device, ...]) -> str:
-    """Returns the ids at one place; a chip with several cores has several."""
+    """Returns the ids of the devices at one place, of which a chip with several cores has more than one."""
     return ",".join(str(device.id) for device in devices) or "·"

@@ -6,17 +6,17 @@ folder; at level "installed", also with `-S`, so that not even the environment's
 The answer is the last line of stdout that is a JSON object with `"contract": 1`; other output is ignored:
 
     contract         1
-    level            "installed": the metadata of packages was read; "devices": JAX was started
+    level            "installed": only package metadata was read; "devices": JAX was started
     interpreter      sys.executable
     python           "3.11.8"
     versions         {"jax": "0.10.2", ...}
     devices          [{platform, kind, id, process_index, local,
                        coordinates, core_on_chip, memory_limit, memory_in_use}]
-    default_backend  "cpu", null if JAX was not started
-    process_count    1, null if JAX was not started
+    default_backend  such as "cpu"; null if JAX was not started
+    process_count    such as 1; null if JAX was not started
     backend_errors   {"cuda": "..."}: why JAX skipped a backend without an exception
-    error            null, or {step, type, text, missing}: the exception at step "import" or "devices", and the missing
-    module
+    error            null, or {step, type, text, missing}: the exception at step "import" or "devices", and the name of
+                     a missing module
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main(level: str, seconds: str) -> None:
 
 
 def versions(folders: list[str]) -> dict[str, str]:
-    """Returns the relevant packages in these folders with their versions, judging by the names of their metadata."""
+    """Returns the relevant packages in these folders with their versions, judging by the names of metadata folders."""
     found: dict[str, str] = {}
     for folder in folders:
         try:
@@ -130,14 +130,14 @@ def _asked_of_jax() -> dict[str, object]:
             "process_count": jax.process_count(),
             "backend_errors": _backend_errors(),
         }
-    except BaseException as error:  # The answer reports any exception.
+    except BaseException as error:  # Any exception is reported in the answer.
         missing = error.name if isinstance(error, ImportError) else None
         text = str(error)[:2000]
         return {"error": {"step": step, "type": type(error).__name__, "text": text, "missing": missing}}
 
 
 def _backend_errors() -> dict[str, str]:
-    """Returns errors that JAX only logs; the private name may be missing in a release (seen in 0.4.30 to 0.10.2)."""
+    """Returns errors that JAX only logs, from a private name that some releases may lack (0.4.30 to 0.10.2 have it)."""
     found = getattr(sys.modules.get("jax._src.xla_bridge"), "_backend_errors", None)
     return {str(key): str(text)[:2000] for key, text in found.items()} if isinstance(found, dict) else {}
 
@@ -175,7 +175,7 @@ def _memory(device: object) -> dict[str, int]:
 
 
 def _end_after(seconds: int) -> None:
-    """Ends this process after a time, even if its parent is gone and a C function never returns."""
+    """Ends this process after some time, even if its parent is gone and a C function never returns."""
     import signal
 
     if hasattr(signal, "alarm"):

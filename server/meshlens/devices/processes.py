@@ -1,4 +1,4 @@
-"""Runs an untrusted program with limits on time and output, and ends all of its children.
+"""Runs an untrusted program with limits on time and output, and ends it and all of its children.
 
 Output goes to files instead of pipes, so that nothing blocks, whatever the program and its children do.
 """
@@ -32,11 +32,11 @@ _running: set[int] = set()
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a program ended.
+    """The way in which a program ended.
 
     Attributes:
-        how: "ended" by itself, "timeout", "stopped" on request, or "flood" if it printed too much.
-        code: its exit code, negative for a signal; only if it ended by itself.
+        how: "ended" if it ended by itself, "timeout", "stopped" on request, or "flood" if it printed too much.
+        code: its exit code, negative for a signal; meaningful only if it ended by itself.
         output: the end of its stdout.
         errors: the end of its stderr.
     """
@@ -54,16 +54,16 @@ def run_bounded(
     seconds: float,
     is_stopped: Callable[[], bool],
 ) -> Ended:
-    """Runs a program in an empty folder and kills it with its group, and on Linux with all other descendants.
+    """Runs a program in an empty folder, then kills what is left of its process group and, on Linux, its descendants.
 
-    On Linux this process adopts orphans of the program, so a daemon with its own session and environment is found too.
-    Other systems do not reveal the origin of such a daemon.
+    On Linux, this process adopts the program's orphans, so even a daemon with its own session and environment is
+    found. Other systems do not reveal which program started a daemon.
 
     Args:
         command: the program, by its path, and its arguments.
         environment: its environment variables.
         seconds: the time limit.
-        is_stopped: called a few times a second; returns whether nobody is waiting for the answer any longer.
+        is_stopped: called many times a second; returns whether the caller no longer wants the answer.
 
     Raises:
         OSError: the program cannot be started, or there is no space for temporary files.
@@ -96,7 +96,7 @@ def run_bounded(
 
 @contextmanager
 def kept_running(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Kept]:
-    """Runs a program that answers line by line, in an empty folder and its own session; finally kills the session.
+    """Runs a program that answers line by line, in an empty folder and its own session; kills it when the block ends.
 
     Args:
         command: the program, by its path, and its arguments.
@@ -151,7 +151,7 @@ class Kept:
         self._process.stdin.flush()
 
     def answer(self, seconds: float) -> bytes:
-        """Returns the program's next line; empty if it has ended, or if there is none within the time."""
+        """Returns the program's next line; empty if the program ends or prints no line within the time."""
         assert self._process.stdout is not None
         handle = self._process.stdout.fileno()
         end = time.monotonic() + seconds
@@ -181,7 +181,7 @@ def end_group(group: int) -> None:
 
 
 def memory_of_session(session: int) -> int:
-    """Returns the bytes of memory used by the processes of a session, on Linux; 0 elsewhere."""
+    """Returns the memory that the processes of a session use, in bytes; 0 on systems other than Linux."""
     if sys.platform != "linux":
         return 0
     pages = 0
@@ -193,7 +193,7 @@ def memory_of_session(session: int) -> int:
 
 
 def has_ended(number: int) -> bool:
-    """Returns whether a Linux process has ended, including a zombie."""
+    """Returns whether a Linux process has ended; a zombie has."""
     return _stat(str(number))[:1] in ([], ["Z"], ["X"])
 
 
@@ -214,7 +214,7 @@ def _wait(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Returns whether a process has ended; on Linux without reaping it, because its number still names its group."""
+    """Returns whether a process has ended; on Linux, does not reap it, because its number still names its group."""
     if sys.platform == "linux":
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     else:  # noqa: RET505 - the type checker reads this file for each platform
@@ -231,7 +231,7 @@ def _end_whole(process: subprocess.Popen[bytes], mark: bytes) -> None:
             _signal_group(process.pid, signal.SIGTERM)
             _until(_GRACE, lambda: _has_ended(process))
         _signal_group(process.pid, _KILL)
-    # A process that hangs inside a driver cannot be killed; it ends when the driver returns, without anyone waiting.
+    # A process that hangs inside a driver cannot be killed; it ends when the driver returns, and nothing waits for it.
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE)
     _until(_GRACE, lambda: not _kill_marked(mark) and not _kill_orphans())
@@ -244,7 +244,7 @@ def _until(seconds: float, is_done: Callable[[], bool]) -> None:
 
 
 def _kill_marked(mark: bytes) -> bool:
-    """Kills processes that inherited the mark in their environment, even outside the group; only on Linux."""
+    """Kills processes that inherited the mark in their environment, even those outside the group; Linux only."""
     found = list(_marked(mark))
     for number in found:
         with suppress(OSError):
@@ -258,7 +258,7 @@ def is_stopped(number: int) -> bool:
 
 
 def _adopt_orphans() -> None:
-    """Makes this process the parent of its programs' orphans."""
+    """Makes this process the parent of orphans that its programs leave, on Linux."""
     if sys.platform == "linux":
         import ctypes
 
@@ -269,7 +269,7 @@ def _adopt_orphans() -> None:
 def _kill_orphans() -> bool:
     """Kills orphans adopted from programs: children in a session that is neither ours nor a running program's.
 
-    Our own children are in our session or are running programs.
+    All other children are in our session or are running programs.
     """
     if sys.platform != "linux":
         return False
@@ -289,7 +289,7 @@ def _kill_orphans() -> bool:
 def _stat(number: str) -> list[str]:
     """Returns the state, parent, group, session and more of a Linux process; empty if unavailable."""
     try:
-        # The name before the last bracket can be anything.
+        # The program name before the last parenthesis may contain any character.
         return Path("/proc", number, "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     except OSError:
         return []

@@ -14,12 +14,12 @@ Level: TypeAlias = Literal["installed", "devices"]
 
 
 class BadReport(ValueError):
-    """Raised if a JSON value is not a report; the message says how it differs."""
+    """Raised if a JSON value is not a report; the message says why it is not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device, as reported by `jax.devices()`.
+    """A device, described as `jax.devices()` does.
 
     Attributes:
         platform: "cpu", "gpu" or "tpu".
@@ -28,8 +28,8 @@ class Device:
         process_index: the process that it belongs to.
         local: whether it belongs to the probe's process.
         coordinates: its position in the topology; only on TPUs.
-        core_on_chip: its number on its chip; only on TPUs.
-        memory_limit: the usable bytes of its memory; None for CPUs.
+        core_on_chip: its core number on its chip; only on TPUs.
+        memory_limit: the bytes of its memory that can be used; None for CPUs.
         memory_in_use: the bytes in use.
     """
 
@@ -50,14 +50,14 @@ class Report:
 
     Attributes:
         interpreter: its path.
-        level: "installed" if only the metadata of packages was read, "devices" if JAX was started.
+        level: "installed" if only package metadata was read, "devices" if JAX was started.
         python: its version, empty if unknown.
-        versions: packages with their versions, in the order of their names.
+        versions: packages with their versions, sorted by name.
         devices: the result of `jax.devices()`; empty at level "installed" and after a failure.
-        accelerators: the machine's accelerators, detected by driver or device files without JAX.
+        accelerators: the machine's accelerators, detected without JAX, from the driver or device files.
         default_backend: the result of `jax.default_backend()`.
         process_count: the result of `jax.process_count()`.
-        failure: a sentence with the failure and the remedy; None if nothing failed.
+        failure: a sentence that states the failure and the remedy; None if nothing failed.
         note: a sentence about something unexpected, such as a GPU that JAX does not use.
         seconds: the elapsed time.
     """
@@ -88,7 +88,7 @@ def summary(report: Report) -> str:
 
 
 def devices_in_words(devices: tuple[Device, ...]) -> str:
-    """Returns devices in a few words, grouped by kind; "no devices" for none."""
+    """Returns devices in a few words, grouped by kind; "no devices" if there are none."""
     ordered = sorted(devices, key=lambda device: (device.platform, device.kind))
     groups = [tuple(group) for _, group in groupby(ordered, key=lambda device: (device.platform, device.kind))]
     text = ", ".join(_group_in_words(group) for group in groups)
@@ -103,7 +103,7 @@ def _group_in_words(group: tuple[Device, ...]) -> str:
 
 
 def to_json(report: Report) -> dict[str, object]:
-    """Returns the report as JSON values, the contract's version first."""
+    """Returns the report as JSON values, with the contract's version first."""
     return {"contract": CONTRACT, **asdict(report), "versions": dict(report.versions)}
 
 
@@ -111,7 +111,7 @@ def from_json(value: object) -> Report:
     """Returns the report in a JSON value.
 
     Raises:
-        BadReport: the value has another contract, or is not a report.
+        BadReport: the value has another contract version, or is not a report.
     """
     if not isinstance(value, Mapping):
         raise BadReport("not an object")

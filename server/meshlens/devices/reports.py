@@ -1,4 +1,4 @@
-"""Earlier reports, cached on disk by interpreter until it, its packages or its variables change.
+"""Earlier reports, cached on disk for each interpreter until it, its packages or its environment variables change.
 
 Failures are not cached, so that a user who has fixed the problem does not see them again.
 """
@@ -42,7 +42,7 @@ def report_of(
     Args:
         question: the probe request.
         cache: the project's caches; None for no caching. Nothing is cached for an untrusted workspace.
-        is_stopped: called a few times a second; returns whether nobody is waiting for the answer any longer.
+        is_stopped: called many times a second; returns whether the caller no longer wants the answer.
         environ: the environment of the user's programs.
         root: the root of the system's files.
 
@@ -97,7 +97,7 @@ def new_report(
 
 
 def _entries(cache: Cache) -> dict[str, object]:
-    """Returns the contents of the file; empty if it is damaged."""
+    """Returns the contents of the cache file; empty if the file is damaged."""
     content = read_sealed(cache, FILE, _MOST_BYTES)
     try:
         found = json.loads(content) if content is not None else {}
@@ -111,7 +111,7 @@ def _key(question: Question) -> str:
 
 
 def _stamp(question: Question, environ: Mapping[str, str], root: Path) -> str:
-    """Returns a stamp of everything that an answer depends on, as far as known without a probe."""
+    """Returns a hash of everything that an answer depends on and that is known without a probe."""
     parts = [meshlens.__version__, *_times(question.interpreter), *device_files(root)]
     parts += [f"{name}={value}" for name, value in sorted(child_environment(environ).items())]
     with suppress(OSError):
@@ -120,7 +120,7 @@ def _stamp(question: Question, environ: Mapping[str, str], root: Path) -> str:
 
 
 def _times(interpreter: str) -> Iterator[str]:
-    """Yields when the interpreter and its package folders changed; every installation changes these."""
+    """Yields the modification times of the interpreter and its package folders; every installation changes these."""
     environment = environment_of(interpreter)
     beside = environment_of(os.path.realpath(interpreter))
     places = [Path(interpreter), environment / "pyvenv.cfg", *packages_of(environment), *packages_of(beside)]

@@ -1,7 +1,7 @@
 """Runs a probe of an interpreter in a separate process, and converts any outcome to a report.
 
-A call blocks until the answer is available; a server makes it in a thread, and stops it through `is_stopped`.
-For an untrusted workspace no process is started: the names of package metadata are read directly.
+A call blocks until the answer is available; a server calls it in a thread, and stops it through `is_stopped`.
+For an untrusted workspace, no process is started: the names of package metadata folders are read directly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SECONDS: Mapping[Level, float] = {"installed": 20.0, "devices": 60.0}
 
 
 class ProbeStopped(Exception):
-    """Raised if nobody is waiting for the report any longer."""
+    """Raised if a probe is stopped because its report is no longer wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Question:
         interpreter: the path of a Python.
         level: how far to go.
         untrusted: folders from which nothing may be run; if there are any, no program is started.
-        may_start_tpu: whether a user requested the probe; a TPU serves only one process, so none starts automatically.
-        seconds: the time limit; None for the default of its level.
+        may_start_tpu: whether a user requested the probe; a TPU serves only one process, so it is not started unasked.
+        seconds: the time limit; None for the default of the level.
     """
 
     interpreter: str
@@ -67,12 +67,12 @@ def run_probe(
 
     Args:
         question: the probe request.
-        is_stopped: called a few times a second; returns whether nobody is waiting for the answer any longer.
+        is_stopped: called many times a second; returns whether the caller no longer wants the answer.
         environ: the environment of the user's programs.
         root: the root of the system's files.
 
     Returns:
-        A report, which includes failures. Its level is "installed" if JAX must not be started.
+        The report, which states any failure. Its level is "installed" if JAX must not be started.
 
     Raises:
         ProbeStopped: `is_stopped` returned True.
@@ -158,7 +158,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _last_answer(output: bytes) -> dict[str, object] | None:
-    """Returns the last line that is a JSON object with a contract, preferring the newest supported one."""
+    """Returns the last JSON object in the output that has a contract, preferring one with the supported version."""
     strange: dict[str, object] | None = None
     for line in reversed(output.splitlines()):
         if not line.lstrip().startswith(b"{") or b'"contract"' not in line:

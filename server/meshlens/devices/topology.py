@@ -1,4 +1,4 @@
-"""Target devices, independent of the current machine: `8`, `2x4`, `v5e-16`, `8xH100`.
+"""Target devices, which do not depend on the current machine: `8`, `2x4`, `v5e-16`, `8xH100`.
 
 This module does not detect devices; `probe` does.
 """
@@ -39,7 +39,7 @@ GPUS = {
     "MI250X": "AMD Instinct MI250X",
     "MI300X": "AMD Instinct MI300X",
 }
-"""GPUs by their usual names."""
+"""The full names of GPUs, by their usual short names."""
 
 _NUMBER = re.compile(r"[1-9]\d*")
 _SHAPE = re.compile(r"[1-9]\d*(?:x[1-9]\d*)+")
@@ -56,7 +56,7 @@ class Topology:
     """Devices that a program is meant for.
 
     Attributes:
-        text: the text as written, such as "2x4"; "detected" for detected devices.
+        text: the text, such as "2x4"; "detected" for detected devices.
         count: the number of devices in `jax.devices()`.
         shape: the layout of the devices, or of the chips of a TPU slice; a single size if unknown.
         platform: "cpu", "gpu", "tpu", or empty if unknown.
@@ -75,7 +75,7 @@ class Topology:
 
     @property
     def local_count(self) -> int:
-        """Returns the number of each process's own devices."""
+        """Returns the number of devices of each process."""
         return self.count // self.hosts
 
 
@@ -83,8 +83,8 @@ def parse_topology(value: object) -> Topology:
     """Returns the devices that a text or a number describes.
 
     Args:
-        value: 8, "8", "2x4" (also with `*`, `,` and spaces), "v5e-16", "v4-2x2x4", "8xH100", "4x8xH100" for four
-            hosts, "8xcpu".
+        value: 8, "8", "2x4" (also with `*` or `,`, and with spaces), "v5e-16", "v4-2x2x4", "8xH100", "4x8xH100" for
+            four hosts, or "8xcpu".
 
     Raises:
         BadTopology: it describes no devices; the message lists the valid forms.
@@ -141,12 +141,12 @@ def describe(topology: Topology) -> str:
 
 
 def named(topology: Topology) -> str:
-    """Returns the name of the devices in messages: "target 2x4", "detected devices"."""
+    """Returns the name of the devices for use in messages: "target 2x4", "detected devices"."""
     return "detected devices" if topology.text == DETECTED else f"target {topology.text}"
 
 
 def coordinates(topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """Returns the position of each device, by id; on TPUs (x, y, z, core), with x varying fastest, as in JAX."""
+    """Returns the position of each device, by id; on TPUs (x, y, z, core): core, then x, varies fastest, as in JAX."""
     if topology.platform == "tpu":
         axes = [range(size) for size in reversed(topology.shape)]
         places = [tuple(reversed(place)) for place in product(*axes)]

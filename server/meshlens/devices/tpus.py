@@ -17,10 +17,10 @@ class TpuVersion:
 
     Attributes:
         name: its name in slices, such as "v5e".
-        per_chip: the number of devices that JAX sees per chip: 2 if each of two TensorCores is a device, 1 if there is
-            only one or both work as one (megacore).
-        per_number: the count per chip in the name of a slice: "v4-8" counts TensorCores, two per chip; "v5e-8" counts
-            chips.
+        per_chip: the number of devices that JAX sees per chip: 2 if each of two TensorCores is a device; 1 if there is
+            only one TensorCore, or if two work as one (megacore).
+        per_number: the number by which each chip counts in the name of a slice: "v4-8" counts TensorCores, two per
+            chip; "v5e-8" counts chips.
         shapes: the default layouts, by the number of chips.
         host: the layout of one host's chips in a multi-host slice.
     """
@@ -33,12 +33,12 @@ class TpuVersion:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Returns the numbers that a slice may have."""
+        """Returns the numbers that the name of a slice may have."""
         return tuple(chips * self.per_number for chips in self.shapes)
 
     @property
     def dimensions(self) -> int:
-        """Returns the number of dimensions of its network."""
+        """Returns the number of dimensions of the chip network."""
         return len(next(iter(self.shapes.values())))
 
 
@@ -63,14 +63,14 @@ VERSIONS: dict[str, TpuVersion] = {
 }
 
 ALIASES = {"v5litepod": "v5e", "v5lite": "v5e", "v6lite": "v6e", "trillium": "v6e"}
-"""Aliases of versions."""
+"""Version names by alias."""
 
 ONE_HOST = 8
 """The maximum number of chips in a lite slice on a single host."""
 
 
 def hosts_of(version: TpuVersion, shape: tuple[int, ...]) -> int:
-    """Returns the number of hosts of a slice, each a JAX process."""
+    """Returns the number of hosts of a slice; each host is a JAX process."""
     chips = prod(shape)
     if chips <= prod(version.host) or (version.dimensions == 2 and version.per_chip == 1 and chips <= ONE_HOST):
         return 1

@@ -1,4 +1,4 @@
-"""Decides which folders may come with an untrusted workspace, and whether a path leads into one of them.
+"""Decides which folders may belong to an untrusted workspace, and whether a path leads into one of them.
 
 Every link on the way is followed: an interpreter outside may be a link to one inside, or be in a linked folder.
 """
@@ -19,11 +19,11 @@ _MARKS = (".git", ".hg", ".svn", ".jj", ".sl", "meshlens.toml", "pyproject.toml"
 
 
 def enclosing(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Returns the folders, with all parents that may come from the same source.
+    """Returns the folders, each with its topmost parent that may come from the same source.
 
     An open folder can be part of a larger download: a repository, a nested repository, or an archive with its own
-    `.git`. So each folder is combined with its topmost parent that has the marker of a repository or project. The home
-    folder and its parents are the user's own.
+    `.git`. So each folder is returned together with its topmost parent that has the marker of a repository or project.
+    The home folder and its parents are the user's own, so they are never returned.
     """
     return tuple(dict.fromkeys(path for folder in folders for path in (folder, _highest_marked(folder))))
 
@@ -82,7 +82,7 @@ def _places(path: str) -> tuple[str, ...]:
 
 
 def _is_below(path: str, folder: str) -> bool:
-    """Returns whether a path is in a folder, by identity, because spelling may vary in case."""
+    """Returns whether a path is in a folder, comparing files by identity, because paths may differ only in case."""
     while True:
         with suppress(OSError, ValueError):
             if os.path.samefile(path, folder):

@@ -50,14 +50,14 @@ class Part(NamedTuple):
 
 
 def parts_at(view: FileView, offset: int) -> tuple[Part, ...]:
-    """Returns the parts that contain an offset, the smallest first; the end of a part belongs to it.
+    """Returns the parts that contain an offset, the smallest first; an offset at the end of a part counts as inside.
 
     Args:
         view: the file.
         offset: UTF-8 bytes from the start of the file.
 
     Returns:
-        Nothing outside every statement, for example in comments.
+        The parts; empty if no statement contains the offset.
     """
     block = _innermost_block(view, offset)
     if block is None:
@@ -144,7 +144,7 @@ class _Walk(NamedTuple):
         return []
 
     def _children(self, shapes: Iterable[object]) -> Iterator[Part]:
-        """Yields the parts in the first of the given nodes, or of their nested lists, that contains the offset."""
+        """Yields the parts of the first node that contains the offset, among the given nodes and nested tuples."""
         for shape in shapes:
             if is_node(shape):
                 if self._holds(shape.site):
@@ -171,7 +171,7 @@ def nodes_in(shapes: object) -> Iterator[TreeNode]:
 
 
 def statements_in(body: object) -> Iterator[TreeNode]:
-    """Yields every statement of a function's body, including loops and conditions, without nested functions."""
+    """Yields every statement of a function's body, even in loops and conditions, but not in nested functions."""
     waiting: list[object] = [body]
     while waiting:
         shape = waiting.pop()

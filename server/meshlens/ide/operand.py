@@ -36,7 +36,7 @@ class Operand:
 
     Attributes:
         function: the function of the workspace.
-        parameters: the parameters not filled by a partial or `self`.
+        parameters: the parameters that neither a partial nor `self` fills.
         returns: the source of the return annotation, "" if there is none.
     """
 
@@ -46,7 +46,7 @@ class Operand:
 
     @property
     def name(self) -> str:
-        """Returns its name, "lambda" for a lambda."""
+        """Returns the function's name, "lambda" for a lambda."""
         return self.function.name if self.function.name.isidentifier() else "lambda"
 
 
@@ -134,7 +134,7 @@ def _returns(view: FileView, function: Function) -> str:
 
 
 def _without(operand: Operand, partial: Partial) -> Operand:
-    """Returns the operand without the arguments that a partial fills; its keywords can be passed again."""
+    """Returns the operand without the parameters that a partial fills, although its keywords could be passed again."""
     if any(arg.label in ("*", "**") for arg in partial.args):
         return operand
     positional = sum(arg.label is None for arg in partial.args)

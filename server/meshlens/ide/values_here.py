@@ -30,7 +30,7 @@ def value_at(view: FileView, parts: tuple[Part, ...], place: int) -> Value:
 
 
 def dotted_at(view: FileView, parts: tuple[Part, ...], place: int) -> str | None:
-    """Returns the dotted name of something outside the workspace, as the file spells it, with its aliases undone."""
+    """Returns the dotted name of something outside the workspace, as the file spells it, with aliases resolved."""
     shape = parts[place].shape
     attributes: list[str] = []
     while isinstance(shape, Attribute):
@@ -49,7 +49,7 @@ def named(view: FileView, name: str, parts: tuple[Part, ...]) -> Value:
 
 
 def value_of_text(view: FileView, dotted: str, offset: int) -> Value:
-    """Returns the value of a dotted name read from the text, in which the parser may see no name."""
+    """Returns the value of a dotted name that was read from the text, where the parser may see no name."""
     parts = parts_at(view, offset) or (Part("text", Site(str(view.path), "", 0), NOTHING),)
     first, *attributes = dotted.split(".")
     site = parts[0].site

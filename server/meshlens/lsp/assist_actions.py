@@ -1,4 +1,4 @@
-"""Refactorings as code actions of kind `refactor.rewrite`: offered immediately, computed again when chosen."""
+"""Refactorings as code actions of kind `refactor.rewrite`: offered immediately, and computed again when chosen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INVOKED = 1
 def assist_actions(
     session: Session, document: Document, asked: Span, context: Mapping[str, Any]
 ) -> Iterator[dict[str, Any] | None]:
-    """Yields the refactorings offered at a cursor or selection, with refusals only for explicit requests.
+    """Yields the refactorings offered at a cursor or selection, and refusals only for explicit requests.
 
     For clients that ask their user how to run a function on several devices, yields one action; for other clients, one
     action per way, possible or not.
@@ -45,7 +45,7 @@ def assist_actions(
     wishes = project_wishes(session, document, Wishes())
     subject = subject_at(view, asked)
     shows_refusals = session.client.disabled_actions
-    # Clients that do not know the kind ask because their user did.
+    # A client that does not send a trigger kind is assumed to ask because its user did.
     was_asked = context.get("triggerKind", _INVOKED) == _INVOKED
     if subject is not None and session.client.asks_how:
         yield _question(document, subject)
@@ -60,7 +60,7 @@ def assist_actions(
         elif isinstance(answer, Refused) and shows_refusals and (only or (is_way and was_asked)):
             yield {"title": _title(answer.title), "kind": REWRITE, "disabled": {"reason": answer.message}}
         elif isinstance(answer, Refused) and not shows_refusals and is_way and was_asked:
-            # The title is the only place in which such a client shows the reason.
+            # The title is the only place in which such a client can show the reason.
             yield {"title": f"Cannot {answer.title}: {answer.message}", "kind": REWRITE, "edit": {"changes": {}}}
 
 
@@ -74,7 +74,7 @@ def resolved_assist(session: Session, document: Document, data: dict[str, Any]) 
     """Returns the edit of a chosen refactoring; None if it is no longer offered.
 
     Raises:
-        Refusal: the result would have a new finding.
+        Refusal: the result would contain a new finding.
     """
     view = session.view(document.path)
     known = {assist.name for assist in all_assists()}

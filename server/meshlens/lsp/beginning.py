@@ -1,4 +1,4 @@
-"""The start of a session: the client's identity, its open files, the files to watch."""
+"""The start of a session: the client's capabilities, folders and settings, and the files to watch."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
 
 
 def _after_messages(session: Session, publisher: Publisher) -> Callable[[], None]:
-    """Returns a function to run after messages were handled; findings come first, because the user waits for them."""
+    """Returns a function to run once messages are handled; findings come first, because the user waits for them."""
     loop = asyncio.get_running_loop()
     collector = Collector(loop)
     looking = Looking(session, loop) if not session.client.watches else None

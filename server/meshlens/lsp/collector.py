@@ -22,9 +22,9 @@ A project that is solved from scratch leaves 100,000 objects that have survived 
 """
 
 _PART_OF_FROZEN = 4
-"""An idle moment visits the frozen objects, too, if there are more new objects than frozen ones divided by this.
+"""In an idle moment, frozen objects are visited, too, if new objects exceed 1/N of them, where N is this number.
 
-That happens after a project was solved again; the replaced objects would otherwise stay until a longer pause.
+This happens after a project was solved again; the replaced objects would otherwise stay until a longer pause.
 """
 
 
@@ -43,7 +43,7 @@ class Collector:
         self._timer = self._loop.call_later(IDLE_SECONDS, self._idle)
 
     def _idle(self) -> None:
-        # Objects frozen at the last idle moment are not visited.
+        # Frozen objects are not visited.
         gc.collect()
         if _PART_OF_FROZEN * len(gc.get_objects()) > gc.get_freeze_count():
             _collect_frozen()

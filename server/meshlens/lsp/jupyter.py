@@ -10,7 +10,7 @@ from meshlens.launching import program
 
 
 def spec(manager: Any) -> dict[str, dict[str, Any]]:
-    """Returns the server's specification for jupyter-lsp, which finds it by entry point without configuration.
+    """Returns the server's specification for jupyter-lsp, which finds it through an entry point, without configuration.
 
     JupyterLab uses one server per language. If python-lsp-server is installed, JupyterLab keeps using it, and our
     plugin adds to its answers.
@@ -23,8 +23,8 @@ def spec(manager: Any) -> dict[str, dict[str, Any]]:
     return {
         "meshlens": {
             "version": 2,
-            # Isolated, because JupyterLab starts the server in the folder of the notebooks, whose modules would be
-            # imported first.
+            # Isolated, because JupyterLab starts the server in the folder of the notebooks, whose modules would
+            # otherwise be imported first.
             "argv": [sys.executable, *program(), "server"],
             "languages": ["python"],
             "mime_types": ["text/x-python", "text/x-ipython"],

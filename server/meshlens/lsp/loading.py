@@ -28,15 +28,15 @@ from meshlens.project.notebooks.magics import without_magics
 from meshlens.project.settings.jax_folders import find_jax_folders
 
 SMALL = 200_000
-"""Maximum bytes of Python in a project that is loaded completely."""
+"""Maximum size, in bytes of Python, of a project that is loaded completely."""
 
 _MOST_FILES = 1000
 _NEAR = 200_000
 _LARGEST = 1_000_000
-"""Maximum bytes of a file; a larger file is generated, and each edit of it would take a second."""
+"""Maximum size of a file, in bytes; a larger file is probably generated, and each edit to it would take a second."""
 
 _MOST_UNNEEDED = 100_000
-"""Maximum bytes of files that stay loaded although no open file needs them anymore."""
+"""Maximum total size, in bytes, of files that stay loaded although no open file needs them anymore."""
 
 _SLICE = 10
 _log = logging.getLogger("meshlens")
@@ -108,7 +108,7 @@ def unneeded(session: Session, folder: Folder, near: set[Path]) -> list[Path]:
     Args:
         session: the session, with the open files.
         folder: the project.
-        near: the files that the neighbourhoods of open files read.
+        near: the files in the neighborhoods of open files.
     """
     loaded = folder.workspace.files
     rest = [file for file in loaded.values() if file.path not in near and not session.is_open(file.path)]
@@ -123,7 +123,7 @@ def unneeded(session: Session, folder: Folder, near: set[Path]) -> list[Path]:
 
 
 def raw_of(session: Session, path: Path) -> bytes | None:
-    """Returns the bytes of a file as the editor has it, or as on disk."""
+    """Returns the bytes of a file as the editor has it, or as it is on disk."""
     texts = list(session.texts(path))
     if not texts:
         return None if is_nowhere(path) else _bytes(path)
@@ -145,7 +145,7 @@ def is_too_large(session: Session, path: Path) -> bool:
 def source_of(path: Path, text: bytes) -> bytes:
     """Returns an open text as its file would contain it.
 
-    JupyterLab sends all cells of a notebook as one text, under the notebook's name or one made from it.
+    JupyterLab sends all cells of a notebook as one text, under the notebook's name or a name made from it.
     """
     if path.suffix == ".ipynb":
         return written([text.decode("utf-8", "replace")])

@@ -1,6 +1,6 @@
-"""Device detection: queries each project's Python in the background, one at a time, and notifies the client.
+"""Device detection: queries each project's Python in the background, and notifies the client.
 
-In an untrusted workspace no program is started; the names of package metadata are read instead.
+In an untrusted workspace, no program is started; the names of package metadata folders are read instead.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Run:
 
     Attributes:
         by_user: whether a user requested it.
-        stop: set when nobody is waiting for it any longer.
+        stop: set when its report is no longer wanted.
         ended: set when its process is gone.
         task: returns the report.
     """
@@ -65,7 +65,7 @@ class _Seen:
     Attributes:
         places: the paths that change when an environment is created or a package is installed.
         now: the times of their last change.
-        asked: those times when the Python of the project was chosen.
+        asked: the same times, as they were when the Python of the project was last queried.
     """
 
     places: tuple[Path, ...]
@@ -104,7 +104,7 @@ class Probing:
         return enclosing((*self._session.given, *self._session.folders, *opened)) or (Path("/"),)
 
     def want(self, root: Path) -> None:
-        """Schedules a query of a project's Python, at every opening; a current cached result is used instead."""
+        """Schedules a query of a newly opened project's Python, which a valid cached result makes unnecessary."""
         if root in self._waiting or not self._may_ask(root):
             return
         loop = asyncio.get_running_loop()
@@ -159,7 +159,7 @@ class Probing:
             await self._ask(root, by_user=True)
 
     def tell_interpreter(self, scope: Path | None, interpreter: str | None) -> None:
-        """Stores the editor's Python for a folder, or for all."""
+        """Stores the editor's Python for a folder, or for all folders."""
         self._said[scope] = interpreter
         self._again()
 
@@ -332,7 +332,7 @@ def _cache_of(root: Path) -> Cache | None:
 def _report(
     python: str, untrusted: tuple[Path, ...], cache: Cache | None, run: _Run, *, by_user: bool
 ) -> Report | None:
-    """Runs a query in a thread; errors are in the report, or None if nobody is waiting any longer."""
+    """Returns the report of a query, including any failure; None if it is no longer wanted. Runs in a thread."""
     from meshlens.devices.reports import new_report, report_of
     from meshlens.devices.runner import ProbeStopped, Question
 

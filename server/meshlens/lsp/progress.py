@@ -14,7 +14,7 @@ _NUMBERS = count(1)
 
 @contextmanager
 def reporting(session: Session, token: object, title: str) -> Iterator[Callable[[str], None]]:
-    """Reports progress under the token of a client's request; does nothing without one.
+    """Reports progress under the token of a client's request; does nothing without a token.
 
     Args:
         session: the session.
@@ -37,7 +37,7 @@ def reporting(session: Session, token: object, title: str) -> Iterator[Callable[
 
 @asynccontextmanager
 async def working(session: Session, title: str) -> AsyncIterator[Callable[[str], None]]:
-    """Reports progress while its body runs, and cancels the body if the user cancels.
+    """Reports progress while the block runs, and cancels the block if the user cancels.
 
     Args:
         session: the session.

@@ -14,7 +14,7 @@ LATER = 0.15
 
 
 class Publisher:
-    """Sends findings to clients that receive them, and asks the others to pull."""
+    """Sends findings to clients, or asks those that pull findings to do so."""
 
     def __init__(self, session: Session, loop: asyncio.AbstractEventLoop) -> None:
         self._session, self._loop = session, loop

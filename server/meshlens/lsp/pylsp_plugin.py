@@ -1,7 +1,7 @@
 """A plugin for python-lsp-server, so that its users, for example in Spyder, keep their server and get our findings.
 
-The server loads it by entry point and calls hooks with its own documents, some of them in a thread. The server and jedi
-handle names and modules; we handle JAX's maps, and axis names in strings.
+The server loads it through an entry point and calls its hooks with the server's documents, some of them in a thread.
+The server and jedi handle names and modules; we handle JAX's maps, and axis names in strings.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Plugin:
 
     @_first
     def pylsp_hover(self, config: Any, workspace: Any, document: Any, position: Any) -> Any:
-        """Returns hovers of maps, meshes, specs and axes; None for the next plugin."""
+        """Returns the hover of a map, mesh, spec or axis; None leaves the answer to the next plugin."""
         return self._answer(hover, config, workspace, document, position)
 
     @_first
@@ -126,7 +126,7 @@ class Plugin:
 
     @_first
     def pylsp_rename(self, config: Any, workspace: Any, document: Any, position: Any, new_name: str) -> Any:
-        """Returns edits that rename the axis in a string; None for the next plugin."""
+        """Returns edits that rename the axis in a string; None leaves the answer to the next plugin."""
         return self._in_string(rename, config, workspace, document, position, newName=new_name)
 
     def _answer(self, handler: Any, config: Any, workspace: Any, document: Any, position: Any, **more: Any) -> Any:

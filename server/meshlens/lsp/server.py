@@ -136,7 +136,7 @@ def _never_called(params: object) -> None:
 
 
 def _initialize(server: LanguageServer) -> None:
-    """Stores the client's capabilities; slow work waits until the client has its answer."""
+    """Adapts the offered features to the client; slow work waits until the client has its answer."""
     protocol: Any = server.protocol
     for method in _not_offered(read_client(protocol.client_params)):
         protocol.fm.features.pop(method, None)
@@ -234,8 +234,8 @@ def serve_tcp(port: int) -> int:
 async def _on_port(server: LanguageServer, port: int) -> None:
     """Serves the first client that uses the protocol.
 
-    A web page in a browser can write to ports of this machine, and its body could be read as a message if its headers
-    were ignored; so connections that do not begin with the protocol are rejected.
+    A web page in a browser can send requests to ports of this machine, and the body of a request could be read as a
+    message if its headers were ignored; so connections that do not begin as the protocol does are rejected.
     """
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     clients: list[asyncio.StreamWriter] = []

@@ -50,16 +50,16 @@ class Session:
         dirty: the files whose findings must be sent again.
         typed: the file that changed last, until it is processed.
         schedule: schedules sending findings for when the loop is free.
-        pull_again: asks a client that pulls findings to pull, because something other than its own edit changed them.
+        pull_again: asks a client that pulls findings to pull again, because something other than its edit changed them.
         clear: clears the findings sent for a document.
         indexing: the large projects.
         probing: the known devices.
         traces: the traces; None until the first request.
         cancellable: running work by its progress token.
-        whole_findings: the findings of whole projects, and the state they belong to.
+        whole_findings: the findings of whole projects, each with the revision of the project.
         foreign: the open documents that are not Python, by URI.
-        last_whole: for the file that last got a syntax error, the workspace before it, until the file has no errors or
-            other files are loaded.
+        last_whole: for the file that last got a syntax error, the workspace before the error, until the file has no
+            errors or other files are loaded.
     """
 
     notify: Send
@@ -118,7 +118,7 @@ class Session:
         return folder
 
     def editor_settings(self, root: Path) -> Mapping[str, Any]:
-        """Returns the editor's settings for a project: global ones, those of parent folders, its own."""
+        """Returns the editor's settings for a project: its own override those of parent folders and the global ones."""
         merged: dict[str, Any] = dict(self.editor.get(None, {}))
         for folder in sorted((key for key in self.editor if key is not None), key=lambda key: len(key.parts)):
             if root.is_relative_to(folder):
@@ -130,7 +130,7 @@ class Session:
         return self.folder_of(path).features
 
     def reopen(self, roots: Mapping[Path, None] | None = None) -> None:
-        """Forgets all projects or those below the given roots, and reloads the open documents."""
+        """Forgets all projects, or those with the given roots, and reloads the open documents."""
         if self.indexing is not None:
             self.indexing.forget()
         stale = [root for root in self.folders if roots is None or root in roots]
@@ -178,7 +178,7 @@ class Session:
         if root in self.given or any(self.folder_of(one.path).root == root for one in self.documents.values()):
             return
         if self.folders.pop(root, None) is not None:
-            # The interpreter's values contain many cycles, and the collector runs rarely.
+            # The values of the analysis contain many reference cycles, and the collector runs rarely.
             gc.collect()
         self._roots = {path: of for path, of in self._roots.items() if of != root}
         if self.indexing is not None:
@@ -203,18 +203,18 @@ class Session:
         """Replaces a project with its newer state."""
         known = self.folders.get(folder.root)
         if known is not None and len(known.workspace.files) != len(folder.workspace.files):
-            # Results for another set of files share nothing with the new results.
+            # The results for a different set of files share nothing with the new results.
             self.last_whole.clear()
         self._revision += 1
         self.folders[folder.root] = replace(folder, revision=self._revision)
 
     def note_whole(self, path: Path, before: Workspace) -> None:
-        """Keeps the workspace from before an edit that broke a file, until the file again has no syntax errors."""
+        """Keeps the workspace from before an edit that broke a file, until the file has no syntax errors again."""
         file, was = self.folder_of(path).workspace.files.get(str(path)), before.files.get(str(path))
         if file is None or not file.facts.broken:
             self.last_whole.pop(path, None)
         elif was is not None and not was.facts.broken:
-            # The workspace keeps its records and modules alive, so keep only one.
+            # A workspace keeps its records and modules alive, so keep only one.
             self.last_whole = {path: before.looked_back_at(path)}
 
     def add(self, document: Document) -> None:
@@ -296,7 +296,7 @@ class Session:
         return uri_of(path), ranged(LineIndex(source), span, self.client.encoding), None
 
     def source(self, path: Path) -> bytes | None:
-        """Returns the Python text of a file as loaded, or as on disk; None if there is none."""
+        """Returns the Python text of a file as loaded, or as it is on disk; None if there is none."""
         file = self.folder_of(path).workspace.files.get(str(path))
         if file is not None:
             return file.source
@@ -308,13 +308,13 @@ class Session:
         self.notify("window/showMessage", {"type": level, "message": text})
 
     def warn_once(self, text: str) -> None:
-        """Writes a warning to our own log, but each only once."""
+        """Writes a warning to our own log, unless the same warning was already written."""
         if text not in self._warned:
             self._warned.add(text)
             _log.warning("%s", text)
 
     def forget_positions(self, path: Path) -> None:
-        """Drops cached positions of a file that is closed."""
+        """Drops everything cached for a file that was closed."""
         self._found.pop(path, None)
         self.last_whole.pop(path, None)
         self.dirty.pop(path, None)

@@ -67,7 +67,7 @@ def location(session: Session, path: Path, span: Span) -> dict[str, Any] | None:
 
 
 def workspace_edit(session: Session, edits: Iterable[FileEdit]) -> dict[str, Any] | None:
-    """Returns edits of several files as one workspace edit; None if the client cannot edit one of the places."""
+    """Returns edits to several files as one workspace edit; None if the client cannot edit one of the places."""
     by_text: dict[tuple[str, int | None], list[dict[str, Any]]] = defaultdict(list)
     for path, edit in edits:
         placed = session.placed(path, edit.span)
@@ -105,14 +105,14 @@ def _with_line_ends(session: Session, path: Path, text: str) -> str:
 
 
 def rule_page(found: Diagnosed) -> str | None:
-    """Returns the address of a rule's page; editors that open the file go to its line."""
+    """Returns the address of a rule's page; editors that open the file go to the line of the rule."""
     page, lines = _pages()
     return f"{page}#L{lines.get(found.code, 1)}" if page else None
 
 
 @cache
 def _pages() -> tuple[str, Mapping[str, int]]:
-    """Returns the address of the pages of all rules, empty if they are not installed, and the line of each."""
+    """Returns the address of the page of all rules, empty if it is not installed, and the line of each rule."""
     inside = resources.files("meshlens") / "pages" / "rules.md"
     beside = Path(__file__).parents[3] / "docs" / "rules.md"
     for page in (Path(str(inside)), beside):

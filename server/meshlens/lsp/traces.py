@@ -51,7 +51,7 @@ class Traces:
         """Traces an entry, and stores the result.
 
         Raises:
-            Refusal: nothing may be run, or a file is not saved.
+            Refusal: nothing may be run, a file is not saved, no Python was found, or the trace was stopped.
         """
         session = self.session
         if not session.trusted:

@@ -79,7 +79,7 @@ def with_traces(session: Session, document: Document, found: tuple[Diagnosed, ..
 
 
 def listed(session: Session, path: Path) -> list[dict[str, Any]]:
-    """Returns the traces that read a file for a client, as JSON with titles and current places."""
+    """Returns, for a client, the traces that read a file, as JSON with titles and current places."""
     return [told(session, kept, stale=stale) for kept, stale in _of(session).of(path)]
 
 

@@ -22,7 +22,7 @@ from meshlens.project.solving.solution import Solution
 
 Role = Literal["binds", "uses", "names"]
 
-# A literal and its name; if no literal is known, the expression that gives the name.
+# The site of a literal, and the name in it; if no literal is known, the site of the expression that gives the name.
 Node = tuple[Site, str]
 
 
@@ -54,7 +54,7 @@ class AxisSymbols:
     """All axis symbols of a workspace.
 
     Attributes:
-        at: the names at a site of a literal or of an expression that gives an axis name.
+        at: the names at the site of a literal, or of an expression that gives an axis name.
         bound_by: the names that a binder at a site binds.
     """
 
@@ -139,9 +139,9 @@ def axis_symbols(solution: Solution) -> AxisSymbols:
 
 
 def symbols_around(solution: Solution, path: str, block: str) -> AxisSymbols:
-    """Returns the part of the axis symbols that concerns a block, for answers while typing.
+    """Returns the part of the axis symbols that concerns a block, for answers that are needed while the user types.
 
-    Few roots read a function; any root may read the top level.
+    Few roots read a function, but any root may read the top level, which thus needs all symbols.
     """
     shape = solution.facts[path].blocks[block].shape
     if not isinstance(shape, (FunctionDef, FunctionShape)):

@@ -1,4 +1,4 @@
-"""Finds the files that the given files import, and those that import them, from import lines without parsing.
+"""Finds the files that the given files import, and those that import them, from import lines, without parsing.
 
 Superfluous files do no harm: they are read but not checked.
 """
@@ -28,7 +28,7 @@ _MOST = 3000
 def imported_files(
     files: Sequence[Path], roots: Sequence[Path], text_of: Callable[[Path], bytes | Unread] = read_source
 ) -> list[Path]:
-    """Returns the files below the roots that these files import, directly or not, without these files themselves.
+    """Returns the files below the roots that these files import, directly or indirectly, without these files.
 
     Args:
         files: absolute paths.
@@ -55,11 +55,11 @@ def imported_files(
 
 @dataclass(frozen=True, slots=True)
 class Importing:
-    """The files that import the given files, directly or not.
+    """The files that import the given files, directly or indirectly.
 
     Attributes:
-        files: sorted; those nearest to the imported files if there are too many.
-        is_complete: whether there are no others.
+        files: the files, sorted; if there are too many, only those nearest to the imported files.
+        is_complete: whether these are all.
     """
 
     files: tuple[Path, ...]
@@ -67,13 +67,13 @@ class Importing:
 
 
 def importing_files(files: Sequence[Path], others: Iterable[Path], root: Path, most: int) -> Importing:
-    """Returns which other files of a project import the given files, directly or not.
+    """Returns the other files of a project that import the given files, directly or indirectly.
 
     Args:
         files: absolute paths.
         others: the files to search.
         root: the folder of the project.
-        most: the maximum number of bytes to return; the farthest files are dropped first.
+        most: the maximum total size of the returned files, in bytes; the farthest files are dropped first.
     """
     tops, disk = (str(root),), _Disk()
     importers: dict[str, list[Path]] = defaultdict(list)
@@ -107,7 +107,7 @@ class _Disk:
 
     Attributes:
         folders: the names in a folder.
-        holders: the folders with a top-level module, as seen from a folder, nearest first.
+        holders: the folders that contain a top-level module, as seen from a folder, nearest first.
         files: whether a path is a file.
     """
 
@@ -198,7 +198,7 @@ def _bases_with(top: str, folder: str, roots: Collection[str], disk: _Disk) -> I
 
 
 def _below(base: str, parts: Sequence[str], items: Sequence[str], disk: _Disk) -> Iterator[str]:
-    """Yields the module, its packages, and the modules among the names imported from it."""
+    """Yields the files of a module, of its packages, and of the modules among the names imported from it."""
     place = base
     for number, part in enumerate(parts):
         place = f"{place}/{part}"

@@ -1,8 +1,8 @@
 """Queries jedi about installed packages: where and how they define a name.
 
-jedi reads sources and stubs. It would import modules without either, such as extension modules; `look_up` leaves it
-nothing to import from, and `import_nothing_else` prevents its process from importing anything but Python's own modules
-and jedi. It is slow, so it runs in another process and never during typing.
+jedi reads sources and stubs. It would import modules that have neither, such as extension modules; `look_up` leaves it
+nothing to import from, and `import_nothing_else` prevents its process from importing anything but Python's own modules,
+jedi's and ours. jedi is slow, so it runs in another process and never while the user types.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def package_paths(root: Path, settings: Settings) -> tuple[Path, ...]:
 
     Args:
         root: the project.
-        settings: a configured interpreter takes precedence over environments in the project.
+        settings: its settings; a configured interpreter takes precedence over environments in the project.
     """
     own = tuple(folder for folder in package_folders(root, settings) if folder.is_dir())
     if not own:
@@ -64,11 +64,11 @@ def import_nothing_else() -> None:
     """Prevents this process from importing anything but Python's own modules, jedi's and ours.
 
     jedi puts the paths of a project into `sys.path` while it searches them; meanwhile nothing at all is imported,
-    because a standard library module needed just then would be searched for in the project. Starting programs is
-    disabled too.
+    because a standard library module needed at that moment would be searched for in the project. Starting programs is
+    disabled, too.
     This cannot be undone, so it is for a process that does nothing else.
     """
-    import jedi  # noqa: F401  # together with what it imports, which is known then
+    import jedi  # noqa: F401  # loads what jedi itself imports, before imports are refused
 
     own = list(sys.path)
     allowed = frozenset((*sys.stdlib_module_names, "jedi", "parso", "meshlens"))
@@ -94,14 +94,14 @@ def look_up(dotted: str, root: Path, packages: Sequence[Path]) -> Found | None:
         packages: the folders of installed packages.
 
     Returns:
-        None if there is no source, or more than one definition.
+        The place; None if there is no source, or more than one definition.
     """
     import jedi
 
     module, _, name = dotted.rpartition(".")
     if not module or not all(part.isidentifier() for part in dotted.split(".")):
         return None
-    # Its cache is pickled and shared with every program that uses jedi, and modules that it would import are not ours.
+    # All programs that use jedi share its pickled cache, and the modules that it would import by itself are not ours.
     jedi.settings.use_filesystem_cache = False
     jedi.settings.auto_import_modules = []
     project = jedi.Project(root, sys_path=[*map(str, packages), str(root)], smart_sys_path=False)

@@ -19,8 +19,8 @@ SOURCE_FOLDERS = ("", "src", "lib", "python", "server")
 class ModuleIndex:
     """The modules and packages of a workspace.
 
-    Packages need no `__init__.py`.  Libraries whose behavior is in tables count as outside the workspace even if their
-    source is in it, except for their own files.
+    Packages need no `__init__.py`.  Libraries whose behavior is described in tables count as outside the workspace even
+    if their source is in it, unless their own files import them.
     """
 
     def __init__(self, paths: Iterable[str], roots: Iterable[str]) -> None:

@@ -43,8 +43,8 @@ class Snippet:
         name: its name.
         prefix: the text to type for it.
         description: its purpose in a sentence, possibly ending with a requirement such as "(JAX 0.6.1 and later)".
-        body: its text, with placeholders such as `${1:batch}`; with newlines between lines. Its imports come first, so
-            that it is a complete program for editors that do not handle them.
+        body: its text, with placeholders such as `${1:batch}`. Its imports come first, so that it is a complete program
+            in editors that cannot add imports.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Describes where a file has a syntax error, in Python's words."""
+"""Finds the first syntax error of a file, and describes it in Python's words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from meshlens.facts.model import FileFacts
 
-# A header whose body is missing; the length limits keep a hostile line from taking long.
+# A header whose body is missing; the length limits keep the search fast even on hostile lines.
 _NO_BODY = re.compile(
     rb"^([ \t]*)(?:(?:async[ \t]+)?(?:class|def|for|while|if|elif|else|try|except|finally|with)\b|[)\]}])"
     rb"[^\n]{0,200}:[ \t]{0,20}(?:#[^\n]{0,200})?\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?!\1[ \t])(?=[ \t]*[^\s#])",
@@ -22,7 +22,7 @@ class SyntaxFault(NamedTuple):
 
     Attributes:
         offset: a place on its line, in bytes.
-        reason: Python's message; empty if only our grammar cannot read the file.
+        reason: Python's message; empty if Python accepts the file and only our grammar cannot read it.
     """
 
     offset: int
@@ -32,7 +32,7 @@ class SyntaxFault(NamedTuple):
 def syntax_fault(source: bytes, facts: FileFacts) -> SyntaxFault | None:
     """Returns the first syntax error of a file, or None.
 
-    The grammar accepts wrong indentation, so Python decides where a file may have it.
+    The grammar accepts wrong indentation, so Python decides about files that may contain it.
 
     Args:
         source: the text of the file.

@@ -23,7 +23,7 @@ class FileView:
 
     Attributes:
         solution: the solution of the whole workspace.
-        path: its absolute path.
+        path: the absolute path of the file.
         source: the file's bytes; for a notebook its cells joined.
         lines: its lines and columns.
         facts: its facts.

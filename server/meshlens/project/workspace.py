@@ -109,7 +109,7 @@ class Workspace:
         """Returns the workspace with new text for one file.
 
         Raises:
-            ValueError: an invalid notebook.
+            ValueError: the notebook is invalid.
         """
         return self._with({path: self._read(path, raw)}, (path,))
 
@@ -126,7 +126,7 @@ class Workspace:
         return self._with(files, files) if files else self
 
     def with_edits(self, path: Path, edits: Sequence[Edit]) -> Workspace:
-        """Returns the workspace after edits of one file, which from then on keeps its syntax tree.
+        """Returns the workspace after edits to one file, which from then on keeps its syntax tree.
 
         Args:
             path: the file.
@@ -144,7 +144,7 @@ class Workspace:
         except ValueError:
             raise
         except Exception:
-            # An internal error must not leave us with a different text from the editor's.
+            # An internal error must not leave us with a text that differs from the editor's.
             return self._with({path: read_file(path, edited_text(file.source, edits))}, ())
         return self._with({path: SourceFile(path, reading.source, reading.source, reading.facts, None, reading)}, ())
 
@@ -169,13 +169,13 @@ class Workspace:
                 del solution.checked[key]
 
     def with_focus(self, focus: Focus | None) -> Workspace:
-        """Returns the same files with another part to run."""
+        """Returns the workspace with the same files and another part to run."""
         if focus == self.focus:
             return self
         return replace(self._next(self.files, self.checked, frozenset()), focus=focus)
 
     def with_devices(self, devices: Topology | None, detected: Report | None) -> Workspace:
-        """Returns the same files with these target and detected devices."""
+        """Returns the workspace with the same files and these target and detected devices."""
         if devices == self.devices:
             return replace(self, detected=detected)
         return replace(self._next(self.files, self.checked, frozenset()), devices=devices, detected=detected)

@@ -43,7 +43,7 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, Typ
 
 
 def trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
-    """Returns a worker's output as a trace, as far as the worker got; any bytes result in a trace or an error message.
+    """Returns a worker's output as a trace, as far as the worker got; any unreadable output results in an error.
 
     Args:
         room: the folder with the output.

@@ -26,7 +26,7 @@ def environment_of_worker(environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the variables that the user's Python sees while it traces.
 
     They are the user's own, as for `python train.py`, with the CPU as the only device, but without secrets, which a
-    trace does not need, and without variables that load code before the program.
+    trace does not need, and without variables that load code before the program starts.
 
     Args:
         environ: the environment of this process or of a client.

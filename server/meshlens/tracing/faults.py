@@ -19,7 +19,7 @@ OF_OURS = frozenset(
     {"NotTrusted", "TooOld", "NoJax", "NotStarted", "WorkerLost", "Timeout", "OutOfMemory", "Flood", "BadAnswer"}
     | {"Killed", "Ended", "NoArguments", "NoEntry", "NoCall", "NoPlugin", "BadEntry"}
 )
-"""Types of faults that are not exceptions; only programs need them, because the message is complete."""
+"""Types of faults that are not exceptions; only programs need these types, because the messages say everything."""
 _LONGEST = 2000
 _FEW = 8
 _INDIVISIBLE = re.compile(r"array axis (\d+) is partitioned (\d+) times, but the dimension size is (\d+)")
@@ -108,7 +108,7 @@ def ended(status: int, stage: str, room: Path) -> Fault:
 
 
 def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
-    """Returns the fault for an exception of the user's code, JAX or XLA, in its own words."""
+    """Returns the fault for an exception from the user's code, JAX or XLA, in the words of the exception."""
     stage, kind = str(answer.get("stage", "")), str(answer.get("kind", ""))
     message = str(answer.get("message", ""))[:_LONGEST]
     if stage == "jax":
@@ -169,7 +169,7 @@ def _with_remedy(message: str, stage: str, name: str) -> str:
 
 
 def _nearest(more: object) -> str:
-    """Returns the functions that a file has instead of the requested function, in words."""
+    """Returns a hint that names the functions of a file that lacks the requested one."""
     if not isinstance(more, dict) or not isinstance(more.get("functions"), list):
         return ""
     functions = [name for name in more["functions"] if isinstance(name, str)]

@@ -38,7 +38,7 @@ def groups_in(text: str, devices: int) -> Groups:
 
 
 def iota(sizes: Sequence[int], order: Sequence[int] | None) -> list[int]:
-    """Returns the numbers of an array of these sizes, read after permuting its axes."""
+    """Returns the numbers, from 0, that fill an array of these sizes, read after permuting its axes."""
     if order is None or prod(sizes) > _MOST_DEVICES or sorted(order) != list(range(len(sizes))):
         return list(range(min(prod(sizes), _MOST_DEVICES)))
     strides = [prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
@@ -61,7 +61,7 @@ def _of_iota(shape: str, sizes: str, order: str | None) -> Groups:
 
 
 def _over_axes(mesh: str, used: str) -> Groups:
-    """Returns the groups in `mesh['a'=4,'b'=2] {'a'}`, in which an axis may be split: `'a':(2)2`."""
+    """Returns the groups in `mesh['a'=4,'b'=2] {'a'}`, which may name a part of an axis: `'a':(2)2`."""
     sizes: list[tuple[str, int]] = [(name, int(size)) for name, size in _MESH_AXIS.findall(mesh)]
     split: dict[str, list[tuple[int, int]]] = {}
     for name, before, size in _USED.findall(used[used.find("{") :]):

@@ -52,12 +52,12 @@ class Array:
 
     @property
     def elements(self) -> int:
-        """Returns its number of elements."""
+        """Returns the number of elements."""
         return prod(self.shape)
 
     @property
     def bytes(self) -> int:
-        """Returns its number of bytes."""
+        """Returns the size in bytes."""
         return int(self.elements * WIDTHS.get(self.dtype, 0.0))
 
 
@@ -85,18 +85,18 @@ class Instruction:
 
     @property
     def array(self) -> Array:
-        """Returns the type of its first result."""
+        """Returns the type of the first result."""
         return self.arrays[0] if self.arrays else Array("", ())
 
     @property
     def op_name(self) -> str:
-        """Returns the name that JAX gave it."""
+        """Returns the name that JAX gave to the instruction."""
         found = _OP_NAME.search(self.text)
         return found[1].replace("\\'", "'").replace('\\"', '"') if found else ""
 
     @property
     def called(self) -> tuple[str, ...]:
-        """Returns the names of the computations that it runs."""
+        """Returns the names of the computations that the instruction runs."""
         # The names come before the metadata, which is most of the text.
         text = self.text.partition(" metadata={")[0]
         names = _CALLED.findall(text)
@@ -119,7 +119,7 @@ class Instruction:
 
 @dataclass
 class Computation:
-    """A computation: instructions by name, in order, which do not change once the computation is read."""
+    """A computation: its instructions by name, in order; they do not change once the computation has been read."""
 
     name: str
     instructions: dict[str, Instruction] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class Computation:
 
     @cached_property
     def root(self) -> Instruction | None:
-        """Returns the instruction that produces its result."""
+        """Returns the instruction that produces the result of the computation."""
         last = None
         for last in self.instructions.values():
             if last.is_root:
@@ -168,7 +168,7 @@ class Module:
 
     @cached_property
     def calls(self) -> dict[str, list[tuple[Instruction, tuple[str, ...]]]]:
-        """Returns the instructions of each computation that run other computations, with the names of these."""
+        """Returns the instructions of each computation that run other computations, each with the names of those."""
         found: dict[str, list[tuple[Instruction, tuple[str, ...]]]] = defaultdict(list)
         for computation in self.computations.values():
             for one in computation.instructions.values():
@@ -274,7 +274,7 @@ def arrays_in(text: str) -> tuple[Array, ...]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Returns the offset of the bracket that closes the bracket at a place."""
+    """Returns the offset of the bracket that closes the one at an offset."""
     depth, place = 0, start
     while found := _BRACKET.search(text, place):
         place = found.end()

@@ -1,10 +1,10 @@
 """Bandwidths and peak rates of machines, and the minimum time of collectives on them.
 
 Sources: "How to Scale Your Model" (jax-ml.github.io/scaling-book), the chapters "How to Think About TPUs" (FLOP/s,
-memory, bandwidth of each ICI link in one direction, which slices wrap around, 1 µs a hop), "Sharded Matrices"
+memory, bandwidth of each ICI link in one direction, which slices wrap around, 1 µs per hop), "Sharded Matrices"
 (formulas) and "How to Think About GPUs" (FLOP/s, memory, NVLink, InfiniBand, formulas).  Where the book rounds, the
-numbers are from the vendor: 3.12e14 FLOP/s of the A100 (SXM4 80 GB), 3.35e12 B/s of the H100's memory (SXM5), 2.25e15
-FLOP/s of the B200 (HGX); dense bfloat16 without sparsity, one adapter of 200 Gb/s (A100) or 400 Gb/s for each GPU.
+numbers are the vendor's: 3.12e14 FLOP/s for the A100 (SXM4 80 GB), 3.35e12 B/s for the H100's memory (SXM5), 2.25e15
+FLOP/s for the B200 (HGX).  All are for dense bfloat16, with one 200 Gb/s (A100) or 400 Gb/s adapter for each GPU.
 Google's own pages give 9.18e14 FLOP/s for the v6e and 95 GB for the v5p; the table uses the book's 9.2e14 and 96 GB.
 """
 
@@ -29,12 +29,12 @@ class Machine:
         memory: bytes of device memory.
         memory_bandwidth: bytes per second from memory.
         link: the connection between devices of a host or slice, such as "NVLink" or "ICI".
-        bandwidth: bytes per second over it in one direction; for a torus, over each link.
+        bandwidth: bytes per second over the link in one direction; for a torus, over each link.
         network: the connection between hosts; empty if the link connects them.
-        network_bandwidth: bytes per second of each device over it, in one direction.
+        network_bandwidth: bytes per second of each device over the network, in one direction.
         per_host: the maximum number of devices on the link; 0 for all.
-        is_torus: whether devices are connected only with their neighbours.
-        wraps_at: torus axes with multiples of this size form rings.
+        is_torus: whether devices are connected only to their neighbors.
+        wraps_at: torus axes whose size is a multiple of this number form rings.
         hop: minimum seconds for a message to the next device.
     """
 
@@ -84,7 +84,7 @@ def machine_from(name: str, values: Mapping[str, float | str]) -> Machine:
     """Returns the machine described by a configuration.
 
     Args:
-        name: its name there.
+        name: its name in the configuration.
         values: its numbers and the names of its links, by key.
     """
 
@@ -111,7 +111,7 @@ def least_time(machine: Machine, shape: tuple[int, ...], kind: str, size: int, g
         machine: the machine.
         shape: the shape of the slice in chips.
         kind: the kind, such as "all-gather".
-        size: bytes of its result on one device.
+        size: the size of its result on one device, in bytes.
         groups: the groups of devices.
     """
     number = max((len(group) for group in groups), default=0)
@@ -143,7 +143,7 @@ def _on_torus(machine: Machine, shape: tuple[int, ...], kind: str, size: int, nu
 
 
 def _sent(machine: Machine, shape: tuple[int, ...], size: int, group: tuple[int, ...]) -> float:
-    """Returns the time from a group's first device to its last; a part travels along each axis in which they differ."""
+    """Returns the time from a group's first device to its last; the data is split over the axes that differ."""
     axes = [(length, abs(one - two)) for length, one, two in zip(shape, *_ends(shape, group), strict=True)]
     distances = [min(away, length - away) if length % machine.wraps_at == 0 else away for length, away in axes if away]
     return size / (max(len(distances), 1) * machine.bandwidth) + max(sum(distances), 1) * machine.hop
@@ -158,7 +158,7 @@ def _ends(shape: tuple[int, ...], group: tuple[int, ...]) -> tuple[tuple[int, ..
 
 
 def _rings(machine: Machine, shape: tuple[int, ...], number: int) -> list[tuple[int, bool]]:
-    """Returns the torus axes that a group spans, as lengths and whether each is a ring."""
+    """Returns the torus axes that a group spans, each as its length and whether it is a ring."""
     whole = _product(tuple(sorted(size for size in shape if size > 1)), number)
     if whole:
         return [(size, size % machine.wraps_at == 0) for size in whole]

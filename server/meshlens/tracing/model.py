@@ -61,7 +61,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """Collectives of one kind over the same axes that one line causes.
+    """The collectives of one kind, over the same axes, that one line causes.
 
     Attributes:
         place: the line; None if no user line leads to it.
@@ -156,8 +156,8 @@ class Trace:
         verdict: which of the two is larger, in words; empty if no machine is known.
         errors: the errors; with the level "none" there is at least one.
         notes: notes on how to read the numbers.
-        files: the files that the trace read; it is stale if one of them changes.
-        placed: the number of operations, and how many of them are on a user's line.
+        files: the files that the trace read; the trace is stale if one of them changes.
+        placed: the number of operations, and how many of them are attributed to a user's line.
         seconds: the elapsed time of the trace.
         suggestion: an entry to paste, if arguments were missing.
     """

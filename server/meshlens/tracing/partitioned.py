@@ -115,9 +115,10 @@ def _locator(module: Module, to_user: ToUser) -> Callable[[Instruction], Place |
 
 
 def _through(module: Module, locate: Callable[[Instruction], Place | None]) -> Callable[[Instruction], Place | None]:
-    """Returns a function from an instruction to its place, or that of its operands or users.
+    """Returns a function from an instruction to its place, or else to that of its operands or users.
 
-    Resharded results have no place, but their operands may; a gathered argument has no operands, but its users may.
+    A resharded result has no place, but its operands may have one; a gathered argument has no operands, but its users
+    may have a place.
     """
     instructions = {
         one.name: one for computation in module.computations.values() for one in computation.instructions.values()
@@ -184,7 +185,7 @@ class Runs:
 
     Attributes:
         times: how many times each computation runs.
-        unknown_loops: loops with an unknown count, which count once.
+        unknown_loops: loops with an unknown number of iterations, whose bodies count once.
         unequal_branches: conditionals whose branches differ in size; the largest branch counts.
     """
 
@@ -378,7 +379,7 @@ def shardings_in(
     """Returns the specs of each line's values, in order, and the numbers of all instructions and of those with a place.
 
     Args:
-        module: the module that XLA dumped between sharding propagation and partitioner.
+        module: the module that XLA dumped between sharding propagation and the partitioner.
         mesh: the axes of the program's mesh.
         to_user: selects places in the user's files.
     """
@@ -420,7 +421,7 @@ def _is_reducer(computation: Computation) -> bool:
 def _made_for_a_line(
     computation: Computation, names: Iterable[str], locate: Callable[[Instruction], Place | None]
 ) -> int:
-    """Returns how many of these XLA creates for a line, such as a constant's broadcast or an argument's copy."""
+    """Returns how many of the named instructions XLA creates for a line, for example to broadcast a constant."""
     users = computation.users
 
     def is_for_a_line(name: str, steps: int) -> bool:

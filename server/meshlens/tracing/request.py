@@ -16,8 +16,8 @@ class Limits:
     """The limits of a request.
 
     Attributes:
-        seconds: elapsed seconds.
-        memory: total bytes of all its processes.
+        seconds: the maximum elapsed time, in seconds.
+        memory: the maximum total memory of its processes, in bytes.
     """
 
     seconds: float = 20.0

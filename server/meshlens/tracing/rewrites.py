@@ -1,7 +1,7 @@
 """The changes that a target's compiler makes to the collectives that XLA's partitioner inserted.
 
-XLA's compiler for CPUs leaves them unchanged; those for GPUs and TPUs rewrite them. Each function here does what one
-compiler pass does; docs/trace.md compares the results with those of the GPU compiler.
+XLA's compiler for CPUs leaves them unchanged; its compilers for GPUs and TPUs rewrite them. Each function here does
+what one compiler pass does; docs/trace.md compares the results with those of the GPU compiler.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SLICED = frozenset({"convert", "reshape", "transpose", "copy", "bitcast"})
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A collective that remains.
+    """A collective that remains after the rewrites.
 
     Attributes:
         kind: its kind, such as "all-reduce".
@@ -148,7 +148,7 @@ def _reduces(module: Module, instruction: Instruction) -> str:
 
 
 def _reduced(module: Module, computation: Computation, moved: dict[str, Moved]) -> dict[str, Moved]:
-    """Moves the all-reduce of a sum to after further sums, because XLA sums over all axes at once."""
+    """Moves the all-reduce of a sum past further sums, because XLA sums over all axes at once."""
     users = computation.users
     instructions = computation.instructions
     out = {}
@@ -212,7 +212,7 @@ def _summed(module: Module, computation: Computation, moved: dict[str, Moved]) -
 
 
 def _adds_to_nothing(module: Module, computation: Computation, reducing: Instruction) -> bool:
-    """Returns whether an all-reduce reduces a scatter-add to zeros; XLA adds to the other summand instead."""
+    """Returns whether an all-reduce reduces a scatter-add into zeros; XLA scatters into the other summand instead."""
     instructions = computation.instructions
     one = instructions.get(reducing.operands[0]) if reducing.operands else None
     if one is None or one.opcode != "scatter" or _reduces(module, one) != "add":
@@ -229,7 +229,7 @@ def _adds_to_nothing(module: Module, computation: Computation, reducing: Instruc
 
 
 def _out_of_loop(computation: Computation, around: str, moved: Iterable[Moved]) -> list[Moved]:
-    """Replaces an all-reduce that a loop only adds to an accumulator with one of the accumulator after the loop."""
+    """Replaces an all-reduce that a loop only adds to an accumulator: the accumulator is reduced after the loop."""
     users = computation.users
     out = []
     for one in moved:
@@ -349,7 +349,7 @@ def _after(computation: Computation, users: dict[str, list[str]], moved: Instruc
 
 
 def _uses(computation: Computation, users: dict[str, list[str]], value: Instruction) -> Iterable[tuple[object, ...]]:
-    """Yields the uses of a value, seeing through XLA's form of products: a transpose, a reshape, the value."""
+    """Yields the uses of a value; in a product, XLA uses the value itself, its transpose or a reshape of it."""
     for name in users[value.name]:
         one = computation.instructions[name]
         if one.opcode in _COPIES:
@@ -379,7 +379,7 @@ def _is_transposed(computation: Computation, users: dict[str, list[str]], produc
 
 
 def _multiplied(product: Instruction, written: str, side: str, shape: tuple[int, ...]) -> tuple[object, ...]:
-    """Returns the layout of an operand that is written on one side and used on the other: batch, rows, columns."""
+    """Returns how XLA lays out an operand as batch, rows and columns, given the sides it is written and used on."""
     batch, inner = (numbers(product.attribute(f"{written}_{kind}_dims")) for kind in ("batch", "contracting"))
     free = [axis for axis in range(len(shape)) if axis not in batch and axis not in inner]
     order = [*batch, *free, *inner] if side == "lhs" else [*batch, *inner, *free]

@@ -10,7 +10,7 @@ from typing import Any
 from meshlens.foreign_files import read_bytes
 
 MOST_ANSWER = 500_000_000
-"""Maximum bytes of an answer; the modules of large programs are long."""
+"""Maximum size of an answer, in bytes; the modules of large programs are long."""
 
 
 def newest_dump(room: Path, part: str) -> Path | None:

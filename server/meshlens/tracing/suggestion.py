@@ -12,7 +12,7 @@ def suggested_entry(name: str, parameters: Sequence[Mapping[str, Any]]) -> str:
 
     Args:
         name: the function that it returns.
-        parameters: the known facts about each: its name, annotation, shape and dtype.
+        parameters: the known facts about each parameter: its name, annotation, shape and dtype.
     """
     lines = ["def entry():"]
     for one in parameters:

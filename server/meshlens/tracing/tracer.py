@@ -39,7 +39,7 @@ _MEMORY_EVERY = 0.3
 
 
 class TraceStopped(Exception):
-    """Raised if nobody is waiting for the trace any longer."""
+    """Raised if a trace is stopped because it is no longer wanted."""
 
 
 def never() -> bool:
@@ -64,7 +64,7 @@ def trace(
     Args:
         request: the request.
         workers: the warm processes; None for a new process.
-        is_stopped: called often; returns whether nobody is waiting for the answer any longer.
+        is_stopped: called often; returns whether the caller no longer wants the answer.
         on_stage: called with the current stage, such as "importing" or "tracing".
         environ: the environment of the user's programs.
 
@@ -85,7 +85,7 @@ def trace(
 
 
 def _attempts(request: TraceRequest) -> tuple[TraceRequest, ...]:
-    """Returns the attempts: first with a GPU's own partitioner, if possible, then without."""
+    """Returns the attempts: first with XLA's partitioner for GPUs, if that is possible, then without it."""
     if request.level < PARTITIONED or request.target.platform not in ("gpu", "") or request.runs_main:
         return (request,)
     return replace(request, with_plugin=True), request
@@ -186,8 +186,8 @@ class _Watch:
 
     Attributes:
         room: the folder of the output.
-        why: the reason for its end: "answered", "ended", "stopped", "timeout", "memory" or "flood".
-        stage: its last stage.
+        why: the reason for the end: "answered", "ended", "stopped", "timeout", "memory" or "flood".
+        stage: the last stage of the request.
     """
 
     room: Path

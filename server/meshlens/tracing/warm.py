@@ -1,7 +1,7 @@
 """Keeps Python processes warm for traces: one per interpreter that has imported JAX, forked for each request.
 
-The first request that needs a process starts it. The owner of a `WarmWorkers` ends its processes: `end_idle` at
-intervals, `end_all` finally.
+The first request that needs a process starts it. The owner of a `WarmWorkers` object must end its processes: it calls
+`end_idle` at intervals, and `end_all` at the end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class WorkerLost(Exception):
 
 
 class NoJax(Exception):
-    """The interpreter cannot import JAX.
+    """Raised if the interpreter cannot import JAX.
 
     Attributes:
         failure: {type, message, missing} from the process.
@@ -96,7 +96,7 @@ class WarmWorker:
 
     @property
     def is_alive(self) -> bool:
-        """Returns whether the process still answers."""
+        """Returns whether the process is running."""
         return self._kept.is_alive
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ NAMES = ("full", "concise", "json", "github", "gitlab", "sarif", "junit")
 
 
 def render(name: str, report: Report) -> str:
-    """Returns the report in a machine-readable format or the concise one."""
+    """Returns the report as text in the named format."""
     module = import_module(f"meshlens.cli.formats.as_{name}")
     text: str = module.render(report)
     return text

@@ -34,7 +34,7 @@ def lines_of(report: Report, room: int) -> list[Line]:
 
     Args:
         report: the report.
-        room: the maximum columns of a line.
+        room: the maximum number of columns in a line.
     """
     out: list[Line] = []
     for finding in report.findings:
@@ -65,7 +65,7 @@ def _finding(report: Report, finding: Reported, room: int) -> list[Line]:
 
 
 def _by_file(finding: Reported) -> list[tuple[tuple[str, int | None], list[Mark]]]:
-    """Returns the places of a finding by file and cell: its own place first, then in the order of the route."""
+    """Returns the places of a finding by file and cell: its own place first, then the others in route order."""
     frames = {(finding.place.path, finding.place.cell): [Mark(finding.place, "^", "")]}
     for message, place in finding.related[:_MOST_RELATED]:
         marks = frames.setdefault((place.path, place.cell), [])

@@ -18,7 +18,7 @@ def render(report: Report) -> str:
     for finding, fingerprint in fingerprinted(report, top):
         place = finding.place
         cell = f"cell {place.cell}, row {place.start[0]}: " if place.cell is not None else ""
-        # Rows in a notebook cell are not rows of its file.
+        # A row in a notebook cell is not a row of the file.
         begin, end = (1, 1) if place.cell is not None else (place.start[0], place.end[0])
         out.append(
             {

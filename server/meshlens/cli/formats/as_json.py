@@ -1,4 +1,4 @@
-"""JSON in Ruff's form: a list of findings."""
+"""JSON in Ruff's format: a list of findings."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _physical(place: Place, top: str) -> dict[str, Any]:
     if place.cell is None:
         physical["region"] = _region(place)
     else:
-        # Rows in a notebook cell are not rows of its file.
+        # A row in a notebook cell is not a row of the file.
         physical["region"] = {"startLine": 1, "properties": {"cell": place.cell, "row": place.start[0]}}
     return physical
 

@@ -1,4 +1,4 @@
-"""Fingerprints of findings that survive moved lines: the file, the rule, the message and the line's text."""
+"""Fingerprints that still match after a line moves: hashes of a finding's file, rule, message and line text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def line_text(report: Report, finding: Reported) -> str:
 
 
 def fingerprinted(report: Report, folder: str) -> Iterator[tuple[Reported, str]]:
-    """Yields each finding with its fingerprint; equal findings are numbered.
+    """Yields each finding with its fingerprint; identical findings are numbered, so that each fingerprint is unique.
 
     Args:
         report: the findings.

@@ -1,4 +1,4 @@
-"""Source frames: lines of code with marks, aligned on screen for any characters."""
+"""Source frames: lines of code with marks that align on screen whatever the width of the characters."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Mark:
     """A marked place.
 
     Attributes:
-        place: its place.
+        place: the place.
         sign: "^" for the finding itself, "-" for a related place.
-        label: the text after the line.
+        label: the text next to the sign.
     """
 
     place: Place
@@ -33,13 +33,13 @@ class Mark:
 
     @property
     def rows(self) -> tuple[int, int]:
-        """Returns the first and last row; an end at the start of a line counts as the end of the line before."""
+        """Returns the first and last row; an end at the start of a line counts as the end of the previous line."""
         first, last = self.place.start[0], self.place.end[0]
         return first, last - 1 if last > first and self.place.end[1] == 1 else last
 
 
 def width(text: str) -> int:
-    """Returns the number of columns that a text takes on a terminal."""
+    """Returns the number of columns that a text takes up on a terminal."""
     return len(text) if text.isascii() else sum(map(_cells, text))
 
 
@@ -49,8 +49,8 @@ def frame(lines: Sequence[str], marks: Sequence[Mark], gutter: int, room: int) -
     Args:
         lines: the file, or the notebook cell.
         marks: the marks, most important first.
-        gutter: the width of row numbers.
-        room: the maximum columns of the code.
+        gutter: the width of the row numbers.
+        room: the maximum number of columns for the code.
     """
     tall = next((mark for mark in marks if mark.rows[1] > mark.rows[0]), None)
     out: list[Line] = [_edge(gutter)]
@@ -94,18 +94,18 @@ def _rows(lines: Sequence[str], marks: Sequence[Mark]) -> list[int]:
             rows |= {first + 1, first + 2, last - 1}
         if mark.sign == "^" and first > 1 and lines[first - 2 : first - 1] and lines[first - 2].strip():
             rows.add(first - 1)
-    # A single omitted line would take as much space as the sign that stands for it.
+    # Omitting a single line would save no space, because the sign for omitted lines takes up a line itself.
     return sorted(rows | {row + 1 for row in rows if row + 2 in rows})
 
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A line as displayed: a window of it with tabs expanded.
+    """A line as displayed: a window onto it, with tabs expanded.
 
     Attributes:
         text: the displayed text.
-        before: the number of characters without a column, far to the left of the window.
-        columns: the column on screen of each further character.
+        before: the number of characters far to the left of the window, which have no screen column.
+        columns: the screen column of each character after those.
     """
 
     text: str
@@ -113,7 +113,7 @@ class _View:
     columns: tuple[int, ...]
 
     def column(self, column: int) -> int:
-        """Returns the column on screen, from 0, for a column of the source, from 1."""
+        """Returns the screen column, counted from 0, of a source column, counted from 1."""
         return self.columns[min(max(column - 1 - self.before, 0), len(self.columns) - 1)]
 
 

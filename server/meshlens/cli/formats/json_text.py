@@ -1,4 +1,4 @@
-"""JSON that is safe on a terminal: control characters are escaped, which JSON parsers undo."""
+"""JSON that is safe on a terminal: control characters are escaped in a way that JSON parsers undo."""
 
 from __future__ import annotations
 

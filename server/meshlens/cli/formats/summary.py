@@ -1,4 +1,4 @@
-"""The last lines of a run, with the numbers of findings and fixes, and the table of `--statistics`."""
+"""The last lines of the output, with the numbers of findings and fixes, and the table of `--statistics`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_NAMED = 5
 
 
 def summary(report: Report) -> str:
-    """Returns the number of findings, and of those that a fix repairs, in words."""
+    """Returns the numbers of findings and of fixable findings, in words."""
     lines = []
     fixed = sum(report.fixed.values())
     whole = report.files - report.unread - len(report.unparsed)
@@ -38,7 +38,7 @@ def summary(report: Report) -> str:
 
 
 def syntax_errors(report: Report) -> list[str]:
-    """Returns a line for each file with a syntax error, or for the first of many."""
+    """Returns a line for each file with syntax errors; if there are many, for the first few and one for the rest."""
     lines = [f"{visible(one.line)}." for one in report.unparsed[:_MOST_NAMED]]
     more = len(report.unparsed) - len(lines)
     return [*lines, f"{_count(more, 'more file has', 'more files have')} syntax errors."] if more else lines

@@ -23,8 +23,8 @@ class Place:
 
     Attributes:
         path: the absolute path.
-        cell: the notebook cell, from 1; rows then count within the cell.
-        start, end: row and column from 1; columns count characters.
+        cell: the number of the notebook cell, from 1, if any; rows are then relative to the cell.
+        start, end: row and column, from 1; columns count characters.
     """
 
     path: str
@@ -34,7 +34,7 @@ class Place:
 
     @property
     def shown(self) -> str:
-        """Returns the file's path, relative to the working folder if it is below it."""
+        """Returns the file's path, relative to the working folder if the file is in it."""
         return shown_path(self.path)
 
 
@@ -45,7 +45,7 @@ class ReportedFix:
     Attributes:
         title: the title.
         safety: "safe", "unsafe" or "suggestion".
-        why: the reason, if it is unsafe.
+        why: the reason why the fix is unsafe, if it is.
         edits: places and their new texts.
     """
 
@@ -80,9 +80,9 @@ class Unparsed(NamedTuple):
 
     Attributes:
         path: the absolute path.
-        cell: the notebook cell, from 1; the row then counts within the cell.
+        cell: the number of the notebook cell, from 1, if any; the row is then relative to the cell.
         row: the row of the error, from 1.
-        reason: Python's message; empty if only our grammar cannot read the file.
+        reason: Python's message; empty if Python accepts the file and only our grammar cannot read it.
     """
 
     path: str
@@ -103,10 +103,10 @@ class Report:
     """The report of one run.
 
     Attributes:
-        findings: by path and position.
+        findings: the findings, by path and position.
         files: the number of checked files.
         fixed: the number of repaired findings, by code.
-        lines: returns the lines of a file, or of a cell of it, without line endings.
+        lines: returns the lines of a file, or of one of its cells, without line endings.
         problems: one line for each problem.
         failures: one line for each internal error; findings elsewhere remain valid.
         notes: sentences that state the assumptions of the findings.
@@ -128,7 +128,7 @@ class Report:
 
 
 class Places:
-    """Converts spans to places, file by file."""
+    """Converts spans to places, indexing the lines of each file only once."""
 
     def __init__(self, source_of: Callable[[Path], tuple[bytes, Notebook | None]]) -> None:
         self._source_of = source_of
@@ -170,13 +170,13 @@ def _one_based(lines: LineIndex, offset: int, first: int) -> tuple[int, int]:
 
 
 def shown_path(path: str) -> str:
-    """Returns a path relative to the working folder if it is below it."""
+    """Returns a path, relative to the working folder if it is in that folder."""
     here = os.getcwd().rstrip(os.sep) + os.sep
     return path[len(here) :] if path.startswith(here) else path
 
 
 def in_order(findings: Iterable[Reported]) -> tuple[Reported, ...]:
-    """Returns findings by file, cell and position."""
+    """Returns findings sorted by file, cell and position."""
     return tuple(
         sorted(
             findings, key=lambda one: (one.place.path, one.place.cell or 0, one.place.start, one.place.end, one.code)
@@ -190,10 +190,10 @@ def packed(findings: Iterable[Reported]) -> tuple[Any, ...]:
 
 
 def unparsed_in(data: Any) -> tuple[Unparsed, ...]:
-    """Returns files with syntax errors after a round trip through JSON.
+    """Returns the files with syntax errors that JSON data describes.
 
     Raises:
-        ValueError, TypeError: they are invalid.
+        ValueError, TypeError: the data is invalid.
     """
     return tuple([_unparsed(*_list(one)) for one in _list(data)])
 
@@ -206,7 +206,7 @@ def unpacked(data: Any) -> tuple[Reported, ...]:
     """Returns findings from the result of `packed`, after a round trip through JSON.
 
     Raises:
-        ValueError, TypeError: they are invalid.
+        ValueError, TypeError: the data is invalid.
     """
     return tuple([_finding(one) for one in _list(data)])
 

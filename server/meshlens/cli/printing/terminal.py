@@ -13,7 +13,7 @@ from meshlens.cli.printing.visible import visible, visible_lines
 
 
 def speak_utf8() -> None:
-    """Makes stdout accept every character, whatever the locale."""
+    """Makes stdout and stderr accept every character, whatever the locale."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -28,7 +28,7 @@ def complain(line: str) -> None:
 
 
 def write_patch(patch: bytes) -> None:
-    """Writes a patch: unchanged to a pipe or file; on a terminal with control characters made visible."""
+    """Writes a patch: unchanged to a pipe or file; on a terminal, with control characters made visible."""
     if sys.stdout.isatty():
         sys.stdout.write(visible_lines(patch.decode("utf-8", "replace")))
         return

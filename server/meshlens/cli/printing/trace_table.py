@@ -32,7 +32,7 @@ _COLOURS = {
 
 
 def cost_report(traces: Sequence[Trace]) -> str:
-    """Returns the cost of each trace, by line, and a table of several traces."""
+    """Returns the cost of each trace, by line, and, for several traces, a table that compares them."""
     parts: list[RenderableType] = []
     for plain in traces:
         trace = visible_fields(plain)
@@ -43,7 +43,7 @@ def cost_report(traces: Sequence[Trace]) -> str:
 
 
 def trace_report(traces: Sequence[Trace]) -> str:
-    """Returns the value of each line, and the data that it moves."""
+    """Returns the value that each line computes and the data that the line moves."""
     parts: list[RenderableType] = []
     for plain in traces:
         trace = visible_fields(plain)

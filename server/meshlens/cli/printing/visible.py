@@ -39,7 +39,7 @@ def picture_of(character: str) -> str:
 
 
 def visible_fields(record: _R) -> _R:
-    """Returns a dataclass with every text in it made visible, including nested ones."""
+    """Returns a dataclass with all text in it, and in dataclasses nested in it, made visible."""
     assert is_dataclass(record)
     assert not isinstance(record, type)
     changes = {entry.name: _seen(getattr(record, entry.name)) for entry in fields(record)}

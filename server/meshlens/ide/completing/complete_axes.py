@@ -1,4 +1,4 @@
-"""Completes axis names in collectives and other users of axes: the names that are bound there."""
+"""Completes axis names in collectives and other calls that use axes, with the names that are bound there."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _of_collective(view: FileView, bracket: int) -> tuple[AxisEnv, ...]:
 
 
 def _before(view: FileView, name: str) -> tuple[AxisEnv, ...]:
-    """Returns the environments of the function of this name, from before the text was broken."""
+    """Returns the environments that the function of this name had before the text was broken."""
     sites: dict[Site, None] = {}
     for context in contexts(view.records):
         for site in (context.function, *(step.function for step in context.route)):

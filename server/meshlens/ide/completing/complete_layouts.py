@@ -28,7 +28,7 @@ _LAMBDA = re.compile(rb"\s*lambda\b[^:]*:\s*")
 
 
 def layouts(place: Place) -> tuple[Completion, ...] | None:
-    """Returns a skeleton for the layout argument at the cursor; None if none is expected."""
+    """Returns a skeleton for the layout argument at the cursor; None if no layout argument is expected there."""
     call = place.calls[0] if place.calls else None
     row = BINDERS.get(call.dotted) if call is not None else None
     if call is None or row is None or call.current is None or place.typed.string is not None:
@@ -51,7 +51,7 @@ def layouts(place: Place) -> tuple[Completion, ...] | None:
 
 
 def _is_free(source: bytes, start: int, offset: int) -> bool:
-    """Returns whether there is nothing between the keyword and the next argument, except a bracket just opened."""
+    """Returns whether nothing, or only a just-opened bracket, is between the keyword and the next argument."""
     line_end = source.find(b"\n", offset)
     rest = source[offset : line_end if line_end >= 0 else len(source)].strip()
     if source[start:offset] == b"(":
@@ -126,6 +126,6 @@ def _spelling(view: FileView) -> str:
 
 
 def _axis(place: Place) -> str:
-    """Returns the first axis of the mesh used here."""
+    """Returns the first axis of the mesh used here; "data" if unknown."""
     known = mesh_in_reach(place) or tuple(mesh for view in place.views for mesh in meshes_of(view))
     return next((name for made in known for name in mesh_sizes(made.mesh)), "data")

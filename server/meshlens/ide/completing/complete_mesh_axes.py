@@ -1,4 +1,4 @@
-"""Completes mesh axes: in the entries of a spec, in `mesh.shape["…"]`, in a map's `axis_names`."""
+"""Completes mesh axes: in the entries of a spec, in `mesh.shape["…"]`, and in a map's `axis_names`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _named(place: Place, meshes: tuple[KnownMesh, ...]) -> Iterator[tuple[str, s
 
 
 def mesh_in_reach(place: Place) -> tuple[KnownMesh, ...]:
-    """Returns the mesh passed to a call around the cursor; empty if unknown."""
+    """Returns the meshes that may be passed to a call around the cursor; empty if unknown."""
     for call in place.calls:
         row = BINDERS.get(call.dotted)
         if row is not None and row.mesh:

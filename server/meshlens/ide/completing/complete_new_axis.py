@@ -76,7 +76,7 @@ def _runs_in(use: AxisUse, function: Site) -> bool:
 
 
 def _uses(view: FileView) -> Iterator[AxisUse]:
-    """Yields the uses of axes in this file, and those in other files on routes from its roots."""
+    """Yields the uses of axes in this file, and those in other files on routes from this file's roots."""
     yield from view.records.uses
     for (path, _), result in view.solution.results.items():
         if path == str(view.path):

@@ -57,7 +57,7 @@ def _completion(view: FileView, snippet: Snippet, span: Span, wants: CompletionW
 
 
 def _imports(view: FileView, snippet: Snippet, span: Span) -> tuple[Edit, ...] | None:
-    """Returns the edits that add the missing imports; None if one would be directly next to the snippet."""
+    """Returns the edits that add the missing imports; None if one of them would touch the snippet."""
     missing = [one.statement for one in snippet.imports if name_of_module(view, one.dotted) != one.name]
     edits = tuple(edit.edit for edit in import_edits(view, missing))
     apart = all(edit.span.end < span.start or edit.span.start > span.end for edit in edits)

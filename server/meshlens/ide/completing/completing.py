@@ -26,7 +26,7 @@ class CompletionWants:
     Attributes:
         placeholders: whether it understands `${1:text}` in the inserted text.
         snippets: the snippets to offer; none for a client with its own.
-        edits_elsewhere: whether a completion may include edits of other lines.
+        edits_elsewhere: whether a completion may include edits to other lines.
     """
 
     placeholders: bool = False
@@ -48,7 +48,7 @@ class Completion:
         is_snippet: whether `insert` has placeholders.
         sort: its sort key.
         filter: the text to compare with the typed text.
-        others: edits of other lines.
+        others: edits to other lines.
     """
 
     label: str
@@ -88,14 +88,14 @@ class Place:
 
 
 def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completion, ...]:
-    """Returns completions for axis names, in this order.
+    """Returns completions for axis names, in the given order.
 
     Inside a string they replace its contents; at the start of an argument they include quotes. Names already in the
-    same tuple or spec are omitted, since an axis may be named once.
+    same tuple or spec are omitted, since an axis may be named only once.
 
     Args:
         place: the place.
-        named: names, each with a description of its binder.
+        named: the names, each with a description of its binder.
     """
     typed, source = place.typed, place.view.source
     quote = ""
@@ -129,7 +129,7 @@ def _fits(name: str, written: str, quote: str, wants: CompletionWants) -> bool:
 
 
 def _beside(place: Place) -> frozenset[str]:
-    """Returns the strings around the cursor in its tuple or spec."""
+    """Returns the other strings in the tuple or spec that contains the cursor."""
     source, typed = place.view.source, place.typed
     opening = typed.openings[0]
     call = place.calls[0] if place.calls else None

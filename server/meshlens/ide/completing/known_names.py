@@ -61,10 +61,10 @@ def spec_names_of(view: FileView) -> tuple[str, ...]:
 def known_names(views: Iterable[FileView]) -> dict[str, str]:
     """Returns the axis names that maps and meshes bind, each with a description of its binder.
 
-    Uses the first view that has any; otherwise the whole workspace.
+    Uses the first view that has such names, or else the whole workspace.
 
     Args:
-        views: one file, at one or several times.
+        views: one or several versions of a file.
     """
     solution = None
     for view in views:

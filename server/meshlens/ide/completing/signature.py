@@ -38,7 +38,7 @@ class Signature:
 
     Attributes:
         label: `step(state, batch)`.
-        text: a description of its map.
+        text: a description of the map.
         parameters: the parameters in order.
         active: the index of the parameter that the cursor is at; None if there is none.
     """
@@ -50,7 +50,7 @@ class Signature:
 
 
 def signature(view: FileView, offset: int, style: HoverStyle = "plaintext") -> Signature | None:
-    """Returns the signature of the mapped function in whose call's brackets an offset is.
+    """Returns the signature of the mapped function that is called around an offset.
 
     Args:
         view: the file.
@@ -58,7 +58,7 @@ def signature(view: FileView, offset: int, style: HoverStyle = "plaintext") -> S
         style: the style of the text, as for a hover.
 
     Returns:
-        None if no mapped function is called, or if its operand is not in the workspace.
+        The signature; None if no mapped function is called, or if its operand is not in the workspace.
     """
     for call, callee in _calls(view, offset):
         binder = _binder(view, call, callee)
@@ -78,7 +78,7 @@ def signature(view: FileView, offset: int, style: HoverStyle = "plaintext") -> S
 
 
 def _calls(view: FileView, offset: int) -> Iterator[tuple[Part, tuple[Part, ...]]]:
-    """Yields the innermost calls whose brackets contain the offset, with the parts from its callee on."""
+    """Yields the innermost call whose brackets contain the offset, if any, and its parts, callee first."""
     parts = parts_at(view, offset)
     for place, part in enumerate(parts):
         call = part.shape
@@ -117,7 +117,7 @@ def _signature(prose: Prose, binder: Binder, operand: Operand, active: int | Non
 
 
 def _active(view: FileView, call: Part, operand: Operand, offset: int) -> int | None:
-    """Returns the parameter of the argument at the offset, or of the one that would be written there."""
+    """Returns the index of the parameter for the argument at the offset, or for one that would be written there."""
     given = call.shape.arguments if isinstance(call.shape, Call) else ()
     arguments = [(label, view.span(Site(call.site.path, call.site.block, site))) for label, site, _ in given]
     before = [label for label, span in arguments if span.end < offset and b"," in view.source[span.end : offset]]

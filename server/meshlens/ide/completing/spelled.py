@@ -16,12 +16,12 @@ _ALIASED = re.compile(r"\s*([\w.]+)(?:\s+as\s+(\w+))?\s*")
 
 
 def uses_jax(source: bytes) -> bool:
-    """Returns whether a file imports JAX or a library on top of it."""
+    """Returns whether a file imports JAX or a library built on it."""
     return _JAX.search(source) is not None
 
 
 def value_of(view: FileView, dotted: str) -> Value | None:
-    """Returns the value of a dotted name at the end of the module; None if unknown."""
+    """Returns the value that a dotted name has at the end of the module; None if unknown."""
     state = view.solution.modules.get(str(view.path))
     head, *rest = dotted.split(".")
     value = state.frame.vars.get(head) if state is not None else None
@@ -37,9 +37,9 @@ def value_of(view: FileView, dotted: str) -> Value | None:
 
 
 def callable_of(view: FileView, dotted: str) -> str:
-    """Returns the canonical name of the callable that a dotted name refers to; "" if it is in the workspace.
+    """Returns the canonical name of the callable that a dotted name refers to; "" if unknown or in the workspace.
 
-    Uses the import statements of the text if the module could not be run or the name is local.
+    Falls back to the import statements in the text if the module could not be analyzed or the name is local.
     """
     if not dotted:
         return ""

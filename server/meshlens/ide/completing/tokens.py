@@ -1,4 +1,4 @@
-"""Strings, brackets and commas in a piece of Python, and the arguments of a call, read without a tree."""
+"""Strings, brackets and commas in a piece of Python, and the arguments of a call, read without a syntax tree."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ MOST_BYTES = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a call as written.
+    """An argument of a call, as written.
 
     Attributes:
-        keyword: its keyword.
+        keyword: its keyword; None if it is positional.
         value: the text of its value, stripped.
         text: its text between the brackets or commas around it.
     """
@@ -41,7 +41,7 @@ class Argument:
 
 
 def arguments_at(source: bytes, bracket: int) -> tuple[Argument, ...]:
-    """Returns the arguments after an open bracket, up to its end or to text that can no longer belong to it."""
+    """Returns the arguments after an open bracket, up to the closing one or to text that cannot belong to the call."""
     found: list[Argument] = []
     start, equals, depth, lambdas = bracket + 1, -1, 0, 0
     beyond = _NEXT_STATEMENT.search(source, bracket, bracket + MOST_BYTES)
@@ -111,7 +111,7 @@ def _argument(source: bytes, start: int, equals: int, end: int) -> Argument:
 
 
 def _code(source: bytes, start: int, end: int) -> Span:
-    """Returns a span without whitespace and comments at its ends; an empty span at its end if nothing is left."""
+    """Returns a span without whitespace and comments at its ends; if nothing is left, an empty span at its end."""
     comments = {at: stop for kind, at, stop in tokens(source, start, end) if kind == "comment"}
     text = source[start:end]
     first = start + len(text) - len(text.lstrip())

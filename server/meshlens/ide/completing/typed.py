@@ -1,6 +1,6 @@
-"""The text being typed: the string, the word and the open brackets before a cursor, read without a tree.
+"""The text being typed: the string, the word and the open brackets before a cursor, read without a syntax tree.
 
-Code is mostly broken while it is being typed. The work grows with the statement, not the file.
+Code is usually broken while it is being typed. The work grows with the statement, not with the file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Opening:
     Attributes:
         at: its offset.
         bracket: "(", "[" or "{".
-        callee: the dotted name before it; "" if nothing is called or indexed, `UNNAMED` if the callee has no name.
+        callee: the dotted name before the bracket; "" if nothing is called or indexed, `UNNAMED` if the callee has no
+            name.
     """
 
     at: int

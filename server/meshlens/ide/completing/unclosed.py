@@ -20,7 +20,7 @@ class Unclosed:
     Attributes:
         callee: the dotted name of the callee.
         start: the offset of the callee.
-        keyword: the keyword of the argument being typed.
+        keyword: the keyword of the argument being typed; None if it is positional.
         position: the number of positional arguments before it.
     """
 
@@ -31,7 +31,7 @@ class Unclosed:
 
 
 def unclosed_call(view: FileView, offset: int) -> Unclosed | None:
-    """Returns the innermost call whose bracket is open at an offset; None if the preceding lines have none."""
+    """Returns the innermost call whose bracket is open at an offset; None if there is none in the preceding text."""
     begin = max(0, offset - _FAR)
     text = _STRINGS.sub(lambda found: b"_" * len(found[0]), view.source[begin:offset])
     depth, ends = 0, [len(text)]

@@ -1,4 +1,4 @@
-"""Sentences that explain each collective and axis query and its result."""
+"""Sentences that explain each collective or axis query, and its result."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def words_for(kind: str, arguments: frozenset[str]) -> Words:
 
     Args:
         kind: its name.
-        arguments: the parameters that are passed as true.
+        arguments: the parameters for which True is passed.
     """
     if "tiled" in arguments and f"{kind} tiled" in COLLECTIVE_WORDS:
         return COLLECTIVE_WORDS[f"{kind} tiled"]

@@ -18,7 +18,7 @@ def said_by(devices: Devices) -> str:
 
 
 def all_devices(devices: Devices) -> str | None:
-    """Returns the devices of all processes: "8 × NVIDIA H100 80GB (target 8xH100)"; if no target, those detected."""
+    """Returns the devices of all processes: "8 × NVIDIA H100 80GB (target 8xH100)"; if no target, the detected ones."""
     if devices.target is not None:
         return f"{devices_of(devices.target)} ({said_by(devices)})"
     found = _found(devices)
@@ -44,13 +44,13 @@ def part_of(devices: Devices, count: int) -> str:
 
 
 def here(devices: Devices) -> str | None:
-    """Returns the detected devices, such as "here: 1 CPU device"; None if unknown or if a target is set."""
+    """Returns the detected devices, such as "here: 1 CPU device"; None if unknown or if the file already uses them."""
     found = _found(devices)
     return f"here: {found}" if found and devices.origin != "detected" else None
 
 
 def has_devices(report: Report | None) -> bool:
-    """Returns whether a report lists devices, even if only from the driver."""
+    """Returns whether a report lists devices, even if they come only from the driver."""
     return report is not None and bool(report.devices or report.accelerators)
 
 
@@ -59,7 +59,7 @@ def status(devices: Devices, *, trusted: bool = True) -> str:
 
     Args:
         devices: the devices of the file.
-        trusted: whether its workspace is trusted, so that its Python may run.
+        trusted: whether the file's workspace is trusted, so that its Python may run.
     """
     found = _found(devices)
     here = f"here {found}" if found else "" if trusted else "workspace not trusted"

@@ -77,11 +77,12 @@ def contexts(records: Records) -> tuple[Context, ...]:
 def environments(view: FileView, function: Site) -> tuple[AxisEnv, ...]:
     """Returns the axis environments in which a function's body runs, without duplicates.
 
-    If the body has no records, for example because it does not use axes yet, they are the environments of its maps.
+    If the body has no records, for example because it does not use axes yet, returns the environments that its maps
+    create.
 
     Args:
         view: the file of the function.
-        function: its name.
+        function: the site of its name.
     """
     found: list[AxisEnv] = []
     for context in contexts(view.records):
@@ -94,7 +95,7 @@ def environments(view: FileView, function: Site) -> tuple[AxisEnv, ...]:
 
 
 def distinct(environments: Iterable[AxisEnv]) -> tuple[AxisEnv, ...]:
-    """Returns one environment per set of names and map sites, because comparing whole environments is slower."""
+    """Returns one environment for each combination of names and map sites; comparing whole environments is slower."""
     found: dict[object, AxisEnv] = {}
     for env in {id(env): env for env in environments}.values():
         names = tuple([(bound.name, bound.binder.site) for bound in env.bound])
@@ -103,7 +104,7 @@ def distinct(environments: Iterable[AxisEnv]) -> tuple[AxisEnv, ...]:
 
 
 def bindings_of(solution: Solution) -> dict[Site, tuple[Binding, ...]]:
-    """Returns the maps applied to each function of a workspace, including through `jit`, partials and other maps."""
+    """Returns the maps applied to each function of a workspace, even through `jit`, partials and other maps."""
     found = _maps_over(solution)
     return {site: tuple(binding for binding, _ in pairs) for site, pairs in found.items()}
 

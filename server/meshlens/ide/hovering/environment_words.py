@@ -59,7 +59,7 @@ def _route(prose: Prose, context: Context) -> str:
 
 
 def _is_call(step: Step) -> bool:
-    """Returns whether a step is a written call; steps from a map into its operand are described with the map."""
+    """Returns whether a step is a call in the source; a step from a map into its operand is described with the map."""
     if step.how == "map":
         return step.function is None and step.site != step.env.maps[-1].site
     return step.how in ("call", "jit", "grad") and step.site != step.function

@@ -47,7 +47,7 @@ def hover(view: FileView, offset: int, style: HoverStyle) -> Hover | None:
         style: "plaintext"; "markdown"; "svg" and "html" for Markdown with more features.
 
     Returns:
-        None for plain Python and library functions without axes.
+        The hover; None for plain Python and for library functions without axes.
     """
     parts = parts_at(view, offset)
     if not parts:

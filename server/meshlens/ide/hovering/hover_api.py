@@ -1,4 +1,4 @@
-"""The hover of names and keywords that JAX removed or deprecated: the release and the replacement."""
+"""The hover of names and keywords that JAX added, deprecated or removed: the release and the replacement."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ def api_text(prose: Prose, dotted: str) -> str | None:
     """Returns the history of a name as of the JAX version in use; None if it has not changed.
 
     Args:
-        prose: how to write.
-        dotted: the name as the file spells it, with its aliases undone.
+        prose: the writing style.
+        dotted: the name as the file spells it, with aliases resolved.
     """
     row = change(dotted)
     if row is None:

@@ -41,7 +41,7 @@ def axis_text(prose: Prose, site: Site, name: Const | None) -> str | None:
     """Returns the hover of an axis name; None for an expression that is not an axis name.
 
     Args:
-        prose: how to write.
+        prose: the writing style.
         site: the expression under the cursor.
         name: its value, if known.
     """
@@ -55,7 +55,7 @@ def axis_text(prose: Prose, site: Site, name: Const | None) -> str | None:
 
 
 def _names_at(solution: Solution, site: Site) -> list[str]:
-    """Returns the axis names that an expression, such as a parameter, has on any route."""
+    """Returns the axis names that an expression, such as a parameter, stands for on any route."""
     found: dict[str, None] = {}
     for records in solution.by_file.values():
         for use in records.uses:
@@ -151,7 +151,7 @@ def _bound_words(
 
 
 def _unbound_words(prose: Prose, name: str) -> str:
-    """Returns a sentence saying that no map binds an axis, with a similar name that is bound around its collectives."""
+    """Returns a sentence that says that no map binds an axis, and names similar axes bound around its collectives."""
     meant = [
         f"did you mean {prose.axis(one)} ({prose.places(maps)})?"
         for one, maps in near_misses(prose.view.solution).meant.get(name, {}).items()
@@ -172,7 +172,7 @@ def _use_words(prose: Prose, name: str, uses: list[AxisUse], binders: dict[Site,
 
 
 def _unused_words(prose: Prose, name: str, binders: dict[Site, Binder]) -> str:
-    """Returns a sentence saying that no collective uses an axis, with similar names that are used under its maps."""
+    """Returns a sentence that says that no collective uses an axis, and names similar unbound axes used in its maps."""
     said: dict[str, list[Site]] = defaultdict(list)
     for binder in binders:
         for one, sites in near_misses(prose.view.solution).of_maps.get((binder, name), {}).items():

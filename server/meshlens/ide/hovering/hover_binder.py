@@ -1,4 +1,4 @@
-"""The hover of a map and of a mapped function: the original signature, how each argument is mapped, devices."""
+"""The hover of a map and of a mapped function: the original signature, how each argument is mapped, the devices."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mapped_function_text(prose: Prose, function: Site) -> str | None:
     """Returns the description of a mapped `def`; None if nothing maps it.
 
     Args:
-        prose: how to write.
+        prose: the writing style.
         function: the name in the `def`.
     """
     binders = list(binders_of(prose.view).get(function, {}).values())
@@ -92,7 +92,7 @@ def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:
 
 
 def binders_of(view: FileView) -> dict[Site, dict[Site, Binder]]:
-    """Returns the maps of each function of the workspace, by the function's name and the map's site."""
+    """Returns the maps of each function of the workspace, by the site of the function's name and that of the map."""
 
     def collect(solution: Solution) -> dict[Site, dict[Site, Binder]]:
         found: dict[Site, dict[Site, Binder]] = defaultdict(dict)

@@ -19,10 +19,10 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
     """Returns the description of the call at a site; None if it is not a collective that the analysis reached.
 
     Args:
-        prose: how to write.
+        prose: the writing style.
         call: the call.
         arguments: the arguments of the call; if one is the axis of a collective, the call creates an object that later
-            reduces over it, such as a `BatchNorm` or a `partial`.
+            reduces over this axis, such as a `BatchNorm` or a `partial`.
     """
     uses = [use for use in prose.view.records.uses if use.call == call or use.axis in arguments]
     if not uses:
@@ -68,7 +68,7 @@ def _over(prose: Prose, names: tuple[str, ...], sizes: dict[str, int], uses: Seq
 
 
 def _everywhere(uses: Sequence[AxisUse], names: tuple[str, ...]) -> str:
-    """Returns all indices of the axes in words: all devices, if the axes are all those of a map over devices."""
+    """Returns words for all indices of the axes: "on every device" if they are all the axes of a map over devices."""
     together = _together(uses)
     pairs = [
         (use.context.env.binder_of(name), name)
@@ -108,7 +108,7 @@ def _may_be_bound(uses: Sequence[AxisUse]) -> bool:
 
 
 def _bindings(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> Iterator[str]:
-    """Yields the binders of each axis, combined for axes with the same binders."""
+    """Yields a sentence about the binders of each axis; axes with the same binders share one."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(_binding(prose, uses, name), []).append(name)
@@ -118,7 +118,7 @@ def _bindings(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> 
 
 
 def _sizes(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> dict[str, int]:
-    """Returns the sizes of the axes on which all routes agree."""
+    """Returns the sizes of the axes, if all routes agree on the size."""
     found: dict[str, int] = {}
     for name in names:
         binders = {binder.site: binder for use in uses if (binder := use.context.env.binder_of(name)) is not None}
@@ -130,7 +130,7 @@ def _sizes(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> dic
 
 
 def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
-    """Returns the binders of an axis name in words, or that nothing binds it; `{axes}` stands for the name."""
+    """Returns a sentence that says which maps bind an axis, or that nothing does; `{axes}` stands for the axis."""
     mine = [use for use in uses if literal_name(use.name) == name]
     binders = {binder.site: binder for use in mine if (binder := use.context.env.binder_of(name)) is not None}
     unbound = [use for use in mine if use.context.env.binder_of(name) is None]
@@ -164,7 +164,7 @@ def _who_may(prose: Prose, uses: Sequence[AxisUse]) -> str:
 
 
 def _environments(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> list[str]:
-    """Returns the axis environments, if the binders of the names do not describe them fully."""
+    """Returns sentences about the axis environments, unless the binders of the names describe them fully."""
     found: list[str] = []
     for use in uses:
         env = use.context.env

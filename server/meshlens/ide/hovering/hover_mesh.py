@@ -40,7 +40,7 @@ def picture(prose: Prose, mesh: Mesh, shards: tuple[tuple[str, int], ...] | None
     """Returns the picture of the mesh for this client; None if names or sizes are unknown.
 
     Args:
-        prose: how to write.
+        prose: the writing style.
         mesh: the mesh.
         shards: the shard of an array on each device.
     """
@@ -53,7 +53,7 @@ def picture(prose: Prose, mesh: Mesh, shards: tuple[tuple[str, int], ...] | None
 
 
 def _numbers(prose: Prose, mesh: Mesh) -> str | None:
-    """Returns an explanation of the numbers in the picture, unless it is obvious."""
+    """Returns an explanation of the numbers in the picture, unless they are device ids."""
     if drawing_of(mesh) is None or mesh.kind != "Mesh" or device_ids(prose.view, mesh) is not None:
         return None
     target, report = prose.view.devices.target, prose.view.devices.detected

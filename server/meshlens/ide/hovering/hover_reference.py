@@ -1,4 +1,4 @@
-"""The start of a hover on a map or collective: its signature in this JAX, its purpose, and a link to JAX's docs."""
+"""The start of a hover on a map or collective: its signature in the JAX in use, its purpose, a link to JAX's docs."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
     """Returns the description of a spec; None if none of its entries is known.
 
     Args:
-        prose: how to write.
+        prose: the writing style.
         spec: the spec.
-        mesh: the mesh that it is used with; by default found among the uses in this file.
+        mesh: the mesh that it is used with; if None, it is found from the uses in this file.
     """
     found = [mesh] if mesh is not None else list(meshes_of(prose.view, spec.site))
     known = found[0] if len(found) == 1 else None
@@ -78,7 +78,7 @@ def _entry(prose: Prose, spec: Spec, place: int, sizes: dict[str, int | None]) -
 
 
 def _keywords(view: FileView, spec: Spec) -> tuple[Arg, ...]:
-    """Returns the keywords of the call for axes without a dimension: `unreduced={"data"}`."""
+    """Returns the call's keywords that name axes without a dimension, such as `unreduced={"data"}`."""
     records = view.solution.by_file.get(spec.site.path)
     call = next((call for call in records.calls if call.call == spec.site), None) if records is not None else None
     return tuple(arg for arg in call.args if arg.label in ("unreduced", "reduced")) if call is not None else ()

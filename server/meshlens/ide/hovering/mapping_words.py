@@ -29,7 +29,7 @@ def argument_words(prose: Prose, binder: Binder, operand: Operand, place: int) -
 
 
 def says_axes(binder: Binder) -> bool:
-    """Returns whether a map has one entry per positional argument, as JAX's maps do."""
+    """Returns whether a map accepts one `in_axes` or `in_specs` entry per positional argument, as JAX's maps do."""
     row = row_of(canonical(binder.dotted))
     if row is None or row.in_axes is None or "variable_axes" in row.parameters:
         return False
@@ -85,7 +85,7 @@ def given_name(binder: Binder) -> str:
 
 
 def _entry(prose: Prose, binder: Binder, value: Value, site: Site | None) -> str:
-    """Returns one entry of `in_axes`, `in_specs` and similar in words."""
+    """Returns an entry of `in_axes`, `in_specs` or a similar argument in words."""
     if isinstance(value, Spec):
         return _spec(prose, value)
     if is_shared(value) is True:
@@ -111,7 +111,7 @@ def _stacked(prose: Prose, binder: Binder, axis: int) -> str:
 
 
 def items_at(view: FileView, site: Site | None) -> tuple[Site, ...]:
-    """Returns the sites of a literal tuple's or list's items; () if there is none."""
+    """Returns the sites of the items in a tuple or list literal; () if there is no such literal."""
     facts = view.solution.facts.get(site.path) if site is not None else None
     if site is None or facts is None or site.block not in facts.blocks:
         return ()

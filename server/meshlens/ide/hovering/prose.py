@@ -21,7 +21,7 @@ _MARKS = re.compile(r"[\\\[\]`<*]")
 
 
 def as_text(name: str) -> str:
-    """Returns a name in one line of Markdown without links, pictures, code or tags."""
+    """Returns a name as one line of Markdown, escaped so that it contains no links, pictures, code or tags."""
     line = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in name)
     return _MARKS.sub(r"\\\g<0>", line)
 
@@ -57,7 +57,7 @@ class Prose:
         return f"{ticks}{space}{line}{space}{ticks}"
 
     def axis(self, name: str) -> str:
-        """Returns an axis name in the color of its axis, if the client supports that."""
+        """Returns an axis name as code, after a dot in the color of the axis if the client supports colors."""
         code = self.code(f'"{name}"')
         color = self.colors.get(name)
         return code if color is None else f'<span style="color:var(--vscode-meshlens-axis{color + 1});">●</span> {code}'

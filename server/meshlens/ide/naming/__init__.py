@@ -1,1 +1,1 @@
-"""The names of axes: definition, references, rename, and obstacles to it."""
+"""The names of axes: definition, references, rename, and obstacles to a rename."""

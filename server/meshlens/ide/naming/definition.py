@@ -1,4 +1,4 @@
-"""Definition: goes from the use of an axis name to its binder, and from an expression with the name to its literal."""
+"""Definition: goes from a use of an axis name to its binder, and from an expression for the name to its literal."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from meshlens.project.view import FileView
 def definition(view: FileView, offset: int) -> tuple[Place, ...]:
     """Returns the places that bind the axis name at the cursor.
 
-    For a binder's argument that is not a literal, and for an unbound name, returns the place of the literal. Empty if
-    the cursor is not on an axis name.
+    For a binder's argument that is not a literal, and for an unbound name, returns the place of the literal. Returns
+    nothing if the cursor is not on an axis name.
 
     Args:
         view: the file.
@@ -34,7 +34,7 @@ def definition(view: FileView, offset: int) -> tuple[Place, ...]:
 
 
 def _binding_places(view: FileView, symbols: AxisSymbols, node: Node) -> list[Site]:
-    """Returns where binders and meshes name an axis: the literal if it is there, else the expression."""
+    """Returns the places at which binders and meshes name an axis: the literal if it is there, else the expression."""
     if node in symbols.unwritten:
         return [node[0]]
     found: list[Site] = []

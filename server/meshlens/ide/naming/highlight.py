@@ -15,7 +15,7 @@ class Highlight:
     """A place of the file.
 
     Attributes:
-        span: the bytes.
+        span: the highlighted bytes.
         access: "write" if it binds the axis name, "read" if it uses it, "text" otherwise.
     """
 

@@ -1,4 +1,4 @@
-"""Near misses: collectives whose axis is unbound under their map but similar to a bound one."""
+"""Near misses: collectives whose axis is not bound, but is similar to one that a map around them binds."""
 
 from __future__ import annotations
 

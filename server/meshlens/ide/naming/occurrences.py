@@ -17,7 +17,7 @@ _ORDER: dict[Role, int] = {"binds": 0, "uses": 1, "names": 2}
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Bytes of a file."""
+    """A range of bytes in a file."""
 
     path: Path
     span: Span

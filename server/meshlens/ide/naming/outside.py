@@ -1,4 +1,4 @@
-"""Axis names from packages outside the workspace: the expression, and its description."""
+"""Axis names from packages outside the workspace: the expression that gives one, and its description."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def outside_axis(view: FileView, offset: int) -> OutsideAxis | None:
 
 
 def _given(view: FileView) -> Iterator[tuple[Site, str]]:
-    """Yields the expressions in a file that give axis names of other packages."""
+    """Yields the expressions in a file that give axis names from other packages, with the origin of each name."""
     path = str(view.path)
     for use in view.records.uses:
         if isinstance(use.name, Ext) and use.axis is not None and use.axis.path == path:

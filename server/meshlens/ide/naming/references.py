@@ -7,7 +7,7 @@ from meshlens.project.view import FileView
 
 
 def references(view: FileView, offset: int) -> tuple[Occurrence, ...]:
-    """Returns all occurrences of the axis under the cursor, in order of file and place; none without an axis name.
+    """Returns all occurrences of the axis under the cursor, by file and place; none if there is no axis name.
 
     Args:
         view: the file.

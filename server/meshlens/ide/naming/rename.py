@@ -17,7 +17,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 @dataclass(frozen=True, slots=True)
 class Renamable:
-    """An axis name under the cursor that can be renamed, between its quotes."""
+    """An axis name under the cursor that can be renamed; the span is the text between the quotes."""
 
     span: Span
     name: str
@@ -28,7 +28,7 @@ class Refused:
     """A refusal to rename.
 
     Attributes:
-        message: a short sentence, lower case.
+        message: a short sentence, in lower case.
         places: the obstacles; empty if there is nothing to rename.
     """
 
@@ -45,7 +45,7 @@ class Renaming:
 
 
 def prepare(view: FileView, offset: int) -> Renamable | Refused:
-    """Returns whether the axis name under the cursor can be renamed, before the new name is known.
+    """Returns the axis name under the cursor if it can be renamed, before the new name is known; else the refusal.
 
     Args:
         view: the file.

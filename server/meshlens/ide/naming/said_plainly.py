@@ -34,7 +34,7 @@ _CALLEES = frozenset({row.name for row in COLLECTIVES.values()}) | {"PartitionSp
 
 
 def said_plainly(view: FileView, name: str) -> Iterator[Site]:
-    """Yields literals of a name in the whole workspace that their context makes an axis name.
+    """Yields the literals of a name, in the whole workspace, that are axis names judging by their context.
 
     They are arguments of collectives, specs and meshes, keywords such as `axis_name=`, keys of a mesh's shape, rules
     that map logical axes, and values compared with an axis name.
@@ -77,7 +77,7 @@ def _of_call(node: Call, name: str) -> Iterator[int]:
 
 
 def _strings(node: Expression, name: str) -> Iterator[int]:
-    """Yields literals of a name in strings and in tuples or lists of them."""
+    """Yields the literals of a name in an expression: a string, or the strings in a display or a condition."""
     if isinstance(node, Constant):
         if node.value == name and isinstance(node.value, str):
             yield node.site

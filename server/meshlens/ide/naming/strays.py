@@ -1,4 +1,4 @@
-"""Strays: specs without a mesh and literals that no analyzed route passes, and the only axis that they can mean."""
+"""Finds the axis that each stray means; strays are specs without a mesh and literals that no analyzed route passes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Block = tuple[str, tuple[Place, ...]]
 
 
 def with_strays(view: FileView, symbol: AxisSymbol) -> AxisSymbol | Block:
-    """Returns a symbol with every stray that can mean only its axis, or an ambiguous stray.
+    """Returns a symbol with every stray that can mean only its axis, or the obstacle if a stray is ambiguous.
 
     Args:
         view: a file of the workspace.
@@ -75,7 +75,7 @@ class _Meanings:
         self._under = [blocks_under(axis) for axis in axes]
 
     def of(self, stray: AxisSymbol) -> list[AxisSymbol]:
-        """Returns the axes named in the same function, else those bound around the stray, else those of its program."""
+        """Returns the axes named in the same function, else those bound around the stray, else those in its program."""
         near = [axis for axis in self._axes if _in_one_function(stray, axis)]
         if near:
             return near
@@ -89,7 +89,7 @@ def _in_one_function(one: AxisSymbol, other: AxisSymbol) -> bool:
 
 
 def _holds(outer: Site, inner: Site) -> bool:
-    """Returns whether a function encloses or is the other one; top-level statements do not count as a function."""
+    """Returns whether the first function is, or encloses, the second; top-level statements are not a function."""
     if outer.path != inner.path or outer.block.startswith("="):
         return False
     return outer.block == inner.block or inner.block.startswith(f"{outer.block}.")

@@ -1,4 +1,4 @@
-"""Decides which places run in one program: the places that one root reads, with the modules that its file imports."""
+"""Decides whether places run in one program: whether one root reads them, itself or in a module that it imports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meshlens.project.solving.solution import RootKey, Solution
 
 
 class Together:
-    """Answers for one solution, cached."""
+    """Decides this for one solution, with a cache."""
 
     def __init__(self, solution: Solution) -> None:
         self._solution = solution
@@ -39,7 +39,7 @@ class Together:
         return known
 
     def _importers(self, path: str) -> set[str]:
-        """Returns the files that import a module, directly or not, and the module itself."""
+        """Returns the files that import a module, directly or indirectly, and the module itself."""
         found = {path}
         waiting = [path]
         while waiting:

@@ -1,4 +1,4 @@
-"""Unseen uses of a map's axis, in a method called on an instance of an unknown class."""
+"""Uses of a map's axis that the analysis cannot see, in methods called on instances of unknown classes."""
 
 from __future__ import annotations
 

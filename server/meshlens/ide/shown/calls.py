@@ -23,7 +23,7 @@ class Edge:
         caller: the function that calls; for a module's top level, `module_site` of its file.
         site: the call.
         callee: the function that is entered.
-        name: its name.
+        name: the callee's name.
         env: the environment of the callee.
     """
 
@@ -70,7 +70,7 @@ def function_span(solution: Solution, function: Site) -> Span:
 
 
 def _calls_of(solution: Solution) -> Calls:
-    # Most environments are identical or clearly different, and a deep comparison is slow.
+    # Environments are compared by identity: most are identical or clearly different, and a deep comparison is slow.
     seen: dict[object, Edge] = {}
     unseen: dict[object, Edge] = {}
     uses: dict[Site, dict[object, AxisUse]] = {}
@@ -81,7 +81,7 @@ def _calls_of(solution: Solution) -> Calls:
         for call in records.mapped_calls:
             function, env = entered(call.binder, call.context.env)
             if function is not None and call.visible:
-                # A map that was already run does not add another route, only the record of the call.
+                # A map whose operand was already analyzed adds no route, only the record of the call.
                 caller = call.context.function or module_site(path)
                 edge = Edge(caller, call.call, function.site, function.name, env)
                 seen[caller, call.call, function.site, id(call.binder)] = edge

@@ -17,7 +17,7 @@ _CALL = re.compile(rb"\b(?:local_)?device_count(?=\(\))|\bprocess_count(?=\(\))"
 
 
 def device_counts(view: FileView, within: Span) -> Iterator[tuple[int, str, str]]:
-    """Returns where to show a device count, the count, and its source.
+    """Yields where to show each device count, the count, and its source.
 
     Args:
         view: the file.

@@ -21,10 +21,10 @@ class Lens:
     """The lens above a map.
 
     Attributes:
-        span: the call or decorator that applies it.
+        span: the call or decorator that applies the map.
         map: `8 devices · axis batch`, without unknown parts.
         collectives: `3 collectives`; empty if unknown.
-        places: the places of those collectives, or of collectives with a similar axis name.
+        places: the places of those collectives, and of collectives with a similar axis name.
     """
 
     span: Span
@@ -39,7 +39,7 @@ class Lens:
 
 
 def lenses(view: FileView) -> tuple[Lens, ...]:
-    """Returns a lens for each map in a file about which MeshLens knows something, in order."""
+    """Returns a lens for each map in a file, in order, except for maps about which nothing is known."""
     binders = {binding.binder.site: binding.binder for binding in view.records.bindings}
     found = [_lens(view, binder) for binder in binders.values()]
     return tuple(sorted((lens for lens in found if lens.title), key=lambda lens: lens.span))

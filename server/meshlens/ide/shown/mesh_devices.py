@@ -41,7 +41,7 @@ def _call_of(view: FileView, mesh: Mesh) -> ApiCall | None:
 
 
 def _in_order(view: FileView) -> tuple[int, ...] | None:
-    """Returns the ids in `jax.devices()` order; several TPU hosts are not in order (keras-team/keras#19968)."""
+    """Returns the ids in `jax.devices()` order; None for several TPU hosts, as it varies (keras-team/keras#19968)."""
     devices = view.devices
     if devices.target is None or devices.origin == "detected":
         report = devices.detected

@@ -1,4 +1,4 @@
-"""The picture for the cursor: an array over a mesh on a spec, groups of devices on a collective."""
+"""The picture for the cursor: on a spec, an array split over a mesh; on a collective, groups of devices."""
 
 from __future__ import annotations
 

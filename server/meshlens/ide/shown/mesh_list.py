@@ -1,4 +1,4 @@
-"""The meshes of a file and its mapped functions, with sizes and devices."""
+"""The meshes and the mapped functions of a file, with sizes and devices."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def drawing_of(
         return None
     axes = [(name, size or 1) for name, size in known.items()]
     if len(axes) > 2:
-        # An axis of size 1 takes space and shows nothing.
+        # An axis of size 1 takes up space and shows nothing.
         axes = [axis for axis in axes if axis[1] > 1] or axes[-1:]
     down, rows = axes[-2] if len(axes) > 1 else ("", 1)
     across, columns = axes[-1]
@@ -103,7 +103,7 @@ def as_svg(drawing: Drawing, colors: Mapping[str, int] = NO_COLORS) -> str:
 
     Args:
         drawing: the drawing.
-        colors: the numbers of the axes' colors, for those with a color.
+        colors: the color numbers of the axes that have a color.
     """
     lines = len(drawing.cells[0])
     widest = max(len(text) for cell in drawing.cells for text in cell)

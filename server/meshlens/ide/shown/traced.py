@@ -1,4 +1,4 @@
-"""A trace kept by the editor: its lines after edits, whether it is stale, and its text."""
+"""A trace kept for an editor: where its lines are after edits, whether it is stale, and how it is shown as text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class KeptFile:
 
 @dataclass(frozen=True, slots=True)
 class KeptTrace:
-    """A trace with the text of its lines when it was made.
+    """A trace, and the files that it read, as they were when it was made.
 
     Attributes:
         trace: the trace.
@@ -58,12 +58,12 @@ class KeptTrace:
 
     @property
     def summary(self) -> str:
-        """Returns the trace in a line: collectives, bytes, minimum times, and the verdict; or the failure."""
+        """Returns the trace as one line: collectives, bytes, minimum times, and the verdict; or the failure."""
         return _summary(self.trace)
 
     @property
     def devices(self) -> str:
-        """Returns its target in words: "v5e-16", "8 devices"."""
+        """Returns the trace's target in words: "v5e-16", "8 devices"."""
         return f"{self.trace.target} devices" if self.trace.target.isdecimal() else self.trace.target
 
     @property
@@ -264,7 +264,7 @@ def _mentioned(facts: FileFacts, keys: Iterable[str]) -> set[str]:
 
 
 def _read(facts: FileFacts, begun: Iterable[str], mentioned: set[str]) -> dict[str, Content]:
-    """Returns the blocks that the given blocks refer to by name, and the code that runs at the top of the file."""
+    """Returns the given blocks, the blocks that they refer to by name, and the code at the top level of the file."""
     keys = {key for key in facts.top if not isinstance(facts.blocks[key].shape, (FunctionDef, ClassDef))}
     waiting = [*begun, *keys, *_named(facts, mentioned)]
     keys = set()

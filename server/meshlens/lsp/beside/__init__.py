@@ -1,1 +1,1 @@
-"""The helper process of the server that reads large projects."""
+"""The server's helper process, which reads large projects."""

@@ -1,4 +1,4 @@
-"""The helper process of the server: it holds the whole project, so that the server needs only open files.
+"""The helper process of the server: it holds the whole project, so that the server needs to hold only open files.
 
 It starts on demand and ends after a period without requests. Requests and answers are pickled, because both ends are
 ours. The process reads the project's files and never runs them.
@@ -32,7 +32,7 @@ from meshlens.settings import Settings
 
 HEADER = struct.Struct("<cQ")
 PROGRESS, ANSWER, LAST, FAILED = b"p", b"a", b"l", b"f"
-"""Kinds of messages; a process whose memory is fragmented marks its answer as the last one, and should end."""
+"""Kinds of messages; a process whose memory has grown too much marks its answer as its last, and the server ends it."""
 
 _MOST_GROWTH = 1.25
 

@@ -16,7 +16,7 @@ from meshlens.lsp.beside.aside import ANSWER, HEADER, LAST, PROGRESS
 from meshlens.settings import Settings
 
 IDLE_SECONDS = 20.0
-"""Seconds that the process lives after its last answer; it holds the whole project in memory."""
+"""Seconds that the process lives after its last answer; few, because it holds the whole project in memory."""
 
 LOOK_SECONDS = 0.5
 """Seconds between checks that the process is alive."""
@@ -24,7 +24,7 @@ LOOK_SECONDS = 0.5
 STOPPED_SECONDS = 5.0
 """Seconds that the process may stay stopped by a signal before it is abandoned."""
 _MOST_SOLVED = 40
-"""Number of solutions after which a process is replaced, if it cannot measure its own memory."""
+"""Number of solutions after which a process is replaced, in case it cannot measure its own memory."""
 
 _log = logging.getLogger("meshlens")
 
@@ -50,11 +50,11 @@ class Index:
         overlay: Mapping[Path, bytes],
         progress: Callable[[str], None] = lambda text: None,
     ) -> Any:
-        """Returns an answer of the process, which is started if necessary; requests wait for each other.
+        """Returns the answer of the process, which is started if necessary; requests wait for each other.
 
         Args:
-            what: a row of the process's table.
-            arguments: the arguments of that row.
+            what: the kind of request, a key in the process's table of functions.
+            arguments: the arguments of that function.
             overlay: the open documents.
             progress: called with messages about the process's progress.
 
@@ -81,7 +81,7 @@ class Index:
                 self.stop()
                 raise IndexFailed(f"the helper process of the server ended: {error}") from error
             except asyncio.CancelledError:
-                # The answer to this request would be taken for that of the next one.
+                # The answer to this request would be mistaken for the answer to the next one.
                 self.stop()
                 raise
             finally:

@@ -37,7 +37,7 @@ class Indexing:
     """The large projects of a session.
 
     Attributes:
-        known: for each project, the neighbourhood of each file.
+        known: for each project, the neighborhood of each file.
     """
 
     def __init__(self, session: Session) -> None:
@@ -51,7 +51,7 @@ class Indexing:
         self._answered: dict[tuple[Path, str], Found | None] = {}
 
     def want(self, root: Path) -> None:
-        """Reads a project unless that is in progress; once read, loads the files that matter to the open files."""
+        """Reads a project, unless that is in progress or done; then loads the files that matter to the open files."""
         if root in self._tasks:
             return
         if root not in self.known:
@@ -98,7 +98,7 @@ class Indexing:
     async def look_up(self, root: Path, dotted: str) -> Found | None:
         """Returns where an installed package defines a name; None if that is unknown or takes too long.
 
-        The search runs in a separate process, so that it can be ended. In an untrusted workspace nothing is
+        The search runs in a separate process, so that it can be ended. In an untrusted workspace, nothing is
         looked up, because such a workspace must not determine what is read outside it.
         """
         if not self._session.trusted:
@@ -174,7 +174,7 @@ class Indexing:
         session.pull_again()
 
     def near(self, root: Path) -> set[Path]:
-        """Returns the files that matter to the open files of a project, as far as the project was read."""
+        """Returns the files that matter to the open files of a project, as far as the project has been read."""
         return {Path(name) for one in self._near(root, self._open_in(root)) for name in one.files}
 
     def _near(self, root: Path, paths: set[Path]) -> list[Neighbourhood]:

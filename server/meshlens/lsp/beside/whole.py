@@ -1,4 +1,4 @@
-"""Requests about a whole project, answered here if it is fully loaded, else by the helper process."""
+"""Requests about a whole project, answered in this process if it is fully loaded, else by the helper process."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def ask_whole(session: Session, what: str, path: Path, *arguments: Any) ->
         session: the session.
         what: a row of `whole_answers.ANSWERS`.
         path: a file of the project.
-        arguments: its arguments besides a view of the file.
+        arguments: the arguments of that row's function, after the view of the file.
 
     Raises:
         Refusal: the helper process could not answer.

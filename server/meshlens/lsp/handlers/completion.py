@@ -27,7 +27,7 @@ def completion(session: Session, params: dict[str, Any]) -> dict[str, Any] | Non
     whole = session.last_whole.get(document.path)
     before = whole.view(document.path) if whole is not None and view.facts.broken else None
     snippets = read_snippets() if features.snippets else ()
-    # A notebook cell is a separate text, so a completion cannot include edits of other cells.
+    # A notebook cell is a separate text, so a completion cannot include edits to other cells.
     wants = CompletionWants(session.client.snippets, snippets, edits_elsewhere=document.notebook is None)
     found = complete(view, offset, wants, before)
     if not found:

@@ -1,4 +1,4 @@
-"""`workspace/didChangeConfiguration`: the editor's settings changed; also requests the settings."""
+"""`workspace/didChangeConfiguration`: the editor's settings changed; this module also requests the settings."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ async def ask_for_settings(session: Session) -> None:
 
 
 def _begin_anew(session: Session) -> None:
-    """Reloads all projects, and announces their devices, which may have another target."""
+    """Reloads all projects, and announces their devices, because the target may have changed."""
     session.reopen()
     session.probing.announce(list(session.folders))
 
 
 def take(session: Session, scope: Path | None, given: object) -> None:
-    """Stores the editor's settings for a folder, or for all; the initial settings apply if it sets nothing."""
+    """Stores the editor's settings for a folder, or for all; the initial settings apply if the editor sends none."""
     settings = dict(given) if isinstance(given, Mapping) else session.options if scope is None else {}
     if settings:
         session.editor[scope] = settings

@@ -1,4 +1,4 @@
-"""`meshlens/convert`: converts the function or map at a position to pmap, shard_map or vmap, with the user's wishes.
+"""`meshlens/convert`: converts the function or map at a position to jit, pmap, shard_map or vmap, as the user wishes.
 
 A client first sends only the position to learn the possible answers, then the user's choices.
 """
@@ -33,7 +33,7 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
 
     Args:
         session: the session.
-        params: `textDocument`, `position`, `to`, null for the best, and the user's wishes: `axisName`,
+        params: `textDocument`, `position`, `to`, which is null for the best target, and the user's wishes: `axisName`,
             `devices`, `inAxes`, `strategy`, `batch` such as "tokens" or "tokens:1".
 
     Returns:
@@ -73,7 +73,7 @@ def asked_for(session: Session, params: Mapping[str, Any]) -> tuple[Document, Fi
     """Returns the document and view of a request.
 
     Raises:
-        Refusal: it is not open, or has changed.
+        Refusal: the document is not open, or has changed.
     """
     named = params.get("textDocument") or {}
     document = session.documents.get(named.get("uri", ""))
@@ -115,7 +115,7 @@ def _batch(text: str) -> tuple[tuple[str, int], ...]:
 
 
 def defaults_at(view: FileView, at: int, wishes: Wishes) -> dict[str, str]:
-    """Returns the answers that a client can suggest; no number of devices means all devices."""
+    """Returns the answers that a client can suggest to its user; an empty number of devices means all devices."""
     function = function_at(view, Span(at, at))
     axis = wishes.usual_axis_name or "batch"
     if function is not None:

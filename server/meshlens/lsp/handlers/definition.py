@@ -19,7 +19,7 @@ Places = list[dict[str, Any]] | None
 
 
 def definition(session: Session, params: dict[str, Any]) -> Places | Awaitable[Places]:
-    """Returns where the name is bound, or defined in an installed package; nothing if it is not an axis name."""
+    """Returns where the axis name is bound, or defined in an installed package; None if there is no axis name."""
     here = session.at(params)
     if here is None:
         return None

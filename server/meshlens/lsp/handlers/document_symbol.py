@@ -9,7 +9,7 @@ from meshlens.lsp.session import Session
 from meshlens.lsp.wire.client import known_kind
 
 KINDS = {"map": (24, 12), "mesh": (23, 18)}
-"""Symbol kinds for maps and meshes: event and struct, because the protocol has none for them.
+"""Symbol kinds for maps and meshes: event and struct, because the protocol has no kinds for them.
 
 Clients that know neither kind get a function and an array.
 """

@@ -9,7 +9,7 @@ from meshlens.lsp.texts.documents import path_of
 
 
 def did_change_interpreter(session: Session, params: dict[str, Any]) -> None:
-    """Stores the editor's Python for a folder, or for all."""
+    """Stores the editor's Python for a folder, or for all folders."""
     uri, interpreter = params.get("uri"), params.get("interpreter")
     scope = None
     if isinstance(uri, str) and uri.startswith("file:"):

@@ -25,8 +25,8 @@ class _Way:
 
     Attributes:
         to: the target of `meshlens/convert`.
-        strategy: its strategy.
-        title: its title.
+        strategy: the strategy of `meshlens/convert`.
+        title: the title to show.
         detail: one line about the result.
     """
 

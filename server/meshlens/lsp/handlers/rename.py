@@ -32,10 +32,10 @@ async def prepare_rename(session: Session, params: dict[str, Any]) -> dict[str, 
 
 
 async def rename(session: Session, params: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns the edits of all files as one workspace edit.
+    """Returns the edits to all files as one workspace edit.
 
     Raises:
-        Refusal: the rename would not be complete, or would capture another name.
+        Refusal: the rename would be incomplete, or would capture another name.
     """
     here = session.at(params)
     if here is None:

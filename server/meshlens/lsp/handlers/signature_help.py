@@ -1,4 +1,4 @@
-"""`textDocument/signatureHelp`: the parameters of a mapped function, which editors show as opaque."""
+"""`textDocument/signatureHelp`: the parameters of a mapped function, which other servers cannot determine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def signature_help(session: Session, params: dict[str, Any]) -> dict[str, Any] |
         for one in found.parameters
     ]
     made: dict[str, Any] = {"label": found.label, "documentation": found.text, "parameters": parameters}
-    # A cursor after the last parameter marks none; the protocol expresses that by a number past the end.
+    # If the cursor is not at a parameter, none is active; the protocol expresses this by an index past the end.
     active = found.active if found.active is not None else len(parameters)
     return {"signatures": [made], "activeSignature": 0, "activeParameter": active}
 

@@ -25,7 +25,7 @@ def trace(session: Session, params: dict[str, Any]) -> Awaitable[dict[str, Any]]
             target.
 
     Raises:
-        Refusal: the text is not open, there is no function, or running programs is not allowed.
+        Refusal: the text is not open, there is no function at the position, or running programs is not allowed.
     """
     document, view = asked_for(session, params)
     if document.notebook is not None:

@@ -19,7 +19,7 @@ _LONGEST_NAME = 255
 _KEPT = 80
 
 NOWHERE = Path("/untitled") if os.sep == "/" else Path("C:/untitled")
-"""The folder that documents without a file have in a workspace; nothing is read or written there."""
+"""The folder in which a workspace places documents without a file; nothing is read or written there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Document:
 
     Attributes:
         uri: as spelled by the client.
-        version: the client's number; None if it does not count.
+        version: the client's version number; None if the client does not count versions.
         path: the file that contains this text.
-        text: UTF-8.
+        text: the text, as UTF-8.
         lines: its lines and columns.
         base: the start of the text in the file's source: 0, or the offset of a notebook cell.
         notebook: the URI of the notebook that it is a cell of.
@@ -83,7 +83,7 @@ def _span(lines: LineIndex, given: Mapping[str, Any], encoding: str) -> Span:
 
 
 def path_of(uri: str) -> Path:
-    """Returns the file that a URI names; for other schemes a path in `NOWHERE`."""
+    """Returns the file that a URI names; for other schemes, a path in `NOWHERE`."""
     scheme = uri.partition(":")[0].lower() if len(uri) > _LONGEST_URI else urlsplit(uri).scheme
     if scheme != "file" or len(uri) > _LONGEST_URI:
         return _nowhere(scheme, unquote(uri.split(":", 1)[-1]).strip("/"))

@@ -1,1 +1,1 @@
-"""The protocol: bytes to messages and back, and the types of both."""
+"""The protocol: converts bytes to messages and back, and dispatches the messages."""

@@ -17,14 +17,14 @@ class Client:
 
     Attributes:
         name: its name; empty if not given.
-        encoding: the unit of columns: "utf-8", "utf-16" or "utf-32" units.
+        encoding: the unit of columns: "utf-8", "utf-16" or "utf-32" code units.
         pulls: whether it pulls diagnostics of a document, and can be asked to do so again when another file changes
         them. Neovim 0.11 cannot, so we send it diagnostics.
-        refreshes_hints, refreshes_lenses: whether it can be asked to refresh them.
+        refreshes_hints, refreshes_lenses: whether it can be asked to refresh hints, and lenses.
         related, tags, descriptions: the parts of a diagnostic that it shows: other places, faded text, a link to the
         rule.
         configures: whether it answers `workspace/configuration`.
-        registers_settings: whether it can report their changes.
+        registers_settings: whether it can report changes to its settings.
         watches: whether it can watch files.
         progresses: whether it shows progress that we begin.
         versioned_edits: whether it accepts `documentChanges`.

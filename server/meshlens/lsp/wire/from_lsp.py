@@ -13,7 +13,7 @@ def offset_of(document: Document, position: Mapping[str, Any], encoding: str) ->
     """Returns the byte offset in the source of the document's file; positions past a line's end count as its end.
 
     Args:
-        document: the text of the position.
+        document: the document that contains the position.
         position: line and character, from 0.
         encoding: the unit of characters.
     """

@@ -1,4 +1,4 @@
-"""Imports handlers at their first call, so that `initialize` is answered quickly."""
+"""Imports handlers on their first call, so that `initialize` is answered quickly."""
 
 from __future__ import annotations
 

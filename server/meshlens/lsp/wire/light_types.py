@@ -7,15 +7,15 @@ from types import FunctionType
 from typing import Any
 
 FIELDS = "__attrs_attrs__"
-"""The attribute by which attrs, and through attrs also cattrs, recognize a defined class."""
+"""The attribute by which attrs, and through it cattrs, recognizes a defined class."""
 
 
 def import_light_types() -> None:
     """Imports `lsprotocol.types` in a process that only runs a server.
 
     attrs 26 generates and compiles the methods of all 554 classes (lsprotocol 2025.0.0) at import, which is two thirds
-    of the time until `initialize` is answered. A session uses about thirty of them: a class is defined, and the types
-    of its fields are resolved, when code creates an instance or reads its fields.
+    of the time until `initialize` is answered. A session uses about thirty of them, so a class is defined, and the
+    types of its fields are resolved, only when code creates an instance or reads its fields.
     """
     import attrs
 
@@ -67,7 +67,7 @@ def _define(cls: Any) -> None:
 
 
 def _keep_what_is_used(cls: type) -> None:
-    """Removes unused names from the globals of a class's `__init__`, if they are its own: 9 KiB for each class."""
+    """Removes unused names from the globals of a class's `__init__`, if nothing shares them; saves 9 KiB per class."""
     made = vars(cls).get("__init__")
     if not isinstance(made, FunctionType) or made.__globals__ is vars(modules[made.__module__]):
         return

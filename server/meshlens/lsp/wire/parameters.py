@@ -1,4 +1,4 @@
-"""Checks parameters against the protocol, but only after a handler failed, because it is slow."""
+"""Checks parameters against the protocol, but only after a handler has failed, because the check is slow."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Protocol(LanguageServerProtocol):
                 self._session.traces.stop()
 
     def take(self, bodies: Iterable[bytes]) -> None:
-        """Handles messages that arrived together, so that a request cancelled among them is not started."""
+        """Handles messages that arrived together; a request that another of them cancels is not started."""
         messages = [message for body in bodies for message in self._parsed(body)]
         self._cancelled = {_cancelled_id(message) for message in messages} - {None}
         for message in messages:
@@ -95,7 +95,7 @@ class Protocol(LanguageServerProtocol):
         return data
 
     def handle_message(self, message: Any) -> None:
-        """Answers one message; an error affects only that message."""
+        """Handles one message; an error affects only that message."""
         if not isinstance(message, dict):
             self._fail(None, INVALID_REQUEST, "expected one message, not a list or a bare value")
             return
@@ -123,7 +123,7 @@ class Protocol(LanguageServerProtocol):
                 self._fail(message["id"], INVALID_REQUEST, f"this message is malformed: {error}")
 
     def _narrowed(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Returns `initialize` with only the capabilities that pygls reads, because structuring all takes 60 ms."""
+        """Returns `initialize` with only the capabilities that pygls reads; structuring all of them takes 60 ms."""
         params = message.get("params")
         if not isinstance(params, dict) or not isinstance(params.get("capabilities"), dict):
             return message
@@ -203,7 +203,7 @@ class Protocol(LanguageServerProtocol):
             self._fail(message["id"], INTERNAL_ERROR, f"internal error: {type(error).__name__}: {error}")
 
     def _complain(self, line: str) -> None:
-        """Logs a line once."""
+        """Logs a line, unless the same line was already logged."""
         if line not in self._complained:
             self._complained.add(line)
             _log.warning("%s", line)
@@ -215,12 +215,12 @@ class Protocol(LanguageServerProtocol):
         self.send({"id": number, "error": error})
 
     def ask(self, method: str, params: Json) -> asyncio.Future[Json]:
-        """Sends a request to the client; the answer is plain data."""
+        """Sends a request to the client, and returns the future of the answer, which is plain data."""
         self._asked += 1
         number = f"meshlens-{self._asked}"
         answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
-        # Code that does not wait for the answer does not need its error either.
+        # Marks an error as retrieved, because code that does not wait for the answer does not need its error either.
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())
         self.send({"id": number, "method": method, "params": params})
         return answer

@@ -38,7 +38,7 @@ class Framing:
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Takes the next bytes and yields every complete body.
 
-        Logs and skips a header without a valid length up to the next empty line, and a header that does not end.
+        Logs and skips a header without a valid length, and a header that does not end.
         """
         self._buffer += data
         while True:
@@ -142,7 +142,7 @@ async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None]) -> Non
     try:
         loop.add_reader(descriptor, readable)
     except (NotImplementedError, OSError, ValueError):
-        # Windows' pipes and regular files do not support waiting.
+        # The loop cannot wait for pipes on Windows, or for regular files.
         _read_in_thread(descriptor, loop, arrived)
         await ended
         return

@@ -6,7 +6,7 @@ import sys
 
 
 def import_asyncio() -> None:
-    """Imports asyncio as if Python had no OpenSSL, which asyncio supports; `ssl` can be imported later.
+    """Imports asyncio as if Python lacked OpenSSL, a case that asyncio supports; `ssl` can be imported later.
 
     Loading OpenSSL takes about 10 ms and a few MiB (Python 3.11, x86-64 Linux).
     """

@@ -1,1 +1,1 @@
-"""Files on disk, and caches of them there."""
+"""Files on disk, and the caches that are kept there."""

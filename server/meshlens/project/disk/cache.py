@@ -1,7 +1,7 @@
 """A cache of facts on disk, keyed by a hash of the bytes that they were extracted from.
 
-One file per project with a sealed index; the facts of each file have their own seal, and are decoded on demand. A file
-that is damaged, foreign or of another version counts as empty.
+Each project has one cache file with a sealed index; the facts of each source file have their own seal, and are decoded
+on demand. A cache file that is damaged, not sealed by this user or from another version counts as empty.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Entry(NamedTuple):
     """The location of one file's facts.
 
     Attributes:
-        offset, size: relative to the end of the index.
+        offset, size: the bytes that contain them; the offset counts from the end of the index.
         age: the number of runs since they were last used.
         seal: their seal.
     """
@@ -96,7 +96,7 @@ class FactsCache:
         self._new[self._digest(raw)] = blob
 
     def save(self) -> None:
-        """Writes new entries; a reader sees the old file or the new one, never a part."""
+        """Writes new entries; a reader sees the old file or the new one, never a partial one."""
         if not self._new:
             return
         blobs = {digest: (0, blob) for digest, blob in self._new.items()}
@@ -127,7 +127,7 @@ class FactsCache:
             self._file = None
 
     def _digest(self, raw: bytes) -> bytes:
-        """Returns a digest of a file's content; without the key nobody can create other content with this digest."""
+        """Returns a digest of a file's content; without the key, nobody can create other content with this digest."""
         return hashlib.blake2b(raw, key=self._key, digest_size=_DIGEST).digest()
 
     def _load(self) -> None:

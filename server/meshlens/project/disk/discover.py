@@ -1,4 +1,4 @@
-"""Finds the Python files and notebooks below the given paths, with one `scandir` per folder, without opening files.
+"""Finds the Python files and notebooks below the given paths, with one `scandir` per folder, without opening them.
 
 Skips environments, build products, and paths excluded by `.gitignore` or the configuration.
 """
@@ -50,7 +50,7 @@ Excludes = Sequence[tuple[Path, tuple[str, ...]]]
 
 
 def python_files(paths: Sequence[Path], exclude: Iterable[str] = ()) -> list[Path]:
-    """Returns the files to check, sorted, without duplicates, always including files named explicitly.
+    """Returns the files to check, sorted, without duplicates; files named explicitly are always included.
 
     Args:
         paths: absolute paths of files and folders.
@@ -93,7 +93,7 @@ def walk_files(top: Path, exclude: Iterable[str] = ()) -> Iterator[Path]:
 def _walk(
     top: str, excluded: _Rules | None, ignored_above: _Rules | None, configuration_above: Path | None
 ) -> Iterator[tuple[Path, Path | None]]:
-    # Folders may be nested as deeply as a path can be long.
+    # Not recursive, because folders may be nested as deeply as a path is long.
     waiting = [(top, ignored_above, configuration_above)]
     while waiting:
         folder, ignored, configuration = waiting.pop()

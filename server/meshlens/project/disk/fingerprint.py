@@ -1,4 +1,4 @@
-"""The fingerprint of this program in the names of caches, so that other builds do not read them."""
+"""The fingerprint of this program, used in the names of cache files so that other builds do not read them."""
 
 from __future__ import annotations
 

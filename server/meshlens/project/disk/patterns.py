@@ -1,7 +1,7 @@
 """File patterns as in `.gitignore`, matched segment by segment in bounded time.
 
-`fnmatch` translates a segment so that a `*` never backtracks; a `**` matches as few segments as possible. So matching
-takes at most the length of the pattern times that of the path.
+`fnmatch` translates a segment so that a `*` never backtracks; a `**` matches as few segments as possible. So the time
+for a match is at most proportional to the length of the pattern times the length of the path.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 LONGEST = 4096
-"""Maximum length of a pattern, the same as of a path on Linux."""
+"""Maximum length of a pattern, the same as that of a path on Linux."""
 
 MOST = 10_000
 """Maximum number of patterns in a file or a setting."""
@@ -115,7 +115,7 @@ def verdict(rules: Iterable[Pattern], path: str, *, folder: bool) -> bool | None
 
     Args:
         rules: the patterns, in order.
-        path: relative to the folder of the patterns, with slashes.
+        path: the path, relative to the folder of the patterns, with slashes.
         folder: whether the path is a folder.
     """
     out: bool | None = None

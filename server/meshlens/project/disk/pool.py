@@ -40,7 +40,7 @@ class Extracted:
 def extract_all(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]:
     """Returns the facts of every text, in order, using one process per core if there is much work.
 
-    If processes cannot be started, all work is done here; a text whose process crashes gets empty facts.
+    If processes cannot be started, this process does all work. A text whose process crashes gets empty facts.
 
     Args:
         sources: the texts.
@@ -55,7 +55,7 @@ def extract_all(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]
     reading = _Reading(sources, context, is_stored, {})
     try:
         left = _read_lots(reading, lots, workers)
-        # The process may have been killed from outside, unrelated to the text.
+        # A process may have been killed for a reason unrelated to its texts, so try again.
         left = _read_lots(reading, left, workers) if left else left
         _read_each(reading, [place for lot in left for place in lot])
     except OSError:
@@ -113,8 +113,8 @@ def _read_each(reading: _Reading, places: Sequence[int]) -> None:
 def _context() -> BaseContext | None:
     """Returns the context that starts processes; None if they would import modules from the working folder.
 
-    If they are not forked, Python starts them with `-c`, which puts the working folder first on `sys.path` unless a
-    variable or a flag disables that; Python 3.10 has only the flag `-I`.
+    If they are not forked, Python starts them with `-c`, which puts the working folder first on `sys.path` unless an
+    environment variable or a flag disables this; Python 3.10 has only the flag `-I`.
     """
     from multiprocessing import get_context
 

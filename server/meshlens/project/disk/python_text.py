@@ -22,7 +22,8 @@ _TEXT_ENCODINGS = frozenset(
 )
 """Python's own text encodings that are compatible with ASCII in letters, digits and brackets.
 
-Others are not looked up: that would import a module with a name from the file, and some are not text encodings.
+Others are not looked up: a lookup would import a module whose name comes from the file, and some of them do not encode
+text.
 """
 
 _COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -80,7 +81,7 @@ def as_on_disk(text: bytes, before: bytes) -> bytes | Unread:
     """Returns a changed text in the encoding of its file.
 
     Args:
-        text: the changed text, UTF-8.
+        text: the changed text, as UTF-8.
         before: the bytes of the file before the change.
     """
     encoding = _encoding_of(before)
@@ -105,7 +106,7 @@ def as_its_lines_say(text: bytes) -> bytes:
     """Returns a text in the encoding that its first lines name, or unchanged if that cannot represent it.
 
     Args:
-        text: the text of a Python file, UTF-8.
+        text: the text of a Python file, as UTF-8.
     """
     encoding = _encoding_of(text)
     if isinstance(encoding, Unread) or encoding in _UTF_8:
@@ -117,7 +118,7 @@ def as_its_lines_say(text: bytes) -> bytes:
 
 
 def _encoding_of(raw: bytes) -> str | Unread:
-    """Returns the name of Python's module that decodes a source text."""
+    """Returns the name of Python's codec module that decodes a source text."""
     has_mark = raw.startswith(codecs.BOM_UTF8)
     cookie = _cookie(raw[len(codecs.BOM_UTF8) :] if has_mark else raw)
     if cookie is None:
@@ -150,7 +151,7 @@ def _cookie(raw: bytes) -> bytes | None:
 
 
 def _known(spelled: str) -> str | None:
-    """Returns the module of an encoding, from a table; accepts Emacs' suffixes for line endings, as Python does."""
+    """Returns the codec module of an encoding, from a table; accepts Emacs' line-ending suffixes, as Python does."""
     name = spelled.lower().replace("_", "-")
     if name == "utf-8" or name.startswith("utf-8-"):
         return "utf_8"

@@ -17,7 +17,7 @@ from meshlens.project.disk.fingerprint import fingerprint
 _RUNS_KEPT = 12
 _MOST_BYTES = 1 << 26
 
-# A file that changed this shortly before a run could change again with the same timestamp.
+# A file that changed fewer nanoseconds than this before a run could change again with the same timestamp.
 _CLOCK_STEP = 50_000_000
 
 _Result = TypeVar("_Result")
@@ -51,7 +51,7 @@ class ResultsCache:
 
         Args:
             question: identifies the whole request, including the files.
-            asked: the requested files, all of which the run has read.
+            asked: the requested files, all of which the stored run must have read.
             decode: decodes the result from JSON values; may raise ValueError, TypeError, LookupError.
         """
         try:
@@ -68,7 +68,7 @@ class ResultsCache:
 
         Args:
             question: as for `get`.
-            files: every file that was read; the folders searched for imports are stored with them.
+            files: every file that was read; the state of their folders is stored with theirs.
             result: the result as JSON values.
             started: when the run began, in nanoseconds; nothing is stored if a file is newer.
         """
@@ -101,7 +101,7 @@ class ResultsCache:
 
 
 def question(*parts: object) -> str:
-    """Returns a hash that identifies a run: everything that was requested."""
+    """Returns a hash that identifies a run by everything that was requested."""
     return hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 

@@ -39,7 +39,7 @@ def read_file(path: Path, raw: bytes, facts: FileFacts | None = None) -> SourceF
     """Returns a file from its bytes.
 
     Raises:
-        ValueError: an invalid notebook.
+        ValueError: the notebook is invalid.
     """
     if path.suffix == ".ipynb":
         notebook = read_notebook(raw)

@@ -12,7 +12,7 @@ Table: TypeAlias = dict[str, Any]
 
 _MOST_PARTS = 100
 _MANY_PARTS = re.compile(rf"(?<![\w\-.\"'])(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*){{{_MOST_PARTS}}}")
-"""Matches a dotted key for which the library takes quadratic time, and again for each key below it."""
+"""Matches a key with so many parts that the library takes quadratic time for it, and for each key below it."""
 
 
 def parse_toml(text: str) -> Table | Unread:
@@ -34,7 +34,7 @@ def parse_toml(text: str) -> Table | Unread:
     except tomllib.TOMLDecodeError as error:
         return Unread(_first_line(error))
     except ValueError:
-        # Numbers with thousands of digits are not computed.
+        # Python does not convert numbers with thousands of digits.
         return Unread("a number in it has too many digits; use a smaller one")
 
 

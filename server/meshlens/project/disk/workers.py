@@ -1,7 +1,7 @@
-"""Distributes tasks to processes, and survives their failures: a process that ends or stops costs only its task.
+"""Distributes tasks to processes, and survives their failures: a process that ends or is stopped costs only its task.
 
-`concurrent.futures` feeds all processes through one pipe from a separate thread. Before Python 3.12 it waits forever
-for that thread if a process died with the pipe full, and it abandons every task with the first process that dies. Here
+`concurrent.futures` feeds all processes through one pipe from a separate thread. Before Python 3.12, it waits forever
+for that thread if a process dies while the pipe is full, and it abandons all tasks as soon as one process dies. Here,
 each process has its own pipe.
 """
 
@@ -58,7 +58,7 @@ def answers_of(
 
     Args:
         work: the function that performs a task; it never returns None.
-        tasks: its arguments, in order.
+        tasks: the arguments of `work`, in order.
         count: the number of processes.
         context: the multiprocessing context that starts processes.
     """

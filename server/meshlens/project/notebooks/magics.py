@@ -16,7 +16,7 @@ _TIMED = re.compile(r"^(?P<magic>(?:time|timeit|prun)(?:[ \t]+-\w+(?:[ \t]+\d+)?
 
 
 def without_magics(text: str) -> str:
-    """Returns the cell with its magics blanked out, keeping every length in characters and UTF-8 bytes.
+    """Returns the cell with its magics blanked out, keeping every length, in characters and in UTF-8 bytes.
 
     Args:
         text: the text of a code cell.

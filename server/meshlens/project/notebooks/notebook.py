@@ -1,4 +1,4 @@
-"""Notebooks: the code cells in order as one module, and edits of that module applied to the JSON text.
+"""Notebooks: the code cells, in order, as one module; edits to that module are applied to the JSON text.
 
 The JSON text is never rewritten as a whole: only the `source` values of edited cells are replaced, so that outputs,
 metadata, indentation and line endings stay unchanged, byte for byte.
@@ -54,7 +54,7 @@ class Notebook:
         return self.cells[place] if place >= 0 else None
 
     def row_in_file(self, index: int, row: int) -> int:
-        """Returns the row of the JSON text that has a row of a code cell; both count from 1.
+        """Returns the row in the JSON text that holds a row of a code cell; rows are counted from 1.
 
         Args:
             index: the index of the cell among all cells.
@@ -73,7 +73,7 @@ class Notebook:
         return self.raw.count("\n", 0, at) + 1
 
     def with_edits(self, edits: Iterable[Edit]) -> bytes:
-        """Returns the notebook's bytes after edits of the module.
+        """Returns the notebook's bytes after edits to the module.
 
         Raises:
             ValueError: an edit crosses a cell boundary, or two edits overlap.
@@ -147,7 +147,7 @@ def _language(document: dict[str, Any]) -> str:
 
 
 def _cells(text: str) -> Iterator[dict[str, Span]]:
-    """Yields for each cell the spans of its values in the JSON text, by key; formats before 4 have worksheets."""
+    """Yields, for each cell, the spans of its values in the JSON text, by key; formats before 4 have worksheets."""
     members = dict(_members(text, 1 if text.startswith(_BOM) else 0))
     if "cells" not in members and "worksheets" in members:
         sheet = next(_items(text, members["worksheets"].start), None)
@@ -159,7 +159,7 @@ def _cells(text: str) -> Iterator[dict[str, Span]]:
 
 
 def _items(text: str, at: int) -> Iterator[Span]:
-    """Yields the items of the list that starts at an offset; nothing for another value."""
+    """Yields the items of the list that starts at an offset; nothing if the value there is not a list."""
     if text[at] != "[":
         return
     at = _skip(text, at + 1)
@@ -198,7 +198,7 @@ def _end_of_value(text: str, at: int) -> int:
 
 
 def _written(old: str, text: str) -> str:
-    """Returns the text as a JSON value in the style of the old one: a list of lines or a string, escapes and layout."""
+    """Returns the text as JSON in the style of the old value: a list or a string, with the same escapes and layout."""
     ascii_only = old.isascii() and bool(_NON_ASCII_ESCAPE.search(old))
     if not old.startswith("["):
         return json.dumps(text, ensure_ascii=ascii_only)

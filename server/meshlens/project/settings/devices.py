@@ -47,7 +47,7 @@ def devices_for(facts: FileFacts | None, target: Topology | None, detected: Repo
     """Returns the devices of a file.
 
     Args:
-        facts: its facts; its own settings take precedence.
+        facts: its facts; devices set in the file itself take precedence.
         target: the target of its project.
         detected: the detected devices.
     """

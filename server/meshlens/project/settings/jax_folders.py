@@ -20,10 +20,10 @@ def find_jax_folders(files: Iterable[Path], root: Path, settings: Settings) -> J
     Args:
         files: the files to check; only their folders and those above are searched.
         root: the folder of the project.
-        settings: a version or interpreter set there applies to every folder.
+        settings: the project's settings; a version or interpreter set there applies to every folder.
 
     Returns:
-        The folders, sorted; none if a version is set.
+        The folders, sorted; none if the settings name a version or an interpreter.
     """
     if settings.jax_version is not None or settings.interpreter:
         return ()
@@ -42,7 +42,7 @@ def nearest_jax_version(start: Path, root: Path, settings: Settings) -> JaxVersi
     Args:
         start: a folder at or below the root.
         root: the folder of the project.
-        settings: a version or interpreter set there takes precedence.
+        settings: the project's settings; a version or interpreter set there takes precedence.
     """
     if settings.jax_version is None and not settings.interpreter and start.is_relative_to(root):
         for folder in (start, *start.parents):

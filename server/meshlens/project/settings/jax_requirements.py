@@ -1,4 +1,4 @@
-"""Reads the JAX version from requirements: of pip, `pyproject.toml`, `setup.py` or `environment.yml`.
+"""Reads the JAX version from requirements: pip's files, `pyproject.toml`, `setup.py`, `setup.cfg`, `environment.yml`.
 
 If bounds are more than comparisons with releases, `packaging` decides what they allow, as in pip. `setup.py` is not
 run, and YAML is read as lines of a list: finding `jax>=0.4` needs no parser.
@@ -20,7 +20,7 @@ from meshlens.jaxapi.changes import NEWEST, SETTLED, Version, parse_version, spe
 from meshlens.project.disk.toml_text import Table, parse_toml
 
 _LAST_PATCHES: tuple[Version, ...] = ((0, 1, 77), (0, 2, 28), (0, 3, 25), (0, 4, 17))
-"""The last releases of each series before those in the tables."""
+"""The last release of each series that precedes those in the tables."""
 
 RELEASES: tuple[Version, ...] = (
     *((*last[:-1], patch) for last in _LAST_PATCHES for patch in range(last[-1] + 1)),
@@ -67,7 +67,7 @@ def required_version(root: Path) -> tuple[Version, str] | None:
 
 
 def _requirements(root: Path) -> Iterator[tuple[str, str]]:
-    """Yields the bounds of JAX, each with its file."""
+    """Yields the bounds on JAX, each with its file."""
     patterns = ("*requirements*.txt", "requirements/*.txt")
     names = {path.relative_to(root).as_posix() for pattern in patterns for path in root.glob(pattern)}
     order = sorted(names, key=lambda name: (name.count("/"), Path(name).name != "requirements.txt", name))
@@ -91,12 +91,12 @@ def _in_lines(lines: Iterable[str]) -> Iterator[str]:
     """Yields the bounds in the lines that require JAX."""
     for line in lines:
         if "jax" in line and len(line) <= _LONGEST_LINE and (found := _LINE.match(line)):
-            # Options of pip may follow, such as hashes.
+            # pip's options may follow, such as hashes.
             yield found["bounds"].partition(" --")[0].strip("() \t,")
 
 
 def _in_project(project: Table) -> Iterator[str]:
-    """Yields the bounds in a `pyproject.toml`: its own dependencies, those of groups, and those in tables of tools."""
+    """Yields the bounds in a `pyproject.toml`: in its own dependencies, in groups, and in tables of tools."""
     own = project.get("project")
     own = own if isinstance(own, dict) else {}
     tables = [own.get("dependencies"), own.get("optional-dependencies"), project.get("dependency-groups")]
@@ -117,7 +117,7 @@ def _in_project(project: Table) -> Iterator[str]:
 
 
 def _from_poetry(bound: str) -> str:
-    """Converts bounds of poetry and pixi to bounds of pip, which has no `^` and a different `~`."""
+    """Converts a bound from the syntax of poetry and pixi to that of pip, which has no `^` and a different `~`."""
     how, version = bound[:1], parse_version(bound[1:].strip())
     if how in ("^", "~") and bound[1:2] != "=" and version is not None:
         given = bound.count(".") + 1
@@ -152,12 +152,12 @@ def _plain_bounds(bounds: str) -> _Bounds | None:
 
 
 def _any_bounds(bounds: str) -> _Bounds:
-    """Returns any other bounds, as `packaging` parses them.
+    """Returns bounds of any kind, as `packaging` parses them.
 
     Raises:
         ValueError: they are invalid.
     """
-    # Importing it takes a fifth of a check in which nothing has changed.
+    # Importing `packaging` takes a fifth of the time of a check in which nothing has changed.
     from packaging.specifiers import SpecifierSet
 
     allowed = SpecifierSet(bounds)
@@ -166,9 +166,9 @@ def _any_bounds(bounds: str) -> _Bounds:
 
 
 def _meant(bounds: str) -> tuple[Version | None, Version | None]:
-    """Returns the pinned version, or the newest allowed one, if the bounds exclude the default.
+    """Returns the pinned version or, if the bounds exclude the default, the newest allowed one; the other is None.
 
-    For releases after `SETTLED` it is the oldest allowed one, because the bounds show no more than that.
+    If all allowed releases are newer than `SETTLED`, it is the oldest of them, because the bounds show no more.
     """
     if len(bounds) > _LONGEST_BOUNDS or not any(how in bounds for how in ("=", "<", ">", "~")):
         return None, None

@@ -42,7 +42,7 @@ def find_jax_version(root: Path, settings: Settings) -> Version | None:
 
     Args:
         root: the folder of the project.
-        settings: a version set there takes precedence.
+        settings: the project's settings; a version set there takes precedence.
     """
     found = locate_jax_version(root, settings)
     return found.version if found else None
@@ -91,7 +91,7 @@ def default_jax_version() -> JaxVersion:
 
 
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:
-    """Yields the package folders of a project's environments, starting with a configured interpreter.
+    """Yields the package folders of a project's environments, starting with that of a configured interpreter.
 
     Then come `.venv` and `venv`, then environments that other tools created for the folder, inside it or elsewhere:
     conda, pixi, poetry, hatch, pipenv.

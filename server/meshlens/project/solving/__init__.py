@@ -1,1 +1,1 @@
-"""Solves a workspace: runs its roots, and after an edit those that it affects."""
+"""Solves a workspace: runs its roots, and, after an edit, those that the edit affects."""

@@ -15,7 +15,7 @@ BlockKey = Key
 def changed_blocks(
     before: Mapping[str, FileFacts], now: Mapping[str, FileFacts], paths: Iterable[str]
 ) -> frozenset[BlockKey]:
-    """Returns the blocks of the given files that changed, appeared or disappeared, not counting moved ones."""
+    """Returns the blocks of the given files that changed, appeared or disappeared, but not those that only moved."""
     changed: set[BlockKey] = set()
     for path in paths:
         old, facts = before[path], now[path]

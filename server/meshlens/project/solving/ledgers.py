@@ -1,4 +1,4 @@
-"""The results that roots leave for each other: all in order, or those before a root that runs again.
+"""The results that roots leave for each other: all of them, in order, or those from before a root that runs again.
 
 A reused root would find the same results again, so each solution equals that of a cold start.
 """
@@ -28,7 +28,7 @@ class OneAfterTheOther:
     """
 
     def __init__(self, kept: Mapping[RootKey, RootResult], before: Mapping[RootKey, RootResult]) -> None:
-        """Starts with only the numbers of objects, which they keep whichever root creates them first.
+        """Starts with only the numbers of objects; an object keeps its number whichever root creates it first.
 
         Args:
             kept: the roots that did not see a change.
@@ -85,7 +85,7 @@ class OneAfterTheOther:
         return found
 
     def _agree(self, ledger: Ledger) -> bool:
-        """Returns whether a root would find the same entries now; runs the modules that it requested."""
+        """Returns whether a root would find the same entries now; adds the entries of the modules that it requested."""
         left = self._left
         for item, found in ledger.found.items():
             if type(item) is str:
@@ -145,7 +145,7 @@ class AsOfTurn:
 
     def find(self, item: Item, root: RootKey) -> Entry | None:
         """Returns the entry of an item from roots that ended before the given root; None if there is none."""
-        # A module that runs now but did not before ends after all others, until all of them run again.
+        # A module that runs now but did not run before ends after all others, until all of them run again.
         turn, results = self.turns.get(root, len(self.turns)), self._results
         found: Entry | None = None
         at = -1
@@ -163,7 +163,7 @@ class AsOfTurn:
         return told(item, found)
 
     def add(self, root: RootKey, ledger: Ledger) -> None:
-        """Does nothing: a module that runs now but did not before changes the order of all."""
+        """Does nothing: a module that runs now but did not run before changes the order of all roots."""
 
     def pass_module(self, path: str) -> None:
         """Does nothing: all modules have ended."""
@@ -211,7 +211,7 @@ def _leave_the_same(old: Ledger, new: Ledger, item: Item) -> bool:
 
 
 def _are_alike(one: Shared, other: Shared) -> bool:
-    """Returns whether two results are the same; large ones are not compared, because parts may recur many times."""
+    """Returns whether two results are the same; large ones, whose parts may recur many times, count as different."""
     heaps = (*one.heap.values(), one.given), (*other.heap.values(), other.given)
     if one.root != other.root or one.heap.keys() != other.heap.keys():
         return False

@@ -112,7 +112,7 @@ class _Blocks:
 
 
 def _inside(kind: type, value: Any) -> tuple[tuple[Site | None, ...], Iterable[Any]]:
-    """Returns the places that a value refers to itself, and the values in it."""
+    """Returns the places that a value itself refers to, and the values inside it."""
     if kind is Const:
         return (value.origin, value.via), ()
     if kind is Data:
@@ -198,7 +198,7 @@ class LinkIndex:
     def follow(self, root: BlockKey, before: Records, now: Records, come: Sequence[Records]) -> None:
         """Reuses the data of a root's records for new records, most of which are the same.
 
-        Removed records stay tied, so a search may return more blocks than necessary.
+        The blocks of removed records stay tied, so a search may return more blocks than necessary.
 
         Args:
             root: the root.
@@ -220,7 +220,7 @@ class LinkIndex:
             self._links[root] = now, tied
 
     def gathered(self, start: Iterable[BlockKey], results: Mapping[BlockKey, RootResult]) -> Gathered:
-        """Returns the blocks tied to the given blocks, directly or not, and the roots that may have records in them.
+        """Returns the blocks tied to the given ones, directly or indirectly, and the roots that may have records there.
 
         Args:
             start: the blocks.

@@ -11,7 +11,7 @@ from meshlens.project.solving.solution import RootKey, Solution
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Everything needed to analyze a file as well as in the whole workspace.
+    """Everything needed to analyze a file as accurately as with the whole workspace.
 
     Attributes:
         roots: the roots of other files whose runs pass through the file.
@@ -23,7 +23,7 @@ class Neighbourhood:
 
 
 def neighbourhoods(solution: Solution) -> dict[str, Neighbourhood]:
-    """Returns the neighbourhood of every file in a solved workspace."""
+    """Returns the neighborhood of every file in a solved workspace."""
     read_by = {key: {dep[0] for dep in result.deps if is_read(dep)} for key, result in solution.results.items()}
     passing: dict[str, list[RootKey]] = defaultdict(list)
     for key, files in read_by.items():

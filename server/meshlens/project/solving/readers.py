@@ -1,4 +1,4 @@
-"""An index of the roots that may have read a block; it may contain too many."""
+"""An index of the roots that may have read a block; it may list too many."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Readers:
     """The roots by the blocks that they depend on; created on first use.
 
     It grows with consecutive solutions and may contain roots that no longer depend on a block, so callers check the
-    results. Thus all solutions of a workspace can share one.
+    results. Thus all solutions of a workspace can share one index.
     """
 
     __slots__ = ("_blocks", "_first")

@@ -83,7 +83,7 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     if len(solution.results) != len(before.results):
         return None
     solution.watch = watch_of(facts, next(iter(watched)), moments) if len(watched) == 1 else None
-    # After whole roots ran, keeping more of the earlier solutions would take too much memory.
+    # Once whole roots have run, keeping more of the earlier solutions would take too much memory.
     solution.earlier = _of_others(before, solution)
     return _finished(solution, before, fresh)
 

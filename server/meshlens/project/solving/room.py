@@ -1,4 +1,4 @@
-"""Stack space for the interpreter's recursion, which its own limits bound."""
+"""Stack space for the recursion of MeshLens's interpreter, whose own limits bound the depth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the roots of a solution after its modules, except those whose results are reused."""
+"""Runs the roots of a solution after its modules, except roots whose results are reused."""
 
 from __future__ import annotations
 

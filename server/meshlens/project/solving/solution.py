@@ -39,7 +39,7 @@ _MOST_REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """The part of a large workspace that is run; the rest can only be called.
+    """The part of a large workspace that is run; the rest runs only if this part calls it.
 
     Attributes:
         files: files in which everything is run.
@@ -152,7 +152,7 @@ class Solution:
 
         Args:
             key: identifies the value and its place.
-            source: the shape, facts or records; equal ones may be elsewhere.
+            source: the shape, facts or records, which several places may share.
             given: all other inputs.
             compute: computes it.
         """

@@ -1,4 +1,4 @@
-"""The workspace as the interpreter sees it while it is being solved."""
+"""The workspace as MeshLens's interpreter sees it while the workspace is being solved."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SolvingWorld:
         self._sites: dict[tuple[str, str], Sites | None] = {}
 
     def new_number(self) -> int:
-        """Returns a number that no object has."""
+        """Returns a number that no object has yet."""
         return next(self._solution.counter)
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
@@ -101,7 +101,7 @@ class SolvingWorld:
             if path not in solution.facts:
                 return None
             if self._depth + asking.depth > _DEEPEST_OF_ALL:
-                # The results depend on which of them is imported first.
+                # The results depend on which of the running modules is imported first.
                 solution.circular.update(self._running)
                 asking.is_brief = True
                 return None

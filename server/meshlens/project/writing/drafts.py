@@ -56,12 +56,12 @@ class Draft:
     edits: tuple[Edit, ...] = ()
 
     def name_of(self, dotted: str, before: int | None = None) -> str | None:
-        """Returns the name of a planned import in the file; None if there is none, or not before an offset."""
+        """Returns the name of a planned import in the file; None if there is none, or none before the offset."""
         early = [one for one in self.imports if before is None or (one.before is not None and one.before <= before)]
         return next((name for one in early for known, name in one.bound if known == dotted), None)
 
     def has(self, name: str, inside: Span | None = None) -> bool:
-        """Returns whether a name will occur, other than as an attribute.
+        """Returns whether the edits contain a name, other than as an attribute.
 
         Args:
             name: the name.

@@ -1,4 +1,4 @@
-"""Import statements in files: the local names of modules, and edits of one imported name."""
+"""Import statements in files: the local names of modules, and edits to one imported name."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def import_from_elsewhere(view: FileView, site: Site, to: str) -> tuple[FileEdit
         to: the new dotted name.
 
     Returns:
-        No edits if the statement is better changed by hand.
+        The edits; none if the statement is better changed by hand.
     """
     found = _statement(view, site)
     if found is None:

@@ -20,8 +20,8 @@ def rewritten(text: str, name: str) -> str | None:
         name: the new name, without line ends.
 
     Returns:
-        None if the text is not a single plain literal (a concatenation, an f-string, one with escapes), or if this kind
-        of literal cannot contain the name.
+        The literal; None if the text is not a single plain literal but, for example, a concatenation, an f-string or a
+        literal with escapes, or if this kind of literal cannot contain the name.
     """
     parts = _parts(text)
     if parts is None:

@@ -1,4 +1,4 @@
-"""Adds an argument to an existing call, in its layout."""
+"""Adds an argument to an existing call, in the layout of the call."""
 
 from __future__ import annotations
 

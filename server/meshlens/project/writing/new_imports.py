@@ -79,7 +79,7 @@ def import_edits(view: FileView, needed: Iterable[Import]) -> tuple[FileEdit, ..
 
 
 def _combines(view: FileView) -> bool:
-    """Returns whether a file has an import statement with an alias and other names."""
+    """Returns whether a file has an import statement that combines an alias with other names."""
     return any(
         isinstance(shape, ImportFrom) and len(shape.names) > 1 and any(one.alias for one in shape.names)
         for shape in view.facts.statements
@@ -135,7 +135,7 @@ def end_of_line(view: FileView, end: int) -> int:
 
 
 def _above_comments(view: FileView, start: int) -> int:
-    """Returns the start of an offset's line, or of the comment directly above it, unless that heads the file."""
+    """Returns the start of an offset's line, or of the comment directly above it, unless the comment heads the file."""
     first = line = view.lines.line_of(start)
     while line and view.source[view.lines.starts[line - 1] : view.lines.starts[line]].lstrip().startswith(b"#"):
         line -= 1

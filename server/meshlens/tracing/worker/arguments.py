@@ -1,4 +1,4 @@
-"""Arguments for a function given without them: from jaxtyping annotations, or from the program's first call."""
+"""Finds arguments for a function named without them: from jaxtyping annotations, or from the program's first call."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _waiting_for(make: Any, file: str, name: str, caught: dict[str, Any]) -> Any
 
 
 def _catcher(file: str, name: str, caught: dict[str, Any]) -> Any:
-    """Returns a trace function that catches the call to a function that is not itself jitted."""
+    """Returns a profile function that catches the call to a function that is not itself jitted."""
     last = name.rpartition(".")[2]
 
     def catch(frame: Any, event: str, _: Any) -> None:

@@ -15,7 +15,7 @@ class NoProgram(Exception):
     """Raised if there is nothing to trace; the message gives the reason and the remedy.
 
     Attributes:
-        kind: a code for programs: "no-entry", "bad-entry", "no-arguments".
+        kind: a code for programs: "no-entry", "bad-entry", "no-arguments", "no-call" or "no-plugin".
         more: further facts, such as the parameters that lack an argument.
     """
 

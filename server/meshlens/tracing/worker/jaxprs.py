@@ -38,8 +38,9 @@ class Reading:
     """The results of a walk through a jaxpr.
 
     Attributes:
-        lines: the type of the last value that each line passes to another in the forward pass, by place; for a line
-            that passes on nothing, of its last value. Differentiation adds values that only the backward pass uses.
+        lines: by place, the type of the last value that each line passes to another line in the forward pass, because
+            differentiation adds values that only the backward pass uses; for a line that passes nothing on, the type of
+            its last value.
         handed_on: the numbers of the equations that compute these values.
         collectives: explicit collectives, or those that differentiation turns them into.
         rows: every user line that leads to an equation.
@@ -266,7 +267,7 @@ def written_type(aval: Any) -> dict[str, Any]:
 
 
 def _varying(aval: Any) -> list[str]:
-    """Returns the axes that a value varies over: `vma` since 0.6, part of the `mat` since 0.10."""
+    """Returns the axes that a value varies over: `vma` since JAX 0.6, a part of `mat` since JAX 0.10."""
     kept = getattr(getattr(aval, "mat", None), "varying", None) or getattr(aval, "vma", None)
     return sorted(map(str, kept or ()))
 

@@ -57,7 +57,7 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 class _Room:
-    """Writes answers, each atomically under its name, but only from the process that created it."""
+    """Writes answers, each atomically under its name, but only from the process that created this object."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -329,7 +329,7 @@ def _told(error: BaseException, stage: str, inside: Inside) -> dict[str, Any]:
 
 
 def _copies(lowered: Any) -> tuple[int, int]:
-    """Returns the number of replicas and partitions of a module; an unknown number counts as many."""
+    """Returns the numbers of replicas and partitions of a module; 0 for both if they are unknown."""
     try:
         attributes = lowered.compiler_ir().operation.attributes
         return tuple(int(attributes[f"mhlo.num_{name}"].value) for name in ("replicas", "partitions"))  # type: ignore[return-value]

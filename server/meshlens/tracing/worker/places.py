@@ -91,7 +91,7 @@ def _rows_of(source_info: Any, traceback: Any, inside: Inside) -> list[tuple[str
     try:
         frames = list(utilities.user_frames(traceback))
     except (AttributeError, TypeError):
-        # Until JAX 0.6, this function accepted the SourceInfo.
+        # In releases up to JAX 0.6, this function takes the SourceInfo.
         frames = list(utilities.user_frames(source_info))
     return inside.places((frame.file_name, int(frame.start_line)) for frame in frames)
 

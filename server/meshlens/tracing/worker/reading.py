@@ -1,4 +1,4 @@
-"""Reads a file's syntax: the names that statements bind and read, a function's calls, and the code before them.
+"""Reads a file's syntax: the names that statements bind and read, calls to a function, and the code before them.
 
 Nothing is run here.
 """
@@ -49,7 +49,7 @@ class Step:
         node: the statement that runs; an assignment if a loop, a context or a comment provides a value.
         context: the context that a `with` enters; then `node` binds the context's name, if it has one.
         binds: the names that it binds, or whose value it changes.
-        changes: the name whose method it calls: `parser.add_argument(…)`.
+        changes: the name of the object whose method it calls: `parser` in `parser.add_argument(…)`.
         reads: the names that it reads.
     """
 
@@ -133,7 +133,7 @@ class Source:
                 yield from self._sites(child, owners, chain, names)
 
     def steps(self, site: Site) -> list[Step]:
-        """Returns the steps in the owner's body before a call, in order; loops around it are in the first iteration."""
+        """Returns the steps before a call in its owner's body, in order; a loop around it is in its first iteration."""
         body = site.owner.body if site.owner is not None else self.tree.body
         found: list[Step] = []
         for depth, statement in enumerate(site.chain):
@@ -212,7 +212,7 @@ def sliced(steps: list[Step], needed: set[str], modules: set[str]) -> list[Step]
 
 
 def _needed_steps(steps: list[Step], live: set[str], late: set[str], modules: set[str]) -> list[Step]:
-    """Walks once from the last step to the first, tracking the names whose values matter."""
+    """Returns the needed steps, walking once from last to first and tracking the names whose values matter."""
     kept: list[Step] = []
     live = set(live)
     for step in reversed(steps):
@@ -241,7 +241,7 @@ def binds(node: ast.AST) -> set[str]:
 
 
 def changed_by_call(node: ast.AST) -> str | None:
-    """Returns the name of the object whose method a statement calls: `parser` of `parser.add_argument(…)`."""
+    """Returns the name of the object whose method a statement calls: `parser` in `parser.add_argument(…)`."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
         return _root(node.value.func)
     return None
@@ -297,7 +297,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def runs_on_import(site: Site) -> bool:
-    """Returns whether importing the file runs a call: one outside every function and the `__main__` part."""
+    """Returns whether importing the file runs a call, which it does outside definitions and the `__main__` part."""
     return not site.owners and not any(isinstance(one, ast.If) and is_main_test(one.test) for one in site.chain)
 
 
@@ -364,7 +364,7 @@ def _bound_by(target: ast.expr) -> set[str]:
 
 
 def _operands(call: ast.Call) -> list[ast.expr]:
-    """Returns the arguments of a call, and those of a `partial` among them."""
+    """Returns the arguments of a call, and those of calls among them, such as a `partial`."""
     found = [*call.args, *(keyword.value for keyword in call.keywords)]
     inner = [one for one in found if isinstance(one, ast.Call)]
     return [*found, *(argument for one in inner for argument in _operands(one))]

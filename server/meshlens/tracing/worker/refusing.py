@@ -57,7 +57,7 @@ _STATE = _State()
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Refuses such actions until the block ends."""
+    """Refuses the forbidden actions until the block ends."""
     if not _STATE.installed:
         sys.addaudithook(_hook)
         _STATE.installed = True

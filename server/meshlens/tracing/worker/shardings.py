@@ -9,7 +9,7 @@ _CALLS = frozenset(
     | {"remat", "remat2", "checkpoint", "custom_lin"}
 )
 _SORTS = frozenset({"sort", "dot_general", "gather", "scatter", "cumsum", "conv_general_dilated"})
-"""Primitives that may keep a shape, but not the place of each element."""
+"""Primitives whose result may have the shape of an operand although its elements are in other places."""
 
 
 class Unknown:
@@ -88,7 +88,7 @@ def _called(equation: Any, given: list[Any]) -> list[Any]:
 
 
 def _carried(equation: Any, variable: Any, given: list[Any]) -> Any:
-    """Returns the sharding of a result: that of the only sharded operand if its shape agrees, else unknown."""
+    """Returns the sharding of a result: that of the sharded operands of the same shape if they agree, else unknown."""
     sharded = [(one, before) for one, before in zip(equation.invars, given) if before is not None]  # noqa: B905
     if not sharded:
         return None

@@ -1,7 +1,7 @@
 """The program that a user's Python runs: `python -I start.py serve` or `python -I start.py once ROOM`.
 
-`serve` imports JAX without creating a backend, and forks for each line of stdin, a JSON request, to run `perform`. It
-answers on stdout, one JSON object per line:
+`serve` imports JAX without creating a backend. Each line of stdin is a JSON request, for which it forks a process that
+runs `perform`. `serve` answers on stdout, one JSON object per line:
 
     {"ready": true, "jax": "0.10.2"}      it is waiting for requests
     {"ready": false, "failure": {...}}    JAX cannot be imported; it exits
@@ -70,7 +70,7 @@ def main(how: str, room: str = "") -> None:
 
 
 def _become_a_session() -> None:
-    """Leaves the server's process group, so that the whole request can be ended, and exits with the server."""
+    """Leaves the server's process group, so that the whole request can be ended, but still ends with the server."""
     if sys.platform != "win32":
         os.setsid()
     _prctl(_SET_DEATH_SIGNAL, 9)
@@ -80,7 +80,7 @@ def _become_a_session() -> None:
 
 
 def _reaped(pid: int, running: set[int]) -> int:
-    """Records the end of a request, and ends the processes that it left in separate sessions."""
+    """Returns the exit status of a request, after ending the processes that it left in separate sessions."""
     try:
         status = os.waitpid(pid, 0)[1]
     except ChildProcessError:
@@ -106,7 +106,7 @@ def _children() -> list[int]:
         return []
 
 
-def _say(answers: object, answer: dict) -> None:  # type: ignore[type-arg]  # Python 3.8 knows dict without parameters only
+def _say(answers: object, answer: dict) -> None:  # type: ignore[type-arg]  # Python 3.8 has only plain dict
     print(json.dumps(answer), file=answers, flush=True)  # type: ignore[call-overload]
 
 

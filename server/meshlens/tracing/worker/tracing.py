@@ -1,4 +1,4 @@
-"""Traces a function with abstract arguments, whether transformed by jit, pmap, nnx.jit or filter_jit, or plain."""
+"""Traces a function with abstract arguments, whether it is plain or transformed by jit, pmap, nnx.jit or filter_jit."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _over_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _over_state(function: Any, leaves: list[Any], tree: Any) -> Any:
-    """Traces a function with nnx objects among its arguments, in flax releases where these are not trees."""
+    """Traces a function with nnx objects among its arguments, in flax releases in which these are not trees."""
     import jax
 
     nnx = sys.modules["flax.nnx"]
@@ -102,7 +102,7 @@ def _over_state(function: Any, leaves: list[Any], tree: Any) -> Any:
 
 
 def _on_devices(tree: Any) -> Any:
-    """Moves abstract arrays sharded over an AbstractMesh to a mesh of the devices, so that XLA partitions."""
+    """Moves abstract arrays sharded over an AbstractMesh to a mesh of the devices, so that XLA partitions them."""
     import jax
 
     def of(leaf: Any) -> Any:

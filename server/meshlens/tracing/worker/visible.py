@@ -1,8 +1,8 @@
-"""Arguments of a function from a visible call in its file: the code that creates them runs only for the shapes.
+"""Finds a function's arguments in a visible call in its file: the code that creates them runs only for their shapes.
 
 Of the code before the call, only the part that the arguments depend on runs, under a JAX trace, so that no array is
-created. If it needs values that a trace does not have, it runs again with real arrays. Neither run may write a file,
-open a connection or start a process.
+created. If this part needs values that a trace does not have, it runs again with real arrays. Neither run may write a
+file, open a connection or start a process.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def shown(program: Program, site: Site, *, for_shapes: bool) -> Shown:
         for_shapes: whether to run the code under a trace, which creates no arrays, or with real arrays.
 
     Raises:
-        Exception: any exception of the code that creates them.
+        Exception: any exception from the code that creates the arguments.
     """
     program.entered.close()
     with refusing.refusing():
@@ -327,7 +327,8 @@ class _Made:
 def _likes_noted(made: _Made) -> Iterator[None]:
     """Records which arrays `zeros_like` and similar functions create like others, and makes global arrays abstract.
 
-    No equation shows that likeness, because zeros depend on nothing; creating global arrays would need real data.
+    No equation shows which array was the model, because zeros depend on nothing; creating global arrays would need real
+    data.
     """
     import jax
     import jax.numpy as jnp
