@@ -20,7 +20,7 @@ class Change:
     """The history of one name.
 
     Attributes:
-        dotted: the name as programs write it, with its own aliases undone; a module covers all of its names.
+        dotted: the name as programs write it, with their aliases resolved; a module stands for all of its names.
         removed: first version without it.
         deprecated: first version that warns.
         since: first version with it.
@@ -92,5 +92,5 @@ SETTLED: Version = parse_version(RELEASES.split()[-4]) or OLDEST
 """The version to assume by default: three releases before the newest.
 
 JAX keeps deprecated names for about three months, with a release about every month. A project that names no version may
-still use names removed since.
+still use names removed since then.
 """

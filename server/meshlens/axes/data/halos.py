@@ -19,13 +19,13 @@ _EDGE, _HALO = "edge", "halo"
 _JOIN = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
 _SLICE = "jax.lax.slice_in_dim"
 _AT_THE_FRONT, _AT_THE_BACK = (1, "last"), (-1, "first")
-"""For a halo that belongs at each end: the direction in which it is sent, and which edge of the sender it is."""
+"""For the halo that belongs at each end: the direction in which it is sent, and the edge of the sender that it is."""
 
 Edge = Literal["first", "last"]
 
 
 def edge_of(key: Expression) -> frozenset[Any]:
-    """Returns the label of `x[key]` if that is the first or last rows along one dimension."""
+    """Returns the label of `x[key]` if it takes the first or last rows along one dimension."""
     parts = key.items if isinstance(key, TupleDisplay) else (key,)
     edges = [edge for part in parts if (edge := _edge(part)) is not None]
     return frozenset([(_EDGE, edges[0])]) if len(edges) == 1 else NONE

@@ -1,4 +1,4 @@
-"""Values that each device computes from its part of an array, and whose sum over the devices is meaningless.
+"""Values that each device computes from its part of an array and whose sum over the devices is meaningless.
 
 Their labels survive only operations that preserve their meaning; any other operation may be the remedy.
 """
@@ -155,7 +155,7 @@ def _lookups(array: Value, index: Value, site: Site) -> list[tuple[str, str, Sit
 
 
 def _note_slice(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
-    """Notes that each device takes several rows, starting at its own index, of an array that all devices hold."""
+    """Notes that each device takes several rows of an array that all devices hold, starting at the device's index."""
     array, start, size = (args[place].value if len(args) > place else None for place in range(3))
     if array is None or start is None or size is None or size == Const(1):
         return

@@ -42,7 +42,7 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
     if name == _STATE:
         return _arrays(run, args[0].value, args[1].value if args[1:] else None, call.ctx) if args else None
     if name == _UPDATE:
-        # The state of its arrays after an unreduced step matters only inside maps.
+        # The state of the module's arrays after an unreduced step matters only inside maps.
         updated = args[0].value if args and not call.ctx.env.maps else None
         return updated if isinstance(updated, Instance) else None
     structure = _SPLITS.get(name)
@@ -75,7 +75,7 @@ def _arrays(run: Run, module: Value, chosen: Value | None, ctx: Context) -> Data
 
 
 def _chooses_statistics(chosen: Value | None) -> bool:
-    """Returns whether a filter chooses the statistics of normalization layers, by type or together with all others."""
+    """Returns whether a filter chooses the statistics of normalization layers, by type or along with everything."""
     if chosen is None or (isinstance(chosen, Const) and chosen.value in (..., True)):
         return True
     return isinstance(chosen, Ext) and canonical(chosen.dotted) == "flax.nnx.BatchStat"
