@@ -27,7 +27,7 @@ _MOST_OF_A_MACHINE = 1e30
 
 
 DevicesWanted: TypeAlias = Topology | Literal["detected"]
-"""The devices that a program is meant for: the given ones, or the detected ones."""
+"""The devices that a program is meant for: those of a topology, or the detected ones."""
 
 
 class BadSetting(ValueError):
@@ -288,7 +288,7 @@ def _feature(doc: str, *, default: bool) -> Any:
 
 
 WORKSPACE_DIAGNOSTICS = ("small", "all", "off")
-"""The choices for which projects' closed files are reported too."""
+"""The allowed values of `workspace_diagnostics`."""
 
 
 def _workspace_diagnostics(value: object) -> str:
@@ -300,7 +300,7 @@ def _workspace_diagnostics(value: object) -> str:
 
 
 EDITOR_GROUPS = ("inlay_hints",)
-"""Key prefixes that are groups in editors: `inlay_hints_axes` is `inlayHints.axes` there."""
+"""Key prefixes that form groups in editors: `inlay_hints_axes` becomes `inlayHints.axes`."""
 
 
 @dataclass(frozen=True, slots=True)

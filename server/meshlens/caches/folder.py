@@ -43,7 +43,7 @@ class Cache:
 
 
 OpenCache: TypeAlias = "Callable[[Path], Cache | None]"
-"""Returns the caches of a project; None if there are none."""
+"""A function that returns the caches of a project; None if there are none."""
 
 
 def cache_of(project: Path, given: Path | None = None) -> Cache | None:

@@ -148,7 +148,7 @@ def check_file(path: Path) -> None:
 
 
 def own_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yields the files in a folder that are the user's own; none if it cannot be read."""
+    """Yields the files in a folder that are the user's own; none if the folder cannot be read."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -160,7 +160,7 @@ def own_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def clear_parts(folder: Path) -> None:
-    """Deletes partially written files that killed runs left."""
+    """Deletes partially written files that killed runs left behind."""
     for path, status in own_files(folder):
         if path.name[0] == "." and path.suffix == PART and time.time() - status.st_mtime > _STALE_SECONDS:
             with suppress(OSError):

@@ -95,7 +95,7 @@ def write_cache_file(cache: Cache, name: str, content: bytes) -> None:
 
 
 def clear_projects(root: Path, kept: Path) -> None:
-    """Deletes project caches not written to for a long time, and more, oldest first, if they are too many or too large.
+    """Deletes project caches not written to for months, and the oldest of the rest if they are too many or too large.
 
     Args:
         root: the folder of all caches.

@@ -88,7 +88,7 @@ class Kept(NamedTuple):
 
     Attributes:
         reads: the calls that lead from the followed function to the read, then the read itself.
-        kept: the assigned value through which the variable or attribute got them.
+        kept: the assigned value through which the variable or attribute got the arrays.
         donated: the donated argument.
     """
 
@@ -128,7 +128,7 @@ class _State:
 
     Attributes:
         held: the values of variables and attributes.
-        given: the expressions that were assigned to them, if something else may hold the values too.
+        given: the expressions assigned to variables and attributes, if something else may hold the values too.
         same: for each parameter, the caller's variable that was passed for it.
         classes: the classes of objects.
         lost: the donated arrays.

@@ -54,7 +54,7 @@ class Checked:
     def may_help(self, path: Path, solution: Solution) -> bool:
         """Returns whether the file's findings can be updated without keeping much data just for that.
 
-        The file's top level and the set of files must be unchanged, and only few roots may have changed.
+        The file's top level and the set of files must be unchanged, and only a few roots may have changed.
         """
         if self.results is solution.results:
             return True

@@ -54,7 +54,7 @@ class Finding:
 
     Attributes:
         span: the marked bytes of the file.
-        message: the message: in lower case, exact, naming both sides of a conflict.
+        message: the message, in lower case; it is exact and names both sides of a conflict.
         fixes: the best one first.
         related: places that explain it, in the order in which the program reaches them.
         severity: set only if it differs from the rule's severity.

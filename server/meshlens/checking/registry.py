@@ -33,7 +33,7 @@ State = Literal["stable", "preview"]
 
 Mark = tuple[str, Severity, bool, Reads, str, State]
 
-# Filled while the folder is read, and constant afterwards. It exists because compiled functions cannot have attributes.
+# Filled while the folder is read, and constant afterwards. Needed because compiled functions cannot have attributes.
 _MARKS: dict[RuleFunction, Mark] = {}
 
 

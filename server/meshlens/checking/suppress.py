@@ -22,7 +22,7 @@ class Idle:
     Attributes:
         suppression: the comment.
         codes: its codes or names that silence nothing; empty for a comment without codes.
-        unknown: those that match no rule.
+        unknown: the codes or names that match no rule.
         whole: whether the whole comment is useless.
     """
 

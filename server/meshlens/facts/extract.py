@@ -96,7 +96,7 @@ def top_level(root: Node) -> Iterator[Node]:
 def _rescued(error: Node) -> Iterator[Node]:
     """Yields the statements of a broken span that are certainly at the top level.
 
-    These start in the first column and do not follow code that is not a statement, which may be a decorator.
+    These start in the first column and do not follow a fragment, because a fragment may be a decorator.
     """
     whole = True
     for child in error.children:

@@ -236,7 +236,7 @@ class BinaryOperation(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A chain of comparisons: one operator fewer than operands."""
+    """A chain of comparisons: one fewer operator than operands."""
 
     tag: Literal["cmp"]
     site: int
@@ -345,7 +345,7 @@ class AugAssign(NamedTuple):
 
 
 class SeparateDef(NamedTuple):
-    """A function with a separate block, by the block's key."""
+    """A function that has a separate block, given by the block's key."""
 
     tag: Literal["def"]
     site: int

@@ -28,7 +28,7 @@ def _holds_word(source: bytes, begin: int, end: int) -> bool:
 
 
 def may_say_devices(source: bytes, begin: int, end: int) -> bool:
-    """Returns whether a span of a file contains a word that setting devices requires."""
+    """Returns whether a span of a file contains a word required to set devices."""
     return source.find(b"devices", begin, end) >= 0 or speaks_of_virtual_devices(source, begin, end)
 
 

@@ -1,4 +1,4 @@
-"""Changes of JAX's API: names and keywords with the versions that added, deprecated and removed them."""
+"""Changes to JAX's API: names and keywords with the versions that added, deprecated and removed them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Change:
         deprecated: first version that warns.
         since: first version with it.
         replacement: dotted name of the replacement.
-        note: further advice, as a clause without a full stop.
-        rewrite: "rename" if the replacement is a drop-in, "tree" if that needs `replacement_since`, "shard_map" or
-            "pvary" for a rewrite of the call, "drop" if it can be deleted, "" if a person must decide.
+        note: further advice, as a clause without a period.
+        rewrite: "rename" if the replacement is a drop-in, "tree" if it is one in `jax.tree`, "shard_map" or "pvary" for
+            a rewrite of the call, "drop" if it can be deleted, "" if a person must decide.
         replacement_since: first version with the replacement.
     """
 

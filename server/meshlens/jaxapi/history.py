@@ -169,7 +169,7 @@ def _released_keywords() -> dict[str, dict[str, KeywordChange]]:
 
 
 def _lives(text: str) -> list[tuple[str, Version | None, Version | None]]:
-    """Parses the rows of one owner: each name, the first release that deprecates it, and the first without it."""
+    """Parses the rows of a module or function: each name, the release that deprecates it, and the first without it."""
     found = []
     for part in text.split("; "):
         when, *names = part.split(" ")

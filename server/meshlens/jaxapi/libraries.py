@@ -31,7 +31,7 @@ KEY_MAKERS: dict[str, str] = {
 }
 """Functions that return keys: "key" a single key, "keys" an array of `num` keys, "several" an unknown number.
 
-"folded" a key that also depends on the data, "same" the given key.
+"folded" is a key that also depends on the data, "same" the given key.
 """
 
 HAIKU_KEYS = frozenset({"haiku.next_rng_key", "haiku.next_rng_keys"})

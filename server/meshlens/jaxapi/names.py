@@ -1,4 +1,4 @@
-"""Canonical names: resolves re-exports, private paths and former locations in JAX and its libraries."""
+"""Resolves re-exports, private paths and former locations in JAX and its libraries to canonical names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Finds long runs of comments, which the grammar parses in quadratic time, to hide their inner lines from it.
 
-At each comment the grammar scans all following ones for the indentation of the next statement.
+At each comment, the grammar scans all following ones for the indentation of the next statement.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 _COMMENT = re.compile(rb"\n([ \t\f]*)#[^\n]*")
 _MANY = 50
-"""Minimum length of a run of comments with the same indentation to hide the inner ones; the tree stays the same."""
+"""Length from which a run of comments with the same indentation has its inner ones hidden; the tree stays the same."""
 
 _VERY_MANY = 500
-"""Minimum length of a run of comments to hide the inner ones whatever their indentation."""
+"""Length from which a run of comments has its inner ones hidden, whatever their indentation."""
 
 
 class Gap(NamedTuple):

@@ -24,7 +24,7 @@ def kinds(names: Iterable[str]) -> frozenset[int]:
 
 
 def by_kind(table: Mapping[str, _T]) -> dict[int, _T]:
-    """Returns a table keyed by names of kinds as a table keyed by their numbers."""
+    """Converts a table keyed by the names of kinds to one keyed by their numbers."""
     return {kind(name): value for name, value in table.items()}
 
 

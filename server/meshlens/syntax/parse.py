@@ -47,7 +47,7 @@ def readable_again(source: bytes, start: int, end: int) -> bytes:
     Args:
         source: the text after the edit.
         start: the start of the new part.
-        end: the end of it.
+        end: the end of the new part.
     """
     line = source.rfind(b"\n", 0, start) + 1
     stop = source.find(b"\n", end)
@@ -71,7 +71,7 @@ def parse(source: bytes) -> Node:
 
 
 def parse_again(source: bytes, before: Tree | None = None) -> Tree:
-    """Returns the syntax tree of `readable` bytes, updated from the tree before an edit if it is given."""
+    """Returns the syntax tree of `readable` bytes, updated from the tree before an edit if one is given."""
     gaps = gaps_between(source, 0, len(source))
     if gaps:
         return _parse_without(source, 0, len(source), (0, 0), gaps)
@@ -86,7 +86,7 @@ def parse_stretch(source: bytes, start: int, end: int, point: tuple[int, int]) -
     Args:
         source: the text.
         start: the start of the span.
-        end: the end of it.
+        end: the end of the span.
         point: the row and column of the start.
     """
     return _parse_without(source, start, end, point, gaps_between(source, start, end))

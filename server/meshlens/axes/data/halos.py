@@ -86,7 +86,7 @@ def _direction(perm: Value) -> int | None:
 
 
 def follow_edges(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> frozenset[Any]:
-    """Notes halos that are joined to the wrong end of a part; returns the label of an edge that a function takes."""
+    """Notes halos that are joined to the wrong end of a part; returns the label of an edge that a slice takes."""
     if name == _SLICE and len(args) > 2:
         return _edge_of_slice(args)
     parts = args[0].value if name in _JOIN and args else None

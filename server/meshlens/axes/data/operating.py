@@ -197,7 +197,7 @@ _ON_TWO = frozenset({"take_along_axis"})
 
 
 def _moved(kind: Kind, args: tuple[Arg, ...], name: str) -> Variation:
-    """Returns the variation of a function that moves elements within arrays, or works along one of their axes."""
+    """Returns the variation of the result of a function that moves elements within arrays, or works along an axis."""
     array = args[0].value
     first = variation_of(array)
     if args[0].label in _NO_ARRAYS:

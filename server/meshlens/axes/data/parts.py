@@ -1,6 +1,7 @@
 """Values that each device computes from its part of an array and whose sum over the devices is meaningless.
 
-Their labels survive only operations that preserve their meaning; any other operation may be the remedy.
+The labels of these values survive only operations that preserve their meaning, because any other operation may be the
+remedy.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _SUMMED = {
 
 _ARRANGED = frozenset({_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
 _ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
-# Zeros for the entries of other devices do not help if the index counts along another axis.
+# A mask that zeroes the entries of other devices does not help if the index counts along another axis.
 _MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED})
 _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("astype expand_dims squeeze reshape ravel stop_gradient".split(), _ARRANGED),

@@ -1,4 +1,4 @@
-"""Collectives and axis queries: records the axes that each one uses, and computes its result."""
+"""Handles collectives and axis queries: records the axes that each one uses, and computes its result."""
 
 from __future__ import annotations
 

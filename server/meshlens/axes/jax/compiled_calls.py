@@ -37,10 +37,10 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, as_tree, fields_of, with_fields
 
 CALLED = "jax.jit()"
-"""The name of the record of a call with sharded arguments, which holds them as a tuple, and the shardings."""
+"""The name of the record of a call with sharded arguments; it holds the arguments as a tuple, and the shardings."""
 
 RETURNED = "jax.jit() results"
-"""The name of the record of a call with a sharded result, which holds the value and the shardings."""
+"""The name of the record of a call with a sharded result; it holds the value and the shardings."""
 
 DONATES = "jax.jit() donates"
 """The name under which the donated arguments of a call are recorded.
@@ -62,7 +62,7 @@ _FIRST_DONATED: dict[object, int] = {"all": 0, "warn": 0, "all-except-first": 1,
 _MOST_PARTS = 32
 
 UNHASHABLE_FIELD = "jax.jit() static field"
-"""The name that represents a static argument with an unhashable field: its class and that field."""
+"""The name of the value that represents a static argument with an unhashable field: its class and that field."""
 
 
 def has_no_hash(value: Value) -> bool:
@@ -86,7 +86,7 @@ def note_donated(
     args, ctx = call.args, call.ctx
     if not said or ctx.env.maps or any(arg.label in ("*", "**") for arg in args):
         return
-    # Inside another jit or map nothing is donated.
+    # Inside another jit or map, nothing is donated.
     if not {call.how, *(step.how for step in ctx.route)}.isdisjoint(("jit", "grad", "run", "map")):
         return
     donated = _chosen([value for name, value in said if name != "donate"], operand, args)

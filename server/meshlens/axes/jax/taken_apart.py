@@ -25,7 +25,7 @@ _UPDATE = "equinox.apply_updates"
 SPLITS_AND_MERGES = _MERGES | frozenset(_SPLITS) | {_STATE, _UPDATE}
 _MODULE = "meshlens.module"
 _OF_ONE_DEVICE = "<statistics of one device>"
-"""The attribute of a module whose layers updated their running statistics with the rows of one device."""
+"""The attribute that marks a module whose layers updated their running statistics with the rows of one device."""
 
 
 def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
@@ -64,7 +64,7 @@ def note_called(run: Run, module: Instance, result: Value) -> None:
 
 
 def _arrays(run: Run, module: Value, chosen: Value | None, ctx: Context) -> Data:
-    """Returns the arrays of a module that a filter chooses."""
+    """Returns the arrays that a filter chooses from a module."""
     labels = travelling(labels_of(module))
     is_own = isinstance(module, Instance) and _OF_ONE_DEVICE in attributes_of(run, module) and on_devices(ctx)
     if not is_own or not _chooses_statistics(chosen):

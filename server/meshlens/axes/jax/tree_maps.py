@@ -1,4 +1,4 @@
-"""`tree.map`: runs a function on the leaves of trees, and keeps the structure if it is known."""
+"""Handles `tree.map`: runs a function on the leaves of trees, and keeps the structure if it is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls: enters functions with their arguments, and passes any other callee to the module that handles it."""
+"""Handles calls: enters functions with their arguments, and passes any other callee to the right module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions: decides them if values are known, otherwise narrows variables in the branches."""
+"""Decides conditions if values are known; otherwise narrows variables in the branches."""
 
 from __future__ import annotations
 

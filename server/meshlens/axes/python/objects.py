@@ -54,7 +54,7 @@ def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
 
 
 def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
-    """Returns the value of `object.name`: its own attribute, a bound method, a property, a class attribute."""
+    """Returns the value of `object.name`: its own attribute, a bound method, a property or a class attribute."""
     held = attributes_of(run, instance)
     if name in held:
         own = held[name]
@@ -68,7 +68,7 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
         return instance.cls
     value = class_attribute(instance.cls, name)
     if value is None and name in ("_replace", "replace") and instance.cls.dataclass:
-        # Named tuples have the first, structs of flax and chex the second.
+        # Named tuples have `_replace`, structs of flax and chex `replace`.
         return Bound(instance, Ext("typing.NamedTuple._replace"))
     if value is None:
         return library_method(instance, name) or _made_later(run, instance, name, site, ctx)
@@ -82,7 +82,7 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
 
 def _made_later(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
-    """Returns a layer that a module's constructor creates, running the constructor now if it was not worth running.
+    """Returns a layer that a module's constructor creates; runs the constructor if it was skipped as not worth running.
 
     The constructor then runs with unknown arguments, which still reveals the kinds of its layers.
     """

@@ -68,10 +68,10 @@ class Context(NamedTuple):
     Attributes:
         env: the axis environment.
         route: the steps that led here, outermost first.
-        conditional: whether it is under a condition with an unknown outcome in the innermost map over devices, or at
-            all if there is none; "picked" if only the choice of a table's entry is unknown.
+        conditional: whether it is under a condition with an unknown outcome in the innermost map over devices, or
+            anywhere if there is none; "picked" if only the choice of a table's entry is unknown.
         remote: whether there is such a condition further out.
-        guarded: whether a guard mentions axes: `try … except NameError`, a membership test, a probe.
+        guarded: whether it is under a guard that mentions axes: `try … except NameError`, a membership test, a probe.
         sure: whether every edge of the route certainly runs.
         loop: whether it is in a loop or comprehension of the innermost function, or called from one.
         host: whether it is in the host function of a callback.

@@ -84,7 +84,7 @@ def finished(text: bytes, section: Section) -> Finished:
 
 
 def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
-    """Returns the hole for the statement being typed, with its parsed lines; None if the hole may extend beyond it.
+    """Returns the hole for a statement being typed and its parsed lines; None if it is readable or more may be broken.
 
     Args:
         text: the text.
@@ -163,7 +163,7 @@ def _first(text: bytes, found: Sequence[Line], number: int) -> int:
 
 
 def _last(text: bytes, found: Sequence[Line], number: int) -> int:
-    """Returns the number of the last line of a line's statement: of its body, clauses or decorated definition."""
+    """Returns the number of the line that ends a line's statement, with its body, clauses or decorated definition."""
     line = found[number]
     is_decorator = text[line.span.start] == ord("@")
     while number + 1 < len(found):

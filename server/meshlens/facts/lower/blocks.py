@@ -63,7 +63,8 @@ def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lower
 def relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> tuple[array[int], int]:
     """Returns offsets relative to the text of the block, and a remainder to subtract from each.
 
-    Few offsets are ever used, so the subtraction is left for later if it is the same for all, in a block of one piece.
+    Few offsets are ever used, so in a block of one piece, where the subtraction is the same for all, it is left for
+    later.
     """
     if len(pieces) == 1:
         return array("i", chain.from_iterable(spans)), pieces[0][1]

@@ -68,7 +68,7 @@ def mark_between(low: Lowering, start: int, end: int) -> int:
 
 
 def text_of(low: Lowering, node: Node) -> str:
-    """Returns the source of a name."""
+    """Returns the text of a name."""
     start, end = node.byte_range
     return _named(low.source[start:end])
 
