@@ -1,12 +1,12 @@
-"""Makes `python -I -m meshlens` the command line."""
+"""Runs the command line for `python -I -m meshlens`."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-# `-m` puts the working folder first, where a project may have its own `json.py`; so may PYTHONPATH. This cannot prevent
-# a `meshlens.py`, which would be imported instead of this file: only `python -I -m meshlens` does.
+# `-m` puts the working folder first on the path, and so may PYTHONPATH; a project may have its own `json.py` there.
+# This cannot prevent a `meshlens.py` there from being imported instead of this file: only `python -I -m meshlens` can.
 sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry) and entry != os.path.abspath("")]
 
 from meshlens.cli.main import main  # noqa: E402  # after the line above

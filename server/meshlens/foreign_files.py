@@ -1,7 +1,7 @@
 """Reads files that MeshLens did not write: regular files only, up to a size limit for each kind.
 
-A repository can contain a link to a device, a pipe, or a file of any size under every name that we look for. So nothing
-else in MeshLens opens a file that it did not write itself; `tests/test_layers.py` checks that.
+A repository can contain a link to a device, a pipe, or a file of any size under any name that we look for. So no other
+module opens files that MeshLens did not write; `tests/test_layers.py` checks that.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ import stat
 from dataclasses import dataclass
 
 SOURCE = 10_000_000
-"""Maximum bytes of a Python file."""
+"""Maximum size of a Python file in bytes."""
 
 NOTEBOOK = 100_000_000
-"""Maximum bytes of a notebook, including pictures in its outputs."""
+"""Maximum size of a notebook in bytes, including pictures in its outputs."""
 
 CONFIGURATION = 1_000_000
-"""Maximum bytes of handwritten files: pyproject.toml, .gitignore, requirements, environment.yml, setup.py."""
+"""Maximum size of a handwritten file in bytes: pyproject.toml, .gitignore, requirements, environment.yml, setup.py."""
 
 LOCK = 20_000_000
-"""Maximum bytes of a lock file."""
+"""Maximum size of a lock file in bytes."""
 
 NOTE = 65_536
-"""Maximum bytes of a file with a single value: pyvenv.cfg, .python-version, .project."""
+"""Maximum size in bytes of a file with a single value: pyvenv.cfg, .python-version, .project."""
 
 LISTING = 1_000_000
-"""Maximum bytes of a list of paths, such as conda's environments.txt."""
+"""Maximum size in bytes of a list of paths, such as conda's environments.txt."""
 
 BASELINE = 50_000_000
-"""Maximum bytes of a baseline."""
+"""Maximum size of a baseline in bytes."""
 
 _CHUNK = 1 << 20
 _HOW = (
@@ -60,7 +60,7 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes | Unread:
         most: the maximum number of bytes.
     """
     try:
-        # Opening a pipe waits for a writer, unless disabled.
+        # Without O_NONBLOCK, opening a pipe would wait for a writer.
         handle = os.open(path, _HOW)
     except OSError as error:
         return Unread(f"cannot be read: {error.strerror or error}")
@@ -81,7 +81,7 @@ def read_text(path: str | os.PathLike[str], most: int) -> str:
 
 
 def too_large(most: int) -> Unread:
-    """Returns the answer for a file with too many bytes."""
+    """Returns the result for a file with more than the maximum number of bytes."""
     return Unread(f"larger than {most:,} bytes, the most that MeshLens reads; exclude it or make it smaller")
 
 
@@ -93,7 +93,7 @@ def _read(handle: int, most: int) -> bytes | Unread:
         return Unread("cannot be read: it is a device or a pipe; replace it with a regular file")
     if status.st_size > most:
         return too_large(most)
-    # The size is not reliable: files in /proc have none, and a file may grow while it is read.
+    # The size is not reliable: files in /proc report none, and a file may grow while it is read.
     parts: list[bytes] = []
     left = most + 1
     while left and (part := os.read(handle, min(left, _CHUNK))):

@@ -1,4 +1,4 @@
-"""Runs our own code in a Python process without importing from the working folder or `site` files."""
+"""Command lines that run our own code in Python without importing from the working folder or `site` files."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def program() -> tuple[str, ...]:
 
 
 def isolated(code: str) -> tuple[str, ...]:
-    """Returns the arguments that make this Python run code on our own `sys.path`.
+    """Returns the arguments that make this Python run code with our own `sys.path`.
 
     `-I` excludes the working folder and PYTHON* variables, `-S` the `.pth` files and `sitecustomize` of an environment:
-    an editable install adds modules of its checkout to every Python that reads them.
+    the `.pth` file of an editable install makes the modules of its checkout importable.
 
     Args:
         code: statements on one line.

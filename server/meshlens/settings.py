@@ -1,6 +1,6 @@
-"""All settings: the keys of `[tool.meshlens]` with their defaults, meaning and checks.
+"""All settings: the keys of `[tool.meshlens]` and of editors with their defaults, meanings and checks.
 
-It does not read files; `project/settings/configuration.py` finds and reads them.
+This module does not read files; `project/settings/configuration.py` finds and reads them.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _MOST_OF_A_MACHINE = 1e30
 
 
 DevicesWanted: TypeAlias = Topology | Literal["detected"]
-"""The devices that a program is meant for: the given ones, or the detected ones."""
+"""The devices that a program is meant for: those of a topology, or the detected ones."""
 
 
 class BadSetting(ValueError):
-    """An invalid value of a key; the message lists valid ones."""
+    """An unknown key, or an invalid value for one; the message says what is wrong."""
 
 
 def parse_devices(value: object) -> DevicesWanted:
-    """Returns the target devices, from 8, "8", "2x4", "v5e-16", "8xH100"; "detected" for the detected ones.
+    """Returns the target devices for a value such as 8, "8", "2x4", "v5e-16", "8xH100" or "detected".
 
     Raises:
-        BadSetting: it is none of these.
+        BadSetting: the value is invalid.
     """
     if value == "detected":
         return "detected"
@@ -49,10 +49,10 @@ def parse_devices(value: object) -> DevicesWanted:
 
 
 def parse_device_sizes(value: object) -> tuple[int, ...]:
-    """Returns the sizes of the device axes, from 8, "8" or "2x4".
+    """Returns the sizes of the device axes for a value such as 8, "8" or "2x4".
 
     Raises:
-        BadSetting: it is none of these.
+        BadSetting: the value is invalid.
     """
     try:
         found = parse_topology(value)
@@ -62,7 +62,7 @@ def parse_device_sizes(value: object) -> tuple[int, ...]:
 
 
 def parse_version(value: object) -> tuple[int, ...]:
-    """Returns a version of JAX as numbers, from "0.4.30".
+    """Returns a version of JAX, such as "0.4.30", as numbers.
 
     Raises:
         BadSetting: it is not a version.
@@ -137,13 +137,13 @@ def _entries(value: object) -> tuple[tuple[str, str], ...]:
 
 MACHINE_NUMBERS = ("flops", "bandwidth", "network-bandwidth", "per-host", "memory", "memory-bandwidth")
 MACHINE_NAMES = ("link", "network")
-"""The keys of a machine that are names of links; all others are positive numbers."""
+"""The keys of a machine whose values are names of links; the values of all others are positive numbers."""
 
 _MACHINE_KEYS = (*MACHINE_NUMBERS, *MACHINE_NAMES)
 
 
 def _machines(value: object) -> tuple[tuple[str, tuple[tuple[str, float | str], ...]], ...]:
-    """Returns machines by name, each as pairs of a key and its value."""
+    """Returns the name of each machine with its keys and their values."""
     if not isinstance(value, Mapping) or len(value) > _MOST_RULES:
         raise BadSetting("expected a table of machines")
     return tuple((str(name), _machine(machine)) for name, machine in value.items())
@@ -289,7 +289,7 @@ def _feature(doc: str, *, default: bool) -> Any:
 
 
 WORKSPACE_DIAGNOSTICS = ("small", "all", "off")
-"""The projects whose closed files are reported too."""
+"""The allowed values of `workspace_diagnostics`."""
 
 
 def _workspace_diagnostics(value: object) -> str:
@@ -301,12 +301,12 @@ def _workspace_diagnostics(value: object) -> str:
 
 
 EDITOR_GROUPS = ("inlay_hints",)
-"""Prefixes of keys under which editors nest the rest: `inlayHints.axes`."""
+"""Key prefixes that form groups in editors: `inlay_hints_axes` becomes `inlayHints.axes`."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditorSettings:
-    """The features that only editors configure."""
+    """The features that can be configured only in editors."""
 
     hover: bool = _feature("Show hovers on maps, collectives, axis names, meshes and specs.", default=True)
     completion: bool = _feature("Complete axis names, specs and `in_axes`.", default=True)
@@ -334,7 +334,7 @@ class EditorSettings:
 
 
 def names_rules(settings: Settings) -> bool:
-    """Returns whether a configuration selects rules, and so may name one that does not exist."""
+    """Returns whether a configuration names rules, and so may name one that does not exist."""
     return bool(settings.select or settings.extend_select or settings.ignore or settings.per_file_ignores)
 
 
@@ -353,7 +353,7 @@ def parse(key: str, value: object) -> object:
 
 
 def parse_editor(key: str, value: object) -> object:
-    """Returns the parsed value of an editor's key.
+    """Returns the parsed value of an editor setting.
 
     Raises:
         BadSetting: there is no such key, or the value is invalid.
@@ -374,7 +374,7 @@ def _parse(key: str, value: object, known: Mapping[str, Field[Any]]) -> object:
 
 
 def shown(value: object) -> str:
-    """Returns a value as in a TOML file, shortened if it is long."""
+    """Returns a value as written in a TOML file, shortened if it is long."""
     text = _spelled(value, _DEEPEST_SHOWN)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
 

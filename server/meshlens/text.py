@@ -1,4 +1,4 @@
-"""Bytes, lines and edits: UTF-8 internally; columns of other encodings are computed only here."""
+"""Bytes, lines and edits: offsets count UTF-8 bytes, and only this module computes columns in other encodings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Span(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """Replaces the bytes of a span with text; an empty span inserts."""
+    """A replacement of the bytes of a span with text; an insertion if the span is empty."""
 
     span: Span
     text: str
@@ -40,7 +40,7 @@ class FileEdit(NamedTuple):
 class LineIndex:
     """Finds lines and columns in one text.
 
-    Lines end at `\\n`, `\\r\\n` or `\\r`, and count from 0, as in LSP.
+    Lines end at `\\n`, `\\r\\n` or `\\r`, and are numbered from 0, as in LSP.
     """
 
     __slots__ = ("_behind", "_shift", "_starts", "source")
@@ -70,7 +70,7 @@ class LineIndex:
         return self._starts
 
     def edited(self, edit: Edit, source: bytes) -> LineIndex:
-        """Returns the lines of the text after an edit, without scanning the rest of it again.
+        """Returns the index of the text after an edit, if possible without scanning the unchanged text again.
 
         Args:
             edit: an edit of this text.
@@ -109,7 +109,7 @@ class LineIndex:
 
         Args:
             offset: UTF-8 byte offset.
-            encoding: the unit of columns: "utf-8", "utf-16" or "utf-32" units.
+            encoding: the encoding whose units columns count: "utf-8", "utf-16" or "utf-32".
         """
         line = self.line_of(offset)
         head = self.source[self._start(line) : offset]
@@ -136,9 +136,9 @@ class LineIndex:
 
 
 def joined(source: bytes, edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Returns edits with related ones merged: those on one line, and an opening bracket with its closing one.
+    """Returns edits with related ones merged: those on the same line, and those that open and close a bracket.
 
-    An editor previews each edit separately, and half of a wrap is not useful to accept.
+    An editor previews each edit separately, and accepting only half of a wrap is useless.
     """
     made: list[Edit] = []
     group: list[Edit] = []
@@ -160,7 +160,7 @@ def _on_one_line(source: bytes, group: list[Edit], following: Edit) -> bool:
 
 
 def _closes(source: bytes, group: list[Edit], following: list[Edit]) -> bool:
-    """Returns whether a group of edits opens a bracket that one of the next edits closes."""
+    """Returns whether a group of edits opens a bracket that a later edit closes."""
     depth = sum(_opened(source, edit) for edit in group)
     return depth > 0 and any(total <= 0 for total in accumulate((_opened(source, e) for e in following), initial=depth))
 
@@ -202,7 +202,7 @@ def apply(source: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def applied(source: bytes, edits: Iterable[Edit]) -> bytes:
-    """Returns the text after edits, whose line endings are adapted to the text.
+    """Returns the text after edits, first converting their line endings to those of the text.
 
     Raises:
         ValueError: two edits overlap, or one is outside the text.
@@ -218,7 +218,7 @@ def with_line_ends(source: bytes, edits: Iterable[Edit]) -> list[Edit]:
 
 
 def difference(before: bytes, after: bytes) -> Span:
-    """Returns the smallest span of a text that was replaced to get another one."""
+    """Returns the smallest span of the text before that must be replaced to get the text after."""
     low, high = 0, min(len(before), len(after))
     while low < high:
         middle = (low + high + 1) // 2

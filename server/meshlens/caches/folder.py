@@ -1,8 +1,8 @@
 """Locates the user's folder for a project's caches, and decides whether it can be trusted.
 
-A cache replaces work, so write access to it means control over the findings. It is in the user's own cache folder and
-never in a project; each file in it is sealed with the user's random key (`sealed.py`). A folder is not used if a
-repository could contain it, or if it is a link, or if another user owns it or may write to it.
+MeshLens reports what a cache contains, so write access to a cache means control over the findings. Caches are in the
+user's own cache folder and never in a project; each file is sealed with the user's random key (`sealed.py`). A folder
+is not used if a repository could contain it, or if it is a link, or if another user owns it or may write to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from meshlens.caches.own_files import NotOurs, check_folder, make_folder
 from meshlens.caches.user_key import user_key
 
 VARIABLE = "MESHLENS_CACHE_DIR"
-"""The environment variable for another folder."""
+"""The environment variable that names another folder for all caches."""
 
 _REPOSITORY_MARKS = (".git", ".hg", ".jj", ".svn")
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# Caches of MeshLens; they can be deleted at any time.\n"
@@ -43,15 +43,15 @@ class Cache:
 
 
 OpenCache: TypeAlias = "Callable[[Path], Cache | None]"
-"""Returns the caches of a project; None if there are none."""
+"""A function that returns the caches of a project; None if there are none."""
 
 
 def cache_of(project: Path, given: Path | None = None) -> Cache | None:
-    """Returns the caches of a project; None if impossible, with a reason in the log.
+    """Returns the caches of a project; None, with the reason in the log, if they cannot be used.
 
     Args:
         project: the project's folder.
-        given: the folder that the user named on the command line.
+        given: the folder that the user named on the command line, if any.
     """
     try:
         root = given or default_folder()
@@ -73,7 +73,7 @@ def cache_of(project: Path, given: Path | None = None) -> Cache | None:
 
 
 def default_folder() -> Path:
-    """Returns the folder in the environment variable, or else the system's usual one."""
+    """Returns the folder named by the environment variable, or else the system's usual one."""
     if named := os.environ.get(VARIABLE):
         return Path(os.path.abspath(named))
     return platformdirs.user_cache_path("meshlens", appauthor=False)
@@ -89,7 +89,7 @@ def _tag(root: Path) -> None:
 
 
 def _repository_around(root: Path, project: Path) -> Path | None:
-    """Returns the project or repository that contains a folder; the home folder does not count even if it is one."""
+    """Returns the project or repository that contains a folder; the home folder does not count as a repository."""
     project_is, home_is = _identity(project), _identity(Path.home())
     for folder in (*_above(root), *_above(Path(os.path.realpath(root)))):
         identity = _identity(folder)

@@ -1,7 +1,7 @@
 """MeshLens's own files and folders: created for the user alone, and used only if they are the user's.
 
-On systems with owners and permissions, a file counts only if it is a regular file owned by the user and nobody else may
-write to it.
+On systems with owners and permissions, a file counts only if it is a regular file that the user owns and nobody else
+may write to.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def check_folder(folder: Path) -> None:
 
 
 def open_file(path: Path, most: int) -> BinaryIO | None:
-    """Returns one of our files opened for reading; None if it does not exist.
+    """Opens one of our files for reading; returns None if it does not exist.
 
     Args:
         path: the file.
@@ -148,7 +148,7 @@ def check_file(path: Path) -> None:
 
 
 def own_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yields the files in a folder that are the user's own; none if it cannot be read."""
+    """Yields the files in a folder that are the user's own; none if the folder cannot be read."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -160,7 +160,7 @@ def own_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def clear_parts(folder: Path) -> None:
-    """Deletes partially written files of runs that were killed."""
+    """Deletes partially written files that killed runs left behind."""
     for path, status in own_files(folder):
         if path.name[0] == "." and path.suffix == PART and time.time() - status.st_mtime > _STALE_SECONDS:
             with suppress(OSError):

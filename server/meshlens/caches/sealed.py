@@ -1,4 +1,4 @@
-"""Sealed files: only data written with the user's key is decoded."""
+"""Sealed files: only data sealed with the user's key is decoded."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def is_sealed(key: bytes, content: bytes, found: bytes) -> bool:
 
 
 def read_sealed(cache: Cache, name: str, most: int) -> bytes | None:
-    """Returns the contents of a file; None if no file is sealed with the user's key.
+    """Returns the contents of a file; None if it is missing or not sealed with the user's key.
 
     Args:
         cache: the project's caches.
-        name: the file.
+        name: the file's name.
         most: the maximum number of bytes.
     """
     try:
@@ -95,11 +95,11 @@ def write_cache_file(cache: Cache, name: str, content: bytes) -> None:
 
 
 def clear_projects(root: Path, kept: Path) -> None:
-    """Deletes the caches of projects that have not been written for long, and the oldest ones if there are too many.
+    """Deletes project caches not written to for months, and the oldest of the rest if they are too many or too large.
 
     Args:
         root: the folder of all caches.
-        kept: the project to keep in any case.
+        kept: the caches to keep in any case.
     """
     projects = []
     with suppress(OSError):

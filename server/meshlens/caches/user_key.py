@@ -1,4 +1,4 @@
-"""The user's key: random bytes, created once, that seal caches, so that nobody else can create one."""
+"""The user's key: random bytes, created once, that seal caches, so that nobody else can create a valid one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def user_key(root: Path) -> bytes:
     """Returns the key in the folder of all caches, creating it if there is none.
 
     Raises:
-        NotOurs: it is a link, or others own it or may read or write it.
+        NotOurs: it is a link, another user owns it, or others may read or write it.
         OSError: it can be neither read nor created.
     """
     path = root / "key"
@@ -44,7 +44,7 @@ def user_key(root: Path) -> bytes:
 def _read(path: Path) -> bytes | None:
     """Returns the key; None if it is missing or incomplete.
 
-    An incomplete one is deleted once nobody can be writing it.
+    An incomplete key is deleted once it is so old that no run can still be writing it.
     """
     key = read_file(path, _SIZE)
     if key is None:

@@ -10,7 +10,7 @@ from meshlens.text import Span
 
 
 def callee_span(view: FileView, site: Site, name: str) -> Span:
-    """Returns the expression that names a callable in a call, a decorator or a `partial(…)`.
+    """Returns the span of the expression that names a callable in a call, a decorator or a `partial(…)`.
 
     Args:
         view: the file.

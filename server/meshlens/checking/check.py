@@ -21,7 +21,7 @@ _FILES_REMEMBERED = 12
 
 
 def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
-    """Returns the findings of the selected rules in one file, sorted, unique, without those silenced by comments.
+    """Returns the findings of the selected rules in one file, sorted and unique, without those silenced by comments.
 
     Args:
         view: the file.

@@ -1,4 +1,4 @@
-"""Updates findings after an edit: shifts those that it cannot affect and recomputes the rest.
+"""Updates findings after an edit: shifts those that the edit cannot affect and recomputes the rest.
 
 Records tie blocks together, and a finding depends only on the records of tied blocks. So a rule runs again on the
 records of the changed blocks and all blocks tied to them, as if there were no others.
@@ -199,7 +199,7 @@ def _holds(blocks: list[Block], starts: list[int], span: Span, keys: set[str]) -
 def _moved_all(
     before: Checked, view: FileView, found: Iterable[Diagnosed], stretch: Span, by: int
 ) -> tuple[Diagnosed, ...] | None:
-    """Returns findings at their places after an edit; None if one of them has lost its place."""
+    """Returns findings moved to their places after an edit; None if one of them may have lost its place."""
     moved: list[Diagnosed] = []
     for one in found:
         at = _moved(before, view, one, stretch, by)

@@ -34,7 +34,7 @@ def fix_of(diagnosed: Diagnosed, safeties: Collection[Safety]) -> Fix | None:
 
 
 def plan(found: Iterable[Diagnosed], safeties: Collection[Safety], writable: Collection[Path]) -> Plan:
-    """Returns the fixes that can be applied in one round, earlier findings first; the rest needs another round.
+    """Returns the fixes that can be applied in one round, earlier findings first; the rest need another round.
 
     A fix is applied in all its files or in none.
 
@@ -67,7 +67,7 @@ def _near(accepted: Sequence[Edit], edit: Edit) -> Sequence[Edit]:
 
 
 def _touches(one: Edit, other: Edit) -> bool:
-    """Returns whether two edits overlap, or would insert at one place in an arbitrary order."""
+    """Returns whether two edits overlap, or insert at the same place, so that their order would be arbitrary."""
     if one.span.start == one.span.end and other.span.start == other.span.end:
         return one.span.start == other.span.start
     return one.span.start < other.span.end and other.span.start < one.span.end

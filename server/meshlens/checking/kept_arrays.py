@@ -1,8 +1,8 @@
 """Finds reads of arrays after they were donated to a call, through a variable or attribute that kept them.
 
-A function is followed along its paths: each loop runs twice, each branch that matters is taken or not, and functions,
-methods and constructors of the workspace are entered. Conditions are not evaluated, but the same text has the same
-outcome within an iteration.
+A function is followed along its paths: each loop runs twice, each branch that matters is both taken and not taken, and
+functions, methods and constructors of the workspace are entered. Conditions are not evaluated, but within an iteration,
+conditions with the same text have the same outcome.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _MOST_STEPS = 1_000
 """Maximum number of statements on all paths together."""
 _ITERATIONS = 2
 _THE_SAME = object()
-"""The source of what is kept until other facts are read."""
+"""A source for `once_of` that never changes: `_Followed.is_current` tells whether a result is still valid."""
 _IDENTITIES = frozenset({"stop_gradient"})
 """Functions that return the array that they are given, except inside a trace."""
 
@@ -65,7 +65,7 @@ class Origin(NamedTuple):
     """Arrays, identified by their origin.
 
     Attributes:
-        number: identifies the call result, argument or object in which they were made.
+        number: identifies the call result, argument or object that they come from.
         path: the attributes that lead from there to these arrays.
     """
 
@@ -88,7 +88,7 @@ class Kept(NamedTuple):
 
     Attributes:
         reads: the calls that lead from the followed function to the read, then the read itself.
-        kept: the assigned value through which the variable or attribute got them.
+        kept: the assigned value through which the variable or attribute got the arrays.
         donated: the donated argument.
     """
 
@@ -128,8 +128,8 @@ class _State:
 
     Attributes:
         held: the values of variables and attributes.
-        given: the assigned expressions whose values something else may hold too.
-        same: the variable of the caller that was passed as a parameter.
+        given: the expressions assigned to variables and attributes, if something else may hold the values too.
+        same: for each parameter, the caller's variable that was passed for it.
         classes: the classes of objects.
         lost: the donated arrays.
         left_out: the assignments in branches that this path does not take, by the name that they assign.
@@ -137,7 +137,7 @@ class _State:
         results: the values of calls, by frame and site.
         flow: the kind of the statement by which the path leaves its suite; empty if it does not.
         returned: the value that the path returns.
-        is_last: whether the path has taken a branch for one iteration only, such as the last one.
+        is_last: whether the path has taken a branch that runs in only one iteration, such as the last one.
     """
 
     held: dict[Slot, _Value] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class _Followed(NamedTuple):
         donated: the donated arguments.
         read: the shapes of the blocks that were read; None for those that do not exist.
         tops: the keys of the top-level statements of their files.
-        found: what was found.
+        found: the reads that were found.
     """
 
     donated: Mapping[Site, Collection[Site]]
@@ -208,7 +208,7 @@ class _Followed(NamedTuple):
     found: list[Kept]
 
     def is_current(self, facts: Mapping[str, FileFacts]) -> bool:
-        """Returns whether following the function again would read the same."""
+        """Returns whether following the function again would read the same shapes."""
         return all(path in facts and tuple(facts[path].top) == top for path, top in self.tops.items()) and all(
             _shape_of(facts, block) is shape for block, shape in self.read.items()
         )
@@ -229,7 +229,7 @@ class _Paths:
         self._targets: list[str] = []
         self._entered: list[BlockPlace] = []
         self._route: list[Site] = []
-        # Such as the state that comes with a model's parameters.
+        # Values that may be empty, such as the state that comes with a model's parameters.
         self._perhaps_empty: set[_Value] = set()
         self._telling: dict[BlockPlace, bool] = {}
         self._told: dict[tuple[int, int], bool] = {}
@@ -290,7 +290,7 @@ class _Paths:
     def _enter(
         self, block: BlockPlace, function: FunctionDef, given: Mapping[str, _Value], state: _State
     ) -> list[_State]:
-        """Returns the paths through a function that nothing known calls."""
+        """Returns the paths through a function that no known call enters."""
         frame = _Frame(next(self._numbers), block, 0)
         state.held.update({Slot(frame.number, name): value for name, value in given.items()})
         return self._body(function, frame, state)
@@ -413,7 +413,7 @@ class _Paths:
         return after
 
     def _is_for_one_iteration(self, test: Node) -> bool:
-        """Returns whether a condition compares a loop's variable, so that it may hold only in the last iteration."""
+        """Returns whether a condition compares a loop variable for equality, so that it may hold only once."""
         compared = [node for node in walk(test) if isinstance(node, Comparison) and "==" in node.operators]
         names = {name for node in compared for name in self._names_in(node)}
         return bool(names & set(self._targets)) and not any(

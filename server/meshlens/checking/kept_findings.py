@@ -16,7 +16,7 @@ from meshlens.project.solving.sorting import Sorted
 from meshlens.project.view import FileView
 
 _MOST_CHANGED = 20
-"""Maximum number of roots that ran again while a file's findings, which hold the earlier results, are kept."""
+"""A file's findings, which hold earlier results in memory, are kept until more roots than this have run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Checked:
         facts: the facts of all files.
         source: the file's bytes.
         found: the findings, including silenced ones.
-        sight: the data that the rules that ran again read.
+        sight: the data that rules read when they ran again.
         earlier: the same for the previous states, latest first.
     """
 
@@ -54,7 +54,7 @@ class Checked:
     def may_help(self, path: Path, solution: Solution) -> bool:
         """Returns whether the file's findings can be updated without keeping much data just for that.
 
-        The file's top level and the set of files must be unchanged, and only few roots may have changed.
+        The file's top level and the set of files must be unchanged, and only a few roots may have changed.
         """
         if self.results is solution.results:
             return True
@@ -65,7 +65,7 @@ class Checked:
         return sum(now.get(root) is not result for root, result in self.results.items()) <= _MOST_CHANGED
 
     def behind(self, before: Checked | None, solution: Solution) -> Checked:
-        """Returns the findings with previous states to which the solution may return."""
+        """Returns these findings with those of previous states to which the solution may return."""
         if before is None:
             return self
         earlier = before.earlier

@@ -50,11 +50,11 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A result of a rule in the file that it checks.
+    """A result of a rule in the file that is checked.
 
     Attributes:
         span: the marked bytes of the file.
-        message: the message: lower case, exact, naming both ends.
+        message: the message, in lower case; it is exact and names both sides of a conflict.
         fixes: the best one first.
         related: places that explain it, in the order in which the program reaches them.
         severity: set only if it differs from the rule's severity.

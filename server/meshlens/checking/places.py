@@ -14,8 +14,8 @@ from meshlens.text import Span
 def axis_site(view: FileView, use: AxisUse) -> Site:
     """Returns the place to mark for the axis that a collective names.
 
-    The literal if it is in the collective's own argument; the argument or default that passed it if the collective
-    names a parameter; else the collective's argument.
+    This is the literal if it is in the collective's own argument; the argument or default that passed it if the
+    collective names a parameter; else the collective's argument.
     """
     axis = use.axis or use.call
     name = use.name
@@ -49,12 +49,12 @@ def span_of(view: FileView, site: Site) -> Span:
 
 
 def text_of(view: FileView, site: Site) -> str:
-    """Returns the source of a site."""
+    """Returns the source text of a site."""
     return view.text(site)
 
 
 def quoted(names: tuple[str, ...]) -> str:
-    """Returns axis names as messages write them."""
+    """Returns axis names as they appear in messages."""
     return ", ".join(f'"{name}"' for name in names)
 
 

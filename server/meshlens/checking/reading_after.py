@@ -151,7 +151,7 @@ def _is_field(key: str, whole: str) -> bool:
 
 
 def _names_given(target: Node, value: Node) -> Iterator[tuple[str, str]]:
-    """Yields each name that an assignment gives to the arrays of a variable, and that variable: `b`, `a` in `b = a`."""
+    """Yields each name that an assignment gives to a variable's arrays, and the variable: `b` and `a` for `b = a`."""
     displays = (TupleDisplay, ListDisplay)
     if isinstance(target, displays) and isinstance(value, displays) and len(target.items) == len(value.items):
         for one, other in zip(target.items, value.items, strict=True):
@@ -286,7 +286,7 @@ def _looks_at_shapes(function: Lambda) -> bool:
 
 
 def _forget_object(callee: Attribute, keys: set[str]) -> None:
-    """Forgets the attributes of an object whose method runs, which may set them."""
+    """Forgets the attributes of an object whose method runs, because the method may set them."""
     owner = key_of(callee.object)
     if owner is not None:
         keys -= {key for key in keys if key.startswith(f"{owner}.")}

@@ -1,4 +1,4 @@
-"""The registry of rules is their folder: every file of `rules` is one rule.
+"""The registry of rules is their folder: every file in `rules` is one rule.
 
 `check.py` runs the rules.
 """
@@ -18,7 +18,7 @@ from meshlens.project.view import FileView
 Reads = Literal["places", "tied", "names", "workspace"]
 """The data that a rule reads to judge a place: "places", the tied records and the code at their places;
 
-"tied", also the rest of the blocks that contain them; "names", also the names that its block and the imports spell;
+"tied", also the rest of the blocks that contain them; "names", also the names in the place's block and the imports;
 
 "workspace", more than that.
 """
@@ -33,7 +33,7 @@ State = Literal["stable", "preview"]
 
 Mark = tuple[str, Severity, bool, Reads, str, State]
 
-# Filled while the folder is read, and constant afterwards; a compiled function cannot have attributes.
+# Filled while the folder is read, and constant afterwards. Needed because compiled functions cannot have attributes.
 _MARKS: dict[RuleFunction, Mark] = {}
 
 
@@ -49,7 +49,7 @@ class Rule:
         page: the module's docstring, which is the rule's page in Markdown.
         default: whether it runs by default.
         reads: the data that a finding depends on; after an edit the rule runs only on what the edit may affect.
-        since: the first release that has it.
+        since: the first release with the rule.
         state: whether its findings may still change.
     """
 
@@ -80,7 +80,7 @@ def rule(
         severity: the severity of its findings.
         default: false for a rule that runs only when selected.
         reads: the data that a finding depends on.
-        since: the first release that has it.
+        since: the first release with the rule.
         state: "preview" while its findings may still change.
     """
 

@@ -35,11 +35,11 @@ def certain(judged: Iterable[tuple[Item, Context, bool | None]]) -> Item | None:
 
 
 def certain_faults(view: FileView, beginning: str, why: Callable[[ApiCall], str]) -> Iterator[tuple[Site, ApiCall]]:
-    """Yields each place in a file where recorded operations are certainly wrong, with one of its records.
+    """Yields each place in a file where recorded operations are certainly wrong, with one of the records.
 
     Args:
         view: the file.
-        beginning: the prefix of the names under which they are recorded.
+        beginning: the prefix of the names under which the operations are recorded.
         why: returns what is wrong, in words; empty if nothing is.
     """
     places: dict[Site, list[ApiCall]] = defaultdict(list)

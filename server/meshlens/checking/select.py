@@ -1,4 +1,4 @@
-"""Selects rules by codes, prefixes of codes, names, or `ALL`; the most specific wins; in a tie, ignoring wins."""
+"""Selects rules by codes, prefixes of codes, names, or `ALL`; the most specific one wins; on a tie, `ignore` does."""
 
 from __future__ import annotations
 

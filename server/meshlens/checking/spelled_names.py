@@ -61,12 +61,12 @@ def _dated_words(text: bytes) -> frozenset[bytes]:
 
 
 def spelled_names(view: FileView) -> tuple[ApiMention, ...]:
-    """Returns the dated attributes of imported JAX modules that unguarded functions mention."""
+    """Returns the removed or deprecated attributes of imported JAX modules that unguarded code mentions."""
     return view.solution.once(f"spelled-names {view.path}", lambda _: tuple(_spelled(view)))
 
 
 def spells_alike(was: Written, now: Written) -> bool:
-    """Returns whether a function mentions the same dated names after one of its statements changed.
+    """Returns whether a function mentions the same removed or deprecated names after one of its statements changed.
 
     Args:
         was: a simple statement.
@@ -109,13 +109,13 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
 
 
 def _has_dated(source: bytes, span: Span, modules: dict[str, str], functions: frozenset[str]) -> bool:
-    """Returns whether part of a source text has a dated attribute after one of the names, to limit the search in trees.
+    """Returns whether a text may mention a removed or deprecated attribute of a module; this avoids searching its tree.
 
     Args:
         source: the whole text.
         span: the part.
-        modules: the names of modules.
-        functions: the functions that receive a dated keyword somewhere in the text.
+        modules: the imported modules by name.
+        functions: the functions with a removed or deprecated keyword that occurs somewhere in the text.
     """
     text = source[span.start : span.end]
     names, with_keywords = changed_names(), changed_keywords()
@@ -179,7 +179,7 @@ def _targets(node: TreePart) -> tuple[TreePart, ...]:
 
 
 def _annotations(every: Iterable[TreePart]) -> frozenset[int]:
-    """Returns the sites inside annotations of nodes."""
+    """Returns the sites of the attributes in annotations."""
     found: set[int] = set()
     for node in every:
         annotation = None

@@ -22,7 +22,7 @@ class Idle:
     Attributes:
         suppression: the comment.
         codes: its codes or names that silence nothing; empty for a comment without codes.
-        unknown: those that match no rule.
+        unknown: the codes or names that match no rule.
         whole: whether the whole comment is useless.
     """
 
@@ -77,7 +77,7 @@ class Silencers:
         self._silencing: dict[tuple[int, str], tuple[tuple[int, str], ...]] = {}
 
     def silences(self, span: Span, rule: Rule) -> bool:
-        """Returns whether a comment silences a finding of a rule, and notes all that do as used."""
+        """Returns whether a comment silences a finding of a rule; marks all comments that do as used."""
         found = [self._found(group, rule) for group in self._speaking_for(span)]
         return any(found)
 
@@ -122,8 +122,8 @@ def idle_comments(
 ) -> tuple[Idle, ...]:
     """Returns the ignore comments that silenced nothing.
 
-    Skips a comment for a rule that did not run or did not know the number of devices, which may be useful in another
-    run, and a `# noqa` without codes, which other tools read too.
+    Skips comments for rules that did not run or did not know the number of devices, because these comments may be
+    useful in another run, and comments that only say `noqa`, because other tools read them too.
 
     Args:
         view: the file.

@@ -39,7 +39,7 @@ class Typed:
         return self.was.text == self.now.text or (self.is_quiet and _is_hole(self.now.shape))
 
     def is_nothing_to(self, rule: Rule) -> bool:
-        """Returns whether a rule's findings are unchanged."""
+        """Returns whether the edit certainly leaves a rule's findings unchanged."""
         if not self.is_quiet:
             return False
         return rule.reads == "places" or (rule.reads == "names" and spells_alike(self.was, self.now))

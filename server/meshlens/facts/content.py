@@ -118,7 +118,7 @@ def content_later(
 
 
 def function_in(shape: Shape) -> FunctionShape | None:
-    """Returns the function of a block that is a function."""
+    """Returns the function of a block that is a function; None for any other block."""
     if isinstance(shape, FunctionDef):
         return shape.function
     return shape if isinstance(shape, FunctionShape) else None

@@ -32,17 +32,17 @@ LONG = 60
 """A top-level function with more lines than this has separate blocks for its nested functions."""
 
 _MOST_COPIED = 20_000_000
-"""Bytes of copies above which broken statements are removed with their whole context."""
+"""Maximum total bytes of the copies of the text made for holes; beyond it, broken statements get no holes."""
 
 _CLASS = kind("class_definition")
 
 
 def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
-    """Returns the facts of a file; fewer for broken or foreign text, and never an exception.
+    """Returns the facts of a file, fewer if it is broken or is not Python; never raises an exception.
 
     Args:
         source: the file as on disk.
-        memo: a cache of contents by the bytes of their block, which files can share.
+        memo: a cache of contents by the bytes of their block, which several files can share.
     """
     try:
         text = readable(source)
@@ -58,7 +58,7 @@ def extract(source: bytes, memo: Memo | None = None) -> FileFacts:
 
 
 def facts_of(text: bytes, root: Node, memo: Memo) -> tuple[FileFacts, frozenset[str]]:
-    """Returns the facts of a parsed text, and the keys of blocks whose bytes might read differently elsewhere."""
+    """Returns the facts of a parsed text, and the keys of blocks whose bytes might be read differently elsewhere."""
     if root.has_error:
         return facts_apart(text, memo)
     extraction = Extraction(text, memo)
@@ -96,7 +96,7 @@ def top_level(root: Node) -> Iterator[Node]:
 def _rescued(error: Node) -> Iterator[Node]:
     """Yields the statements of a broken span that are certainly at the top level.
 
-    These are statements at the start of a line, unless the code before is not a statement, which may be a decorator.
+    These start in the first column and do not follow a fragment, because a fragment may be a decorator.
     """
     whole = True
     for child in error.children:
@@ -121,7 +121,7 @@ class Extraction:
         broken: whether the current text has an error.
         known: nested blocks that are unchanged by the edit, by their start.
         blocks: the blocks so far.
-        unsure: the blocks that the same bytes might read differently elsewhere.
+        unsure: the blocks whose bytes might be read differently elsewhere.
         used: the number of uses of each key.
         errors: the unreadable spans of the sections.
         nodes: the nodes of the sections, including comments.
@@ -144,7 +144,7 @@ class Extraction:
     members: Members | None = None
 
     def add_section(self, section: Section) -> list[str]:
-        """Adds the blocks of a section."""
+        """Adds the blocks of a section; returns the keys of its statements."""
         root = section.root
         self.broken = root.has_error
         # Each hole in the text requires a copy of the whole text.
@@ -178,7 +178,7 @@ class Extraction:
         return made
 
     def add(self, node: Node, owner: str) -> str:
-        """Adds the block of a statement, and those of separate functions in it."""
+        """Adds the block of a statement and those of separate functions in it; returns the statement's key."""
         start, end = node.byte_range
         definition = definition_of(node)
         name = name_of(definition) if definition is not None else None
@@ -191,7 +191,7 @@ class Extraction:
         runs: list[bytes] = []
         at = start
         for begin, stop, inner in holes:
-            # A marker, not nothing: the memo distinguishes the removed functions, and no two offsets coincide.
+            # A marker replaces each function, so that the memo distinguishes them and no two offsets coincide.
             marker = b"\0%s\0" % inner.encode("utf-8", "replace")
             runs += (self.text[at:begin], marker)
             pieces.append((pieces[-1][0] + begin - at + len(marker), stop - start))
@@ -258,7 +258,7 @@ class Extraction:
 
 
 def _by_itself(text: bytes, node: Node) -> tuple[bytes, int, Node, bool]:
-    """Returns a statement parsed separately: the text, its offset in the file, the node, whether that works."""
+    """Returns a statement parsed separately: the text, its offset in the file, the node, and whether this worked."""
     start, end = node.byte_range
     line = text.rfind(b"\n", 0, start) + 1
     line = start if text[line:start].strip(b" \t\f") else line

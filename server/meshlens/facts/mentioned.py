@@ -41,12 +41,12 @@ _NOTED = frozenset({Assign, Try, With, Lambda, FunctionDef})
 
 @cache
 def is_version_word(word: str) -> bool:
-    """Returns whether a name appears in a check of the JAX version or its features."""
+    """Returns whether a name is typical of checks of the JAX version or its features."""
     return word in _ASKS_WHAT_IS_THERE or _VERSION_WORD.search(word) is not None
 
 
 def is_mark(name: str) -> bool:
-    """Returns whether an item sorts among the marks, which come before all names."""
+    """Returns whether an item is a mark, not a name; marks sort before all names."""
     return name[:1] <= LOCAL_FUNCTION
 
 
@@ -82,9 +82,9 @@ def _is_mesh(value: Expression) -> bool:
 def names_of(shape: Any) -> frozenset[str]:
     """Returns the names and attributes that a shape mentions, except in annotations.
 
-    Marks are added if it contains functions, with the local names of functions that it assigns after "="; if it enters
-    or stores something called a mesh, which may come from anywhere; and if it may support several JAX releases, by
-    checking the version or catching exceptions.
+    Marks are added for the functions nested in it; for each variable that it sets to a function ("=" and the variable's
+    name); for entering or storing anything called a mesh, which may come from anywhere; and for signs that it supports
+    several JAX releases: checking the version or catching exceptions.
     """
     found: set[str] = set()
     waiting: list[Any] = [shape] if isinstance(shape, tuple) else []
@@ -122,7 +122,7 @@ def names_of(shape: Any) -> frozenset[str]:
 
 
 def _noted(node: Any, shape: Any) -> Iterator[str]:
-    """Yields the names in a node itself, without its parts."""
+    """Yields the marks for a node itself, without those for its parts."""
     if isinstance(node, Assign):
         if _is_local_function(node.value):
             yield from (LOCAL_FUNCTION + target.name for target in node.targets if isinstance(target, Name))

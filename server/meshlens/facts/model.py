@@ -1,9 +1,9 @@
 """The facts of one file: blocks of small trees without positions, and the tables that restore positions.
 
 A block is the unit of extraction and of memoization: a top-level statement, or a `def` directly in a class body or in
-the body of a top-level function.  Its *shape* is a tree of nodes (`nodes.py`), each with a site number instead of a
-position, so that two blocks that differ only in layout or comments have equal shapes.  Nothing here knows JAX, a path,
-or tree-sitter.
+the body of a top-level function. Its *shape* is a tree of nodes (`nodes.py`), each with a site number instead of a
+position, so that two blocks that differ only in layout or comments have equal shapes. Nothing here knows about JAX,
+paths or tree-sitter.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Block(NamedTuple):
             repeated key gets `~2`, `~3`, …
         content: the content of its text.
         pieces: (offset in the block's text, distance to the block's start) for the start of each piece of text; a
-            marker replaces each nested function with its own block, and a piece begins after it.
-        start: the start of the block in the file, the only part that changes when text is inserted before it.
+            marker replaces each nested function that has a separate block, and a new piece begins after it.
+        start: the start of the block in the file, the only field that changes when text is inserted before the block.
     """
 
     key: str
@@ -44,7 +44,7 @@ class Block(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        """Returns the statement of a top-level statement, or the function of a separate function block."""
+        """Returns the shape: a statement, or a function if the block is a separate function block."""
         return self.content.shape
 
     @property
@@ -59,7 +59,7 @@ class Block(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Returns the names that the block mentions, as in `mentioned.py`, in order."""
+        """Returns the names that the block mentions, as in `mentioned.py`, sorted."""
         return self.content.names
 
     def span(self, site: int) -> Span:
@@ -69,12 +69,12 @@ class Block(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Returns its end in the file."""
+        """Returns the end of the block in the file."""
         end = self.spans[1]
         return self.start + end if len(self.pieces) == 1 else self._absolute(end)
 
     def holds(self, span: Span) -> bool:
-        """Returns whether a span of the file is in it."""
+        """Returns whether a span of the file is inside the block."""
         return self.start <= span.start and span.end <= self.end
 
     def _absolute(self, offset: int) -> int:
@@ -85,7 +85,7 @@ class Block(NamedTuple):
 
 
 def moved(block: Block, by: int) -> Block:
-    """Returns a block with another start."""
+    """Returns a block moved by a number of bytes."""
     return tuple.__new__(Block, (*block[:3], block[3] + by))
 
 
@@ -99,7 +99,7 @@ class Suppression:
 
     Attributes:
         span: the comment in the file.
-        codes: names or codes in brackets; empty for all.
+        codes: the names or codes of the silenced rules; empty for all rules.
         whole_file: whether it is `# meshlens: ignore-file[…]`.
         lines: first and last line (from 0) of the logical line that it applies to.
     """
@@ -135,7 +135,7 @@ class FileFacts:
         state: identifies these facts.
         since: the state before the last edit, and the only blocks that the edit may have changed.
         spot: the last edited statement.
-        failure: the internal error that prevented reading it, if any; the facts are then empty.
+        failure: the internal error that prevented reading the file, if any; the facts are then empty.
     """
 
     top: tuple[str, ...]

@@ -1,12 +1,12 @@
 """The nodes of a file's tree, as records whose fields have names and types.
 
-A node is a `NamedTuple` whose first field is its tag, so that it is compared, hashed and walked as a tuple.  It is
-identified by its class (`isinstance(node, Call)`) and read by its fields, never by numbers.
+A node is a `NamedTuple` whose first field is its tag, so that it is compared, hashed and walked as a tuple. Code
+identifies a node by its class (`isinstance(node, Call)`) and reads its fields by name, never by index.
 
-Every node carries a *site*, a number that the block's table maps to a place.  Names follow Python's `ast` if it has an
-equivalent.  `await e` is `e`; parentheses leave no node.  Adjacent string literals are one constant; byte strings and
-complex numbers are opaque without children.  An unsupported statement is an opaque expression as a statement.  No tree
-is nested deeper than about 150 nodes.
+Every node carries a *site*, a number that the block's table maps to a place. Class and field names follow Python's
+`ast` where it has an equivalent. `await e` is `e`; parentheses leave no node. Adjacent string literals are one
+constant; byte strings and complex numbers are opaque without children. An unsupported statement is an opaque expression
+as a statement. No tree is nested deeper than about 150 nodes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard
 Expressions: TypeAlias = "tuple[Expression, ...]"
 Statements: TypeAlias = "tuple[Statement, ...]"
 How: TypeAlias = Literal["only", "any", "*", "key", "**"]
-"""The way a parameter is passed: `only` by position (before `/`), `any` way, by `key`word, or collected by a star."""
+"""How a parameter is passed: `only` by position (before `/`), in `any` way, by `key`word, or collected by a star."""
 
 
 class Argument(NamedTuple):
@@ -53,7 +53,7 @@ class Parameter(NamedTuple):
 
 
 class FunctionShape(NamedTuple):
-    """A function; its site is its name, its flags are among "async" and "generator"."""
+    """A function; its site is its name, and its flags are any of "async" and "generator"."""
 
     name: str
     site: int
@@ -90,7 +90,7 @@ class Arm(NamedTuple):
     """A `case`; its pattern is an expression.
 
     A pattern with alternatives, classes or lists is an opaque expression with the names it captures and the values it
-    compares.
+    compares with.
     """
 
     pattern: Expression
@@ -236,7 +236,7 @@ class BinaryOperation(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A chain of comparisons: one operator fewer than operands."""
+    """A chain of comparisons: one fewer operator than operands."""
 
     tag: Literal["cmp"]
     site: int
@@ -335,7 +335,7 @@ class AnnAssign(NamedTuple):
 
 
 class AugAssign(NamedTuple):
-    """`target += value`; the operator comes without "="."""
+    """`target += value`; the operator is stored without "="."""
 
     tag: Literal["aug"]
     site: int
@@ -345,7 +345,7 @@ class AugAssign(NamedTuple):
 
 
 class SeparateDef(NamedTuple):
-    """A function with a separate block, by the block's key."""
+    """A function that has a separate block, given by the block's key."""
 
     tag: Literal["def"]
     site: int
@@ -448,7 +448,7 @@ class Import(NamedTuple):
 
 
 class ImportFrom(NamedTuple):
-    """`from module import names`, with as many dots as `level`; the name is "*" for a star import."""
+    """`from module import names`, with `level` dots before the module; the name is "*" for a star import."""
 
     tag: Literal["from"]
     site: int

@@ -27,7 +27,7 @@ from meshlens.facts.nodes import (
 Path: TypeAlias = tuple[int, ...]
 
 SIMPLE = (ExpressionStatement, Assign, AnnAssign, AugAssign)
-"""The statements that neither affect control flow nor define names that others see."""
+"""The statements that only evaluate an expression and may assign its value."""
 
 _FUNCTION = FunctionDef._fields.index("function")
 _BODY = FunctionShape._fields.index("body")
@@ -43,7 +43,7 @@ class Spot:
         path: the path from the block's shape to the statement, index by index.
         first: its first site; this and all later sites belong only to the statement.
         offset: its offset in the block's own text, after everything else; None if it is in its original place.
-        place: identifies everything around it: unchanged by edits in the statement alone.
+        place: identifies the code around it; unchanged by edits inside the statement.
         is_apart: whether it has been unreadable without affecting anything around it.
     """
 
@@ -101,7 +101,7 @@ def path_to(block: Block, offset: int) -> Path | None:
 
 
 def is_plain(node: Any, depth: int) -> bool:
-    """Returns whether an expression has limited depth and does not make its function a generator."""
+    """Returns whether an expression or statement has limited depth and does not make its function a generator."""
     if not isinstance(node, tuple):
         return True
     if depth > _DEEPEST or isinstance(node, Yield):
@@ -110,7 +110,7 @@ def is_plain(node: Any, depth: int) -> bool:
 
 
 def _suites(statement: Statement) -> list[Path]:
-    """Returns the suites of a compound statement that have statements, in order."""
+    """Returns the paths to the nonempty suites of a compound statement, in order."""
     if isinstance(statement, FunctionDef):
         found: list[Path] = [(_FUNCTION, _BODY)]
     elif isinstance(statement, Match):

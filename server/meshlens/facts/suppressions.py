@@ -17,18 +17,18 @@ _DIRECTIVE = re.compile(
 
 
 def speaks(source: bytes, begin: int, end: int) -> bool:
-    """Returns whether a span of a file contains a word that such a comment needs."""
+    """Returns whether a span of a file contains a word required in such comments or in requests for virtual devices."""
     return _holds_word(source, begin, end) or speaks_of_virtual_devices(source, begin, end)
 
 
 def _holds_word(source: bytes, begin: int, end: int) -> bool:
-    """Returns whether the words occur at all, because the pattern takes much longer to fail."""
+    """Returns whether one of the words occurs at all; the pattern would take much longer to find none."""
     stretch = source[begin:end]
     return b"meshlens:" in stretch or b"noqa" in stretch.lower()
 
 
 def may_say_devices(source: bytes, begin: int, end: int) -> bool:
-    """Returns whether a span of a file contains a word that setting devices requires."""
+    """Returns whether a span of a file contains a word required to set devices."""
     return source.find(b"devices", begin, end) >= 0 or speaks_of_virtual_devices(source, begin, end)
 
 

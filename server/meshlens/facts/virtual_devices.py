@@ -1,6 +1,6 @@
 """The number of virtual devices that a file requests: `XLA_FLAGS`, `jax_num_cpu_devices`, `chex.set_n_cpu_devices`.
 
-A number counts if it certainly takes effect before anything runs: at the top level, outside conditions.
+A number counts only if it certainly takes effect before anything runs: at the top level, outside conditions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WORDS = re.compile(
     rb"|(?P<config>jax_num_cpu_devices|JAX_NUM_CPU_DEVICES)|(?P<chex>set_n_cpu_devices)"
 )
 _NEEDED = (b"_cpu_devices", b"_CPU_DEVICES", b"xla_force_host_platform_device_count")
-"""Substrings common to these words; searching bytes in a whole file is much faster than matching a pattern."""
+"""Substrings of these words; searching a whole file for bytes is much faster than matching a pattern."""
 _FLAG_NUMBER = re.compile(rb"\s*=\s*(\d+)(?![\w.])")
 _NUMBER = re.compile(rb"[\"']?\s*\]?\s*[,=(]\s*(?:n\s*=\s*)?[\"']?(\d+)(?![\w.])\s*[\"']?\s*(?:[),;#]|\Z|\n)")
 _MAIN = re.compile(rb"if\s+__name__\s*==\s*[\"']__main__[\"']\s*:")
@@ -39,7 +39,7 @@ _IMPORTS = kinds(("import_statement", "import_from_statement"))
 
 
 def speaks_of_virtual_devices(source: bytes, begin: int, end: int) -> bool:
-    """Returns whether a span of a file contains a word that such a request needs."""
+    """Returns whether a span of a file contains a word required in requests for virtual devices."""
     return any(source.find(needed, begin, end) >= 0 for needed in _NEEDED)
 
 

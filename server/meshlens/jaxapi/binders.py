@@ -107,7 +107,7 @@ MAPS_ON_DEVICES = frozenset({"pmap", "shard_map", "smap"})
 """Kinds that run their operand on several devices; they do not nest, so no outer map binds more names."""
 
 PATCHES_PMAP = frozenset({"chex.fake_pmap", "chex.fake_pmap_and_jit"})
-"""Contexts that replace `jax.pmap` with `vmap`, with the same axis names."""
+"""Context managers that replace `jax.pmap` with `vmap`, with the same axis names."""
 
 RUNS_VARIANTS = frozenset({"chex.variants", "chex.all_variants"})
 """Decorators of test methods whose `self.variant` may be a `pmap` with the axis name "i"."""

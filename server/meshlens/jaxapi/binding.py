@@ -31,7 +31,7 @@ class Binder:
         in_axes, out_axes, static, donate: parameters for the mapped axes of arguments and results, static and donated
         arguments; None if missing.
         mesh: the parameter for the mesh.
-        check: the parameter that turns off the check of replication.
+        check: the parameter that turns off the replication check.
         since, until: first version with it, first version without it.
         wrapped_keywords: whether the mapped function accepts keyword arguments.
     """

@@ -1,4 +1,4 @@
-"""Changes of JAX's API: names and keywords with the versions that added, deprecated and removed them."""
+"""Changes to JAX's API: names and keywords with the versions that added, deprecated and removed them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Change:
     """The history of one name.
 
     Attributes:
-        dotted: the name as programs write it, with its own aliases undone; a module covers all of its names.
+        dotted: the name as programs write it, with their aliases resolved; a module stands for all of its names.
         removed: first version without it.
         deprecated: first version that warns.
         since: first version with it.
         replacement: dotted name of the replacement.
-        note: further advice, as a clause without a full stop.
-        rewrite: "rename" if the replacement is a drop-in, "tree" if that needs `replacement_since`, "shard_map" or
-            "pvary" for a rewrite of the call, "drop" if it can be deleted, "" if a person must decide.
+        note: further advice, as a clause without a period.
+        rewrite: "rename" if the replacement is a drop-in, "tree" if it is one in `jax.tree`, "shard_map" or "pvary" for
+            a rewrite of the call, "drop" if it can be deleted, "" if a person must decide.
         replacement_since: first version with the replacement.
     """
 
@@ -92,5 +92,5 @@ SETTLED: Version = parse_version(RELEASES.split()[-4]) or OLDEST
 """The version to assume by default: three releases before the newest.
 
 JAX keeps deprecated names for about three months, with a release about every month. A project that names no version may
-still use names removed since.
+still use names removed since then.
 """

@@ -27,7 +27,7 @@ class Collective:
         outside: the effect of a call outside any map: "error" or "noop".
         since, until: first version with it, first version without it.
         communicates: whether devices communicate; false for axis queries and casts.
-        differentiable: whether `grad` has a rule.
+        differentiable: whether `grad` has a rule for it.
     """
 
     name: str

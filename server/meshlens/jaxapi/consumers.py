@@ -14,7 +14,7 @@ class Consumer:
         dotted: its canonical name.
         parameter: the parameter for the axis name; None means no collective.
         index: its position; None if it is keyword-only.
-        when: the use of the name: "call" (the result is called), a method's name, or "now".
+        when: when the name is used: "call" (when the result is called), a method's name (when it is called), or "now".
         skips_when: keyword (of the constructor or call) that disables the collective if true.
         skips_unless: keyword that disables it if false.
         skips_in_init: whether the collective is skipped during initialization of parameters.

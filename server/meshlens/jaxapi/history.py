@@ -54,7 +54,7 @@ NEW_KEYWORDS: dict[tuple[str, str], str] = {
     ("jax.numpy.reshape", "newshape"): "shape",
     **{(f"jax.numpy.{name}", "interpolation"): "method" for name in _QUANTILES},
 }
-"""The replacements of removed keywords, if nothing else in a call changes."""
+"""The replacements of removed keywords, if nothing else in the call has to change."""
 
 KEYWORD_CHANGES: dict[tuple[str, str], KeywordChange] = {(row.dotted, row.keyword): row for row in _KEYWORDS}
 
@@ -82,11 +82,12 @@ def change(dotted: str) -> Change | None:
     A handwritten row takes precedence over generated ones, because it includes the replacement.
 
     Args:
-        dotted: the name as the program writes it, with its own aliases undone; not canonical, since history
-            is about spellings.
+        dotted: the name as the program writes it, with the program's aliases resolved; not canonical, because each
+            spelling has its own history.
 
     Returns:
-        The row of the longest known prefix, or None. A prefix counts only if it was removed completely.
+        The row of the longest known prefix, or None. A shorter prefix counts only if it was itself removed or
+        deprecated.
     """
     row = _row(dotted)
     if row is not None:
@@ -118,7 +119,7 @@ def changed_names() -> frozenset[str]:
 
 
 _KEYWORD_BACKWARDS = re.compile(rb"=\s*(\w+)")
-"""Backwards, as each word that is not before a `=` would be read once for each of its letters."""
+"""Applied to reversed text: a forward search would scan each word not followed by `=` once for each of its letters."""
 
 
 @cache
@@ -135,7 +136,7 @@ def _functions_by_keyword() -> dict[bytes, frozenset[str]]:
 
 @lru_cache(maxsize=4)
 def functions_with_dated_keywords(source: bytes) -> frozenset[str]:
-    """Returns the functions in source text that may receive a keyword argument that a release removed or deprecated."""
+    """Returns the functions with a removed or deprecated keyword argument whose name source text uses as a keyword."""
     known = _functions_by_keyword()
     written = known.keys() & {word[::-1] for word in _KEYWORD_BACKWARDS.findall(source[::-1])}
     return frozenset().union(*(known[label] for label in written))
@@ -168,7 +169,7 @@ def _released_keywords() -> dict[str, dict[str, KeywordChange]]:
 
 
 def _lives(text: str) -> list[tuple[str, Version | None, Version | None]]:
-    """Parses the rows of one place: each name, the first release that deprecates it, the first without it."""
+    """Parses the rows of a module or function: each name, the release that deprecates it, and the first without it."""
     found = []
     for part in text.split("; "):
         when, *names = part.split(" ")

@@ -55,7 +55,7 @@ VERSIONED: dict[tuple[str, str], tuple[Version | None, Version | None]] = {
     ("jax.jit", "fun"): (None, (0, 7, 0)),
     ("jax.jit", "abstracted_axes"): (None, (0, 8, 2)),
     ("jax.jit", "compiler_options"): ((0, 4, 36), None),
-    # These were pjit's own, according to the sources of 0.4.7 to 0.4.14.
+    # These were keywords of pjit only, according to the sources of 0.4.7 to 0.4.14.
     ("jax.jit", "in_axis_resources"): (None, (0, 4, 14)),
     ("jax.jit", "out_axis_resources"): (None, (0, 4, 14)),
     ("jax.checkpoint", "static_argnames"): ((0, 10, 2), None),
@@ -87,8 +87,8 @@ def keywords(dotted: str, version: Version) -> frozenset[str] | None:
 def may_take(dotted: str, keyword: str, version: Version) -> bool:
     """Returns whether a callable may accept a keyword, according to the tables.
 
-    A release newer than the tables may have added any keyword except removed ones. An older one may have had any
-    keyword except known mistakes. The default version stands for newer ones too, so their additions are accepted.
+    A release newer than the tables may accept any keyword except removed ones, and a release older than the tables any
+    keyword except known mistakes. The default version stands for newer releases too, so it accepts their additions.
 
     Args:
         dotted: canonical name of the callable.
@@ -151,4 +151,4 @@ MEANT: dict[tuple[str, str], str] = {
     ("jax.make_mesh", "axis_shapes"): "axis_sizes",
     ("jax.make_mesh", "names"): "axis_names",
 }
-"""The keyword that was probably meant by an invalid one."""
+"""The keyword that was probably meant, for each invalid one."""

@@ -8,7 +8,7 @@ HARMLESS_DECORATORS = frozenset(
 )
 """Libraries whose decorators leave a function's use of axes unchanged."""
 LIBRARIES_WITH_OBJECTS = frozenset({"jax", "flax", "haiku", "equinox", "optax", "chex", "objax", "haliax", "types"})
-"""Libraries whose callables return objects that are followed by the callable's name."""
+"""Libraries whose callables return objects that the interpreter identifies by the callable's name."""
 LIBRARIES_WITHOUT_REDUCTIONS = frozenset(
     "optax flax jax haiku equinox chex numpy objax jaxopt lineax optimistix dataclasses".split()
 )
@@ -54,16 +54,16 @@ UNKNOWN_ENTRIES = frozenset(
     for inner in ("", ".config_dict", ".config_dict.config_dict")
     for name in ("placeholder", "required_placeholder", "FieldReference")
 )
-"""Callables that make an entry of a table whose value is unknown."""
+"""Callables that make a table entry of unknown value."""
 TABLES = NESTED_TABLES | FLAT_TABLES | UNKNOWN_ENTRIES
 TABLES |= {"omegaconf.OmegaConf.merge", "vars", "omegaconf.OmegaConf.to_container"}
 """All callables that make tables with attributes, or their entries."""
 CONFIGURATION_WORDS = frozenset(
     "ConfigDict FrozenConfigDict config_dict get_config SimpleNamespace Namespace OmegaConf EasyDict".split()
 )
-"""Names of classes that hold axis names; a function that creates such an object matters wherever it is called."""
+"""Names that hint at objects with axis names; a function that creates such an object matters wherever it is called."""
 OPTIMIZER_WORDS = frozenset({"GradientTransformation", "GradientTransformationExtraArgs"})
-"""Names of classes that hold functions of the workspace, which then run in a map."""
+"""Names of classes whose objects hold functions from the workspace, which then run in a map."""
 
 STRING_ENUMS = frozenset({"enum.StrEnum", "strenum.StrEnum"})
 """Enums whose members are strings."""
@@ -73,12 +73,12 @@ REPLACES = frozenset({"dataclasses.replace", "copy.replace", "attr.evolve", "att
 """Functions that copy an object with some attributes replaced."""
 
 FIXTURES = frozenset({"pytest.fixture", "pytest_asyncio.fixture"})
-"""Decorators of pytest's fixtures."""
+"""Decorators that define pytest fixtures."""
 PARAMETRIZE = "pytest.mark.parametrize"
 REQUEST = "pytest.FixtureRequest"
 
 OPTIMIZERS_IN_PLACE = frozenset({"flax.nnx.Optimizer", "flax.nnx.ModelAndOptimizer"})
-"""Classes whose `update` changes the parameters of a model, as its caller sees."""
+"""Classes whose `update` changes the parameters of the caller's model in place."""
 
 FLAX_METHODS = {
     "flax.linen.Module": frozenset(

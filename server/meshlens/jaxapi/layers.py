@@ -24,12 +24,12 @@ class Features(NamedTuple):
 
 
 INITIALIZERS = ".initializers."
-"""A part of the names of functions that make an array of a key and a shape, and of those that make such functions."""
+"""A part of the names of functions that make an array from a key and a shape, and of functions that return them."""
 
 PARAMETERS: frozenset[str] = frozenset(
     f"flax.nnx.{name}" for name in "Param Variable BatchStat Cache Intermediate".split()
 )
-"""Boxes around an array, their first argument."""
+"""Classes that wrap an array, their first argument."""
 
 KEEP_SHAPE: frozenset[str] = frozenset(
     [
@@ -65,7 +65,7 @@ FEATURES: dict[str, Features] = {
     "haiku.Conv2D": Features("output_channels", 0, CONVOLVE),
     "equinox.nn.Linear": Features("out_features", 1),
 }
-"""Layers that give their result a number of features of its own."""
+"""Layers that set the number of features of their result."""
 
 KEEP_ROWS: frozenset[str] = frozenset(
     [name for name in (*KEEP_SHAPE, *KEEP_SHAPE_BY_DEFAULT, *FEATURES) if not name.startswith("equinox.")]

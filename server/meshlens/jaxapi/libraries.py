@@ -13,7 +13,7 @@ _DRAWS = (
 _DRAWS_BY_SHAPE = "normal uniform randint gumbel exponential laplace cauchy rademacher bits"
 
 DRAWS: frozenset[str] = frozenset(f"jax.random.{name}" for name in _DRAWS.split())
-"""Functions that draw random numbers with a key, their first argument `key`."""
+"""Functions that draw random numbers with a key, their first argument, called `key`."""
 
 KEY_MAKERS: dict[str, str] = {
     "jax.random.PRNGKey": "key",
@@ -31,11 +31,11 @@ KEY_MAKERS: dict[str, str] = {
 }
 """Functions that return keys: "key" a single key, "keys" an array of `num` keys, "several" an unknown number.
 
-"folded" also depends on the data, "same" is the given key.
+"folded" is a key that also depends on the data, "same" the given key.
 """
 
 HAIKU_KEYS = frozenset({"haiku.next_rng_key", "haiku.next_rng_keys"})
-"""Functions that derive keys from the one that `apply` is given."""
+"""Functions that derive keys from the one passed to `apply`."""
 
 HAIKU_DROPOUT = "haiku.dropout"
 
@@ -54,7 +54,7 @@ UPDATES = frozenset({"optax.apply_updates", "equinox.apply_updates"})
 """Functions that add an optimizer's updates to parameters."""
 
 UPDATE_METHODS = frozenset({"update", "apply_gradients", "apply_gradient"})
-"""Methods of optimizers and training states that are given gradients."""
+"""Methods of optimizers and training states that take gradients."""
 
 DEVICE_LISTS: dict[str, str] = {
     "jax.devices": "all",
@@ -173,7 +173,7 @@ REPLICATES: dict[str, int] = {
     "kfac_jax.utils.broadcast_all_local_devices": 0,
     "acme.jax.utils.replicate_in_all_devices": 0,
 }
-"""Functions that add a leading axis over the devices to every leaf; the position of the tree."""
+"""Functions that add a leading axis over the devices to every leaf, with the position of the tree."""
 
 PLACES: frozenset[str] = frozenset({"jax.device_put", "jax.reshard", "jax.lax.with_sharding_constraint"})
 """Functions that return their argument, possibly on other devices."""
@@ -184,7 +184,7 @@ RESTORES: dict[str, tuple[str, ...]] = {
     "flax.serialization.from_state_dict": ("target",),
     "equinox.tree_deserialise_leaves": ("path_or_file", "like"),
 }
-"""Functions that read a state from disk which is like their target, with their parameters."""
+"""Functions that restore a state with the structure of their target, with their parameters up to the target."""
 
 SAVES: dict[str, tuple[str, ...]] = {
     "flax.training.checkpoints.save_checkpoint": ("ckpt_dir", "target"),
@@ -198,7 +198,7 @@ SAVES: dict[str, tuple[str, ...]] = {
     "pickle.dump": ("obj",),
     "pickle.dumps": ("obj",),
 }
-"""Functions that write a state to disk or make bytes of it, with their parameters up to the state."""
+"""Functions that write a state to disk or serialize it, with their parameters up to the state."""
 
 SHARDS: dict[str, int] = {
     "flax.training.common_utils.shard": 0,
@@ -206,10 +206,10 @@ SHARDS: dict[str, int] = {
     "jax.device_put_sharded": 0,
     "flax.jax_utils.prefetch_to_device": 0,
 }
-"""Functions that give each device its part along a leading axis; the position of the data."""
+"""Functions that give each device its part along a leading axis, with the position of the data."""
 
 SPLITS_ROWS: frozenset[str] = frozenset({"flax.training.common_utils.shard"})
-"""Those that give each device different rows of the same arrays."""
+"""Functions in `SHARDS` that give each device different rows of the same arrays."""
 
 UNREPLICATES: dict[str, int] = {
     "flax.jax_utils.unreplicate": 0,
@@ -218,10 +218,10 @@ UNREPLICATES: dict[str, int] = {
     "kfac_jax.utils.get_mean": 0,
     "kfac_jax.utils.get_sum": 0,
 }
-"""Functions that remove the leading axis over the devices; the position of the tree."""
+"""Functions that remove the leading axis over the devices, with the position of the tree."""
 
 TAKES_FIRST: frozenset[str] = frozenset({"flax.jax_utils.unreplicate", "kfac_jax.utils.get_first"})
-"""Those that keep device 0's part."""
+"""Functions in `UNREPLICATES` that keep device 0's part."""
 
 FRESH_STATE: frozenset[str] = frozenset(
     {
@@ -240,13 +240,13 @@ FRESH_STATE: frozenset[str] = frozenset(
 KEEPS_FRESH: frozenset[str] = frozenset(
     {"flax.core.freeze", "flax.core.frozen_dict.freeze", "optax.GradientTransformation.init"}
 )
-"""Those whose result has a leading axis over the devices if their argument has one."""
+"""Functions in `FRESH_STATE` whose result has a leading axis over the devices if their argument has one."""
 
 APPLY = "flax.training.train_state.TrainState.apply_fn"
 """The model's `apply` in a training state."""
 
 INIT_METHODS: frozenset[str] = frozenset({"init", "init_with_output", "lazy_init"})
-"""Methods of library objects that return such state."""
+"""Methods of library objects that return newly created state."""
 
 
 MEANS: frozenset[str] = frozenset(

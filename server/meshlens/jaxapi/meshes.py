@@ -1,4 +1,4 @@
-"""Callables that make meshes, shardings and specs, and contexts that make a mesh current."""
+"""Callables that make meshes, shardings and specs, and context managers that make a mesh current."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ MESHES: dict[str, MeshMaker] = {row.dotted: row for row in _ROWS}
 
 @dataclass(frozen=True, slots=True)
 class MeshContext:
-    """A context (or call) that makes a mesh current; it binds no axis name.
+    """A context manager (or call) that makes a mesh current; it binds no axis name.
 
     Attributes:
         dotted: its canonical name.
@@ -145,7 +145,7 @@ TAKE_SPECS: dict[str, str] = {
     "jax.reshard": "out_shardings",
     "jax.device_put": "device",
 }
-"""Callables that accept a bare spec for the current mesh as second argument, with its name."""
+"""Callables that accept a bare spec for the current mesh as their second argument, with the name of that argument."""
 
 OUT_SHARDING = "out_sharding"
 """The keyword for the spec of an array function's result, for the current mesh."""
@@ -172,7 +172,7 @@ NAME_MESH_AXES: dict[str, str] = {
 """Callables that set the mesh axes of an array's dimensions as its metadata, with the name of their second argument."""
 
 SPECS_OF_METADATA = frozenset({"flax.linen.get_partition_spec", "flax.nnx.get_partition_spec"})
-"""Callables that return the specs that the metadata of arrays say."""
+"""Callables that return the specs that the metadata of arrays give."""
 
 SHARDINGS_OF_METADATA = frozenset({"flax.linen.get_sharding", "flax.nnx.get_named_sharding"})
-"""Callables that return the shardings that the metadata of arrays say, for a mesh as second argument."""
+"""Callables that return the shardings that the metadata of arrays give for a mesh, their second argument."""

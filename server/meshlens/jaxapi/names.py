@@ -1,4 +1,4 @@
-"""Canonical names: undoes re-exports, private paths and former locations in JAX and its libraries."""
+"""Resolves re-exports, private paths and former locations in JAX and its libraries to canonical names."""
 
 from __future__ import annotations
 
@@ -177,10 +177,10 @@ def canonical(dotted: str) -> str:
     Two spellings of one behavior have the same canonical name; the history of changes uses names as written.
 
     Args:
-        dotted: the name with the file's own aliases undone, such as `jax.experimental.pjit.PartitionSpec`.
+        dotted: the name with the file's own aliases resolved, such as `jax.experimental.pjit.PartitionSpec`.
 
     Returns:
-        The canonical name; an unknown name unchanged.
+        The canonical name; an unknown name is returned unchanged.
     """
     if dotted.split(".", 1)[0] not in _HEADS:
         return dotted

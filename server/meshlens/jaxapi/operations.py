@@ -1,6 +1,7 @@
-"""The effect of operations on rows: they work on each row, are linear, take a sum or mean, or mix rows.
+"""The effect of operations on rows: whether they work on each row, are linear, take a sum or mean, or mix rows.
 
-The tests run each in a checked `shard_map` on eight devices and compare the type that JAX gives the result.
+The tests run each operation in a checked `shard_map` on eight devices and compare its effect with the type that JAX
+gives the result.
 """
 
 from __future__ import annotations
@@ -49,10 +50,11 @@ Kind: TypeAlias = Literal[
 dimensions in `axis`, or all of them, a verdict being a boolean or position; "along": works along `axis`, by default the
 last one, and keeps its shape; "transposed": reverses the dimensions; "constant", "zeros": the arguments are sizes;
 "zeros_like", "constant_like": only the shape of the argument counts; "second": the second argument unchanged;
-"reshaped": the same elements in the same order; "arranged": the elements of the arguments, moved, joined or repeated
-along an axis; "inner": any function along an axis, of one or several arrays; "reordered": dimensions in another order;
-"rearranged": some or all elements of one array, elsewhere; "counted": how many times each number occurs, `bincount`;
-"looked up": the entries of a table for indices along an axis; "untold": it depends on something else.
+"reshaped": the same elements in the same order; "arranged": the elements of the arguments, moved, joined, repeated or
+added up along an axis; "inner": any function along an axis, of one or several arrays; "reordered": dimensions in
+another order; "rearranged": some or all elements of one array, in other places; "counted": how many times each number
+occurs, `bincount`; "looked up": the entries of a table for indices along an axis; "untold": it depends on something
+else.
 """
 
 
@@ -229,13 +231,13 @@ AXES: dict[str, tuple[int, int | None]] = {
     "norm": (2, None),
     "take": (2, None),
 }
-"""For functions along an axis: the place of its argument, and the axis if none is given (None: all of them)."""
+"""For functions along an axis: the position of the `axis` argument, and the axis if it is omitted (None: all axes)."""
 
 AT = "jax.Array.at"
-"""The `made_by` of `x.at`, of which parts are picked and replaced."""
+"""The `made_by` of `x.at`, whose parts are selected and replaced."""
 
 UPDATES = frozenset("set add subtract multiply divide power min max apply".split())
-"""Methods of `x.at[i]` that give an array of the shape of `x`."""
+"""Methods of `x.at[i]` that return an array of the shape of `x`."""
 
 METHODS: dict[str, Kind] = {
     "at_set": "mixed",
@@ -254,10 +256,10 @@ METHODS: dict[str, Kind] = {
     "transpose": "transposed",
     **dict.fromkeys("diagonal trace".split(), "rearranged"),
 }
-"""The same for methods of arrays."""
+"""Methods of arrays and their effect on rows."""
 
 ELEMENTWISE = frozenset(
     "sin cos tan tanh exp log sqrt abs square relu gelu silu sigmoid add subtract multiply divide maximum "
     "minimum power where negative sign floor ceil round clip astype".split()
 )
-"""Functions of each element, in any library: their result has the broadcast shape of their arguments."""
+"""Elementwise functions, in any library: their result has the broadcast shape of their arguments."""

@@ -1,6 +1,6 @@
 """The signatures of JAX's maps and collectives in each release, and links to their documentation.
 
-JAX publishes documentation only for its newest release, so the signature describes older ones.
+JAX publishes documentation only for its newest release, so for an older one only the signature is exact.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _BEFORE: dict[tuple[str, str], tuple[Version, str]] = {
     ("jax.shard_map", "in_specs"): ((0, 7, 1), _NONE),
     ("jax.shard_map", "axis_names"): ((0, 7, 1), "set()"),
 }
-"""The defaults of earlier releases: before this release, the default was that."""
+"""Earlier defaults: a release, and the default in all releases before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def signature(dotted: str, version: Version) -> Signature | None:
         version: the release of JAX.
 
     Returns:
-        None for another callable, or one that this release lacks.
+        The signature; None for other callables, and for one that the release lacks.
     """
     row = COLLECTIVES.get(dotted) or BINDERS.get(dotted) or MESHES.get(dotted)
     if row is None or not (dotted.startswith("jax.lax.") or dotted in SUMMARIES):

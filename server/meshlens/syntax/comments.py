@@ -1,6 +1,6 @@
 """Finds long runs of comments, which the grammar parses in quadratic time, to hide their inner lines from it.
 
-At each comment the grammar scans all following ones for the indentation of the next statement.
+At each comment, the grammar scans all following ones for the indentation of the next statement.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 _COMMENT = re.compile(rb"\n([ \t\f]*)#[^\n]*")
 _MANY = 50
-"""Number of consecutive comments with one indentation above which the inner ones are hidden; the tree is the same."""
+"""Length from which a run of comments with the same indentation has its inner ones hidden; the tree stays the same."""
 
 _VERY_MANY = 500
-"""Number of consecutive comments above which they are hidden whatever their indentation."""
+"""Length from which a run of comments has its inner ones hidden, whatever their indentation."""
 
 
 class Gap(NamedTuple):
@@ -25,7 +25,7 @@ class Gap(NamedTuple):
 
 
 def gaps_between(text: bytes, start: int, end: int) -> list[Gap]:
-    """Returns what can be hidden from the grammar in a span, if no string surrounds it."""
+    """Returns the gaps in a span that can be hidden from the grammar, unless they are inside a string."""
     if text.count(b"#", start, end) < _MANY:
         return []
     return [gap for run in _runs(text, start, end) for gap in _gaps(text, run)]

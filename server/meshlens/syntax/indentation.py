@@ -1,11 +1,11 @@
-"""Lines with more levels of indentation than Python accepts, which the grammar's scanner cannot count."""
+"""Blanks out code indented more deeply than Python accepts, because the grammar's scanner cannot handle it."""
 
 from __future__ import annotations
 
 import re
 
 MOST_STEPS = 100
-"""CPython's limit of indentation levels; the scanner miscounts at about five hundred, and crashes at a thousand."""
+"""CPython's limit on indentation levels; the scanner miscounts at about five hundred and crashes at a thousand."""
 
 _AS_SPACES = bytes.maketrans(b"\t", b" ")
 _DEEP = b"\n" + b" " * MOST_STEPS

@@ -24,7 +24,7 @@ def kinds(names: Iterable[str]) -> frozenset[int]:
 
 
 def by_kind(table: Mapping[str, _T]) -> dict[int, _T]:
-    """Returns a table by kind names as a table by numbers."""
+    """Converts a table keyed by the names of kinds to one keyed by their numbers."""
     return {kind(name): value for name, value in table.items()}
 
 
@@ -38,10 +38,10 @@ EXTRAS = frozenset((COMMENT, kind("line_continuation")))
 
 
 def items(node: Node) -> list[Node]:
-    """Returns the named children without comments."""
+    """Returns the named children without comments and line continuations."""
     return [child for child in node.named_children if child.kind_id not in EXTRAS]
 
 
 def parts(node: Node) -> list[Node]:
-    """Returns all children, including punctuation, without comments."""
+    """Returns all children, including punctuation, without comments and line continuations."""
     return [child for child in node.children if child.kind_id not in EXTRAS]

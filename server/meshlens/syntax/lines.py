@@ -1,4 +1,4 @@
-"""Finds logical lines: a simple statement, or the header of a compound one."""
+"""Finds logical lines: simple statements, and headers of compound ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Tree:
         root: the root.
         code: the start of the code on each line that has some, and the end of the text; computed on first use.
         rows: the start of each line except the first; computed on first use.
-        children: the children of visited nodes, by the node's id, and their starts.
+        children: the children of visited nodes and their starts, by the node's id.
     """
 
     source: bytes
@@ -85,7 +85,7 @@ def comment_at(tree: Tree, offset: int) -> Comment | None:
     row = node.start_point.row
     if row == node.end_point.row:
         return Comment(node.start_byte, node.end_byte, row)
-    # Long runs of comments are one node.
+    # A long run of comments is a single node.
     source = tree.source
     start = max(source.rfind(b"\n", 0, offset) + 1, node.start_byte)
     end = source.find(b"\n", offset)
@@ -122,7 +122,7 @@ def _path(tree: Tree, offset: int) -> list[Node]:
     path: list[Node] = []
     node = tree.root
     while True:
-        # A node finds its parent and children in linear time, and a suite can be long, so look each up only once.
+        # Finding a node's children takes linear time, and a suite can be long, so this is done only once.
         known = tree.children.get(node.id)
         if known is None:
             children = node.children

@@ -29,25 +29,25 @@ LANGUAGE = Language(tree_sitter_python.language())
 _MOST_ROUNDS, _LARGEST_SHOWN = 20, 50_000
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _FILLED = re.compile(rb"(\{[^{}\"'\n]*:)=(?=[<>^=])")
-"""A format such as `{x:=>8}`, in which `=` fills the space; the grammar takes `:=` for an assignment."""
+"""Matches a format such as `{x:=>8}`, whose fill character is `=`; the grammar mistakes `:=` for an assignment."""
 
 
 def readable(source: bytes) -> bytes:
     """Returns text of the same length that the grammar can parse.
 
-    A lone carriage return becomes a newline; `f"{x:=>8}"` is filled with another character; lines indented more deeply
-    than Python accepts are blanked out.
+    A lone carriage return becomes a newline; in `f"{x:=>8}"`, another fill character replaces `=`; lines indented more
+    deeply than Python accepts are blanked out.
     """
     return without_deepest(_respelled(source))
 
 
 def readable_again(source: bytes, start: int, end: int) -> bytes:
-    """Returns `readable` text after an edit of text that was readable as it was.
+    """Returns the `readable` text after an edit of a text that `readable` left unchanged.
 
     Args:
         source: the text after the edit.
-        start: the start of what is new in it.
-        end: its end.
+        start: the start of the new part.
+        end: the end of the new part.
     """
     line = source.rfind(b"\n", 0, start) + 1
     stop = source.find(b"\n", end)
@@ -71,7 +71,7 @@ def parse(source: bytes) -> Node:
 
 
 def parse_again(source: bytes, before: Tree | None = None) -> Tree:
-    """Returns the syntax tree of `readable` bytes, updated from the tree before an edit if there is one."""
+    """Returns the syntax tree of `readable` bytes, updated from the tree before an edit if one is given."""
     gaps = gaps_between(source, 0, len(source))
     if gaps:
         return _parse_without(source, 0, len(source), (0, 0), gaps)
@@ -86,14 +86,14 @@ def parse_stretch(source: bytes, start: int, end: int, point: tuple[int, int]) -
     Args:
         source: the text.
         start: the start of the span.
-        end: its end.
-        point: the row and column to count from.
+        end: the end of the span.
+        point: the row and column of the start.
     """
     return _parse_without(source, start, end, point, gaps_between(source, start, end))
 
 
 def _parse_without(source: bytes, start: int, end: int, point: tuple[int, int], gaps: list[Gap]) -> Tree:
-    """Returns the syntax tree of a span with the given lines hidden, if they are comments."""
+    """Returns the syntax tree of a span, hiding the given gaps if they are in comments."""
     for _ in range(_MOST_ROUNDS):
         tree = Parser(LANGUAGE, included_ranges=_ranges(source, start, end, point, gaps)).parse(source)
         root = tree.root_node
@@ -128,7 +128,7 @@ def _may_end_string(source: bytes, gap: Gap) -> bool:
 
 
 def edited(tree: Tree, source: bytes, start: int, end: int, new: bytes) -> Tree:
-    """Returns a copy of a tree adjusted for an edit, as a start for `parse_again`.
+    """Returns a copy of a tree adjusted for an edit, for `parse_again` to start from.
 
     Args:
         tree: the tree of the text before the edit.

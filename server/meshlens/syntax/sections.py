@@ -29,12 +29,12 @@ class Section:
 
 
 def section_starts(text: bytes) -> list[int]:
-    """Returns the likely starts of statements: code in the first column, with decorators before their definition."""
+    """Returns the likely starts of statements: code in the first column, except what a decorator applies to."""
     return starts_between(text, 0, len(text))[0]
 
 
 def starts_between(text: bytes, begin: int, end: int) -> tuple[list[int], bool]:
-    """Returns the starts in a span that begins with one, and whether a decorator in it applies to the text after it."""
+    """Returns the starts in a span that begins with one, and whether its last decorator applies to what follows it."""
     starts = [begin]
     decorated = text[begin : begin + 1] == b"@"
     for head in _HEAD.finditer(text, begin + 1):
@@ -54,7 +54,7 @@ def starts_anything(text: bytes, begin: int, end: int) -> bool:
 
 
 def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Section]:
-    """Yields the parsed sections from an index on; one that ends inside a string extends to the string's end."""
+    """Yields the parsed sections from an index on; one that would end inside a string extends past the string's end."""
     number = first
     row, at = 0, 0
     while number < len(starts):
@@ -92,5 +92,5 @@ def _section(text: bytes, start: int, end: int, row: int) -> Section:
 
 
 def root_of(text: bytes, start: int, end: int) -> Node:
-    """Returns the tree of a span with rows counted from its first one, because counting earlier rows takes time."""
+    """Returns the tree of a span, with rows counted from its start, because counting earlier rows takes time."""
     return parse_stretch(text, start, end, (0, 0)).root_node

@@ -152,7 +152,7 @@ def product(shape: Sizes | None) -> int | None:
 
 
 def is_unplaced(value: Value) -> bool:
-    """Returns whether a value is a number, a key, a type, or an array computed from these and placed on no mesh."""
+    """Returns whether a value is a number, a key, a type, or an array computed from these and not placed on a mesh."""
     if isinstance(value, Data):
         return not value.labels.isdisjoint(_NOT_PLACED)
     if isinstance(value, Seq):

@@ -12,7 +12,7 @@ _LARGEST_RANK = 16
 
 
 def shape_or_none(value: Value) -> Sizes | None:
-    """Returns the shape of a value as an array; None if it is unknown or has more axes than arrays can have."""
+    """Returns the shape of a value as an array; None if it is unknown or has more axes than an array can have."""
     found = shape_of(value)
     return found if found is None or len(found) <= _LARGEST_RANK else None
 

@@ -210,7 +210,7 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
 
 
 def _summed_over_fewer(left: Value, right: Value, axis: str) -> Site | None:
-    """Returns where a total's divisor was summed, if not over this axis although the divisor varies over it."""
+    """Returns where the divisor of a total was summed, if it varies over an axis but was not summed over it."""
     above, below = _sums(left), _sums(right)
     over = variation_of(right).over(axis)
     if axis not in above or axis in below or over.typed != VARYING or not is_apart(over.truth):

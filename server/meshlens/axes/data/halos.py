@@ -19,13 +19,13 @@ _EDGE, _HALO = "edge", "halo"
 _JOIN = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
 _SLICE = "jax.lax.slice_in_dim"
 _AT_THE_FRONT, _AT_THE_BACK = (1, "last"), (-1, "first")
-"""For a halo that belongs at each end: the direction in which it is sent, and which edge of the sender it is."""
+"""For the halo that belongs at each end: the direction in which it is sent, and the edge of the sender that it is."""
 
 Edge = Literal["first", "last"]
 
 
 def edge_of(key: Expression) -> frozenset[Any]:
-    """Returns the label of `x[key]` if that is the first or last rows along one dimension."""
+    """Returns the label of `x[key]` if it takes the first or last rows along one dimension."""
     parts = key.items if isinstance(key, TupleDisplay) else (key,)
     edges = [edge for part in parts if (edge := _edge(part)) is not None]
     return frozenset([(_EDGE, edges[0])]) if len(edges) == 1 else NONE
@@ -86,7 +86,7 @@ def _direction(perm: Value) -> int | None:
 
 
 def follow_edges(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> frozenset[Any]:
-    """Notes halos that are joined to the wrong end of a part; returns the label of an edge that a function takes."""
+    """Notes halos that are joined to the wrong end of a part; returns the label of an edge that a slice takes."""
     if name == _SLICE and len(args) > 2:
         return _edge_of_slice(args)
     parts = args[0].value if name in _JOIN and args else None

@@ -137,7 +137,7 @@ def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
 
 
 def _certainly_differs(labels: frozenset[Any], ctx: Context) -> bool:
-    """Returns whether a value certainly differs between devices. A spec held in a variable may replicate it."""
+    """Returns whether a value certainly differs between devices; in `shard_map`, a variable's spec may replicate it."""
     binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
     if binder is None or "varying" not in labels:
         return False

@@ -1,4 +1,4 @@
-"""The effect of the operations in `jaxapi/operations.py` on the variation of their arguments."""
+"""The variation of the results of the operations in `jaxapi/operations.py`."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def counts_rows(over: Variation) -> bool:
 
 
 def of_all(values: Iterable[Value]) -> Variation:
-    """Returns the variation of the result of a function of these values that reduces over no axis."""
+    """Returns the variation of a result that is computed from these values without reducing over an axis."""
     parts: dict[Variation, None] = {}
     for value in values:
         for one in variations_in(value):
@@ -142,7 +142,7 @@ def of_all(values: Iterable[Value]) -> Variation:
 
 
 def of_network(value: Value, args: tuple[Arg, ...]) -> Variation:
-    """Returns the variation of a model's output: as its run showed, otherwise rows if its inputs are rows."""
+    """Returns the variation of a model's output: as seen when the model ran, or else derived from its inputs."""
     own = variation_of(value)
     parts = tuple(dict.fromkeys(one for arg in args for one in variations_in(arg.value)))
     return own if own != ANYTHING or not parts else across(transfer.networked, *parts)
@@ -197,7 +197,7 @@ _ON_TWO = frozenset({"take_along_axis"})
 
 
 def _moved(kind: Kind, args: tuple[Arg, ...], name: str) -> Variation:
-    """Returns the variation of a function that moves elements within arrays, or works along one of their axes."""
+    """Returns the variation of the result of a function that moves elements within arrays, or works along an axis."""
     array = args[0].value
     first = variation_of(array)
     if args[0].label in _NO_ARRAYS:
@@ -272,7 +272,7 @@ def _is_inner(place: Value, rank: int | None) -> bool:
     number = place.value if isinstance(place, Const) else None
     if not isinstance(number, int) or isinstance(number, bool):
         return False
-    # Code that means the first dimension writes 0.
+    # Code that means the first dimension says 0, not a negative number.
     return number > 0 or (number < 0 and (rank is None or rank + number > 0))
 
 
@@ -316,7 +316,7 @@ def of_picked(array: Data, index: Value) -> Variation:
         if is_whole or _is_none(first) or (isinstance(first, Const) and first.value is Ellipsis):
             return across(transfer.picked, array.over) if not _is_none(first) else of_all((array,))
     if isinstance(index, Const) and not array.array and array.shape is None:
-        # The index picks an entry of a container or a row of an array.
+        # The index may pick an entry of a container or a row of an array.
         return joined(array.over, of_all((array,)))
     if type(index) is Data:
         return across(transfer.looked_up, array.over, index.over)

@@ -1,6 +1,7 @@
-"""Values that each device computes from its part of an array, and whose sum over the devices is meaningless.
+"""Values that each device computes from its part of an array and whose sum over the devices is meaningless.
 
-Their labels survive only operations that preserve their meaning; any other operation may be the remedy.
+The labels of these values survive only operations that preserve their meaning, because any other operation may be the
+remedy.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _SUMMED = {
 
 _ARRANGED = frozenset({_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
 _ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
-# Zeros for the entries of other devices do not help if the index counts along another axis.
+# A mask that zeroes the entries of other devices does not help if the index counts along another axis.
 _MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED})
 _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("astype expand_dims squeeze reshape ravel stop_gradient".split(), _ARRANGED),
@@ -155,7 +156,7 @@ def _lookups(array: Value, index: Value, site: Site) -> list[tuple[str, str, Sit
 
 
 def _note_slice(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
-    """Notes that each device takes several rows, starting at its own index, of an array that all devices hold."""
+    """Notes that each device takes several rows of an array that all devices hold, starting at the device's index."""
     array, start, size = (args[place].value if len(args) > place else None for place in range(3))
     if array is None or start is None or size is None or size == Const(1):
         return

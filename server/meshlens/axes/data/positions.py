@@ -40,7 +40,7 @@ def with_positions(name: str, args: tuple[Arg, ...], found: Data) -> Value:
 
 
 def note_classes(run: Run, name: str, args: tuple[Arg, ...], ctx: Context) -> None:
-    """Notes labels 0, 1, 2, … for a device's own rows, although the columns represent the rows of all devices."""
+    """Notes class labels 0, 1, 2, … for a device's own rows, although the columns represent the rows of all devices."""
     if name not in _TAKE_CLASSES or len(args) < 2:
         return
     scores, classes = args[0].value, args[1].value

@@ -1,4 +1,4 @@
-"""The shapes returned by array functions and methods, given the shapes of their arguments.
+"""The shapes of the results of array functions and methods, given the shapes of their arguments.
 
 An unknown size is None, and so is a shape whose rank is unknown.
 """
@@ -106,7 +106,7 @@ def _axis(value: Value | None, rank: int) -> int | None:
 
 
 def axes_reduced(args: tuple[Arg, ...], rank: int) -> tuple[tuple[int, ...], bool] | None:
-    """Returns the axes that a reduction removes, and whether it keeps them with size 1; None if that is unknown.
+    """Returns the axes that a reduction covers, and whether it keeps them with size 1; None if that is unknown.
 
     Args:
         args: the array and the other arguments.

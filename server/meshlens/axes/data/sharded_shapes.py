@@ -41,7 +41,7 @@ def part_of(shape: Sizes, spec: Spec, mesh: Value | None) -> Sizes | None:
 
 
 def whole_of(shape: Sizes, spec: Spec, mesh: Value | None) -> Sizes | None:
-    """Returns the shape of the array assembled from such parts; None if the spec is unknown or does not fit."""
+    """Returns the shape of an array, given that of each device's part; None if the spec is unknown or does not fit."""
     if spec.open or len(spec.entries) > len(shape):
         return None
     found: list[int | None] = []

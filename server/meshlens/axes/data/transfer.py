@@ -1,7 +1,7 @@
 """Transfer functions: how each kind of operation derives a result's variation from its arguments'.
 
-`jaxapi/operations.py` lists the kind of each JAX function.
-Each function here works on one axis; `across` does so for all axes.
+`jaxapi/operations.py` lists the kind of each JAX function. Each function here works on one axis; `across` applies it to
+all axes.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _divided(left: str, right: str) -> str:
 
 
 def with_parameters(part: Along) -> Along:
-    """Returns the result of a layer with parameters that are not visible: nothing is certainly the same."""
+    """Returns the result of a layer whose parameters are unknown: nothing is certainly the same."""
     return Along(UNTOLD if is_same(part.truth) else part.truth, part.typed if part.typed == VARYING else UNTOLD)
 
 
@@ -225,7 +225,7 @@ def _product(left: str, right: str) -> str:
     if (left == COLUMNS and is_same(right)) or (right == ROWS and is_same(left)):
         return DIFFERS
     if ROWS in (left, right) and not is_same(left) and not is_same(right):
-        # The other matrix may hold columns, or something else that is multiplied with rows.
+        # The other matrix may hold columns, or something else by which rows are multiplied.
         return UNTOLD if UNTOLD in (left, right) else DIFFERS
     return _multiplied(left, right)
 
@@ -266,7 +266,7 @@ def summed(part: Along) -> Along:
 
 
 def summed_by(data: Along, segments: Along) -> Along:
-    """Returns the sums of rows of each segment, as in `segment_sum(data, segments)`."""
+    """Returns the sum of the rows in each segment, as in `segment_sum(data, segments)`."""
     truths = (data.truth, segments.truth)
     if ROWS in truths and all(truth == ROWS or is_same(truth) for truth in truths):
         return Along(SUM, typed(data, segments))

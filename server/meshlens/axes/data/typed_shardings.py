@@ -405,7 +405,7 @@ def _kept(key: Expression, size: int | None) -> str | None:
 
 
 def _bound(key: Expression) -> int | None:
-    """Returns the distance of a slice's bound from its end of the axis; None if the bound is not a literal number."""
+    """Returns how far a slice's bound is from the end of the axis that it counts from; None if it is not a literal."""
     node = key.operand if isinstance(key, UnaryOperation) and key.operator == "-" else key
     return node.value if isinstance(node, Constant) and type(node.value) is int else None
 

@@ -16,7 +16,7 @@ class Site(NamedTuple):
 
     path: str
     block: str
-    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody wants of a site
+    index: int  # type: ignore[assignment]  # hides tuple.index, which a site does not need
 
 
 @immutable
@@ -28,7 +28,7 @@ class Data:
         shape: the sizes of an array's axes, None for an unknown size; None if not even the rank is known.
         made_by: dotted name of the library callable that returned it, if known.
         array: whether it is certainly one array or number, not a container.
-        over: its variation over each axis, such as same on all devices or part of a sum; see `variation.py`.
+        over: its variation over each axis, such as "same on all devices" or "part of a sum"; see `variation.py`.
     """
 
     labels: frozenset[Any] = frozenset()

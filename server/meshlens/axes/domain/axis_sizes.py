@@ -8,7 +8,7 @@ from meshlens.axes.runs.context import AxisEnv
 
 COUNT = "count"
 SOME_COUNT = "some-count"
-"""The label of a number that is exactly the size of an axis, which is unknown."""
+"""The label of a number that is exactly the size of an axis, if that size is unknown."""
 FOR_EXAMPLE = 8
 """The example size to try if a fact must hold for every size and the size is unknown."""
 PAIRS_FOR_EXAMPLE = "pairs"
@@ -58,7 +58,7 @@ def as_number(operator: str, left: Value, right: Value) -> tuple[Value, Value] |
 
 
 def pair_of(value: Value) -> tuple[int, int] | None:
-    """Returns a pair of a permutation, from one device to another; None if it is unknown."""
+    """Returns the source and destination in a pair of a permutation; None if they are unknown."""
     if not isinstance(value, Seq) or value.open or len(value.items) != 2:
         return None
     numbers = [item.value for item in value.items if isinstance(item, Const) and type(item.value) is int]

@@ -39,7 +39,7 @@ def has_unknown_base(cls: Class) -> bool:
 
 
 def is_named_tuple(cls: Class) -> bool:
-    """Returns whether instances of a class are tuples of its fields: it inherits from `NamedTuple` and nothing else."""
+    """Returns whether a class is a named tuple: its bases are `NamedTuple` and classes that do not affect this."""
     line = lineage(cls)
     bases = [base for member in line for base in member.bases if base not in line]
     dotted = [getattr(base, "dotted", "?") for base in bases]

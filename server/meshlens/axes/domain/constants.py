@@ -24,7 +24,7 @@ _ARITHMETIC = {
 _METHODS = frozenset({"lower", "upper", "strip", "title", "removeprefix", "removesuffix"})
 _LONGEST_PATTERN, _MOST_WAYS = 200, 1_000_000
 _COSTLY = re.compile(r"\)[*+{]|\(\?[^:]|\\[0-9]|\[\[|\{")
-"""Parts of slow patterns: repeated groups, lookarounds, back references and nested sets."""
+"""Parts of patterns that may be slow: repeated groups, lookarounds, back references and nested sets."""
 _REPEATED, _ALTERNATIVES = re.compile(r"[*+]"), re.compile(r"[|?]")
 _FIELD = re.compile(r"\{\{|\}\}|\{[A-Za-z0-9_]*(?:![rsa])?(?::[^{}0-9]?[^{}0-9]?[0-9]{0,3}[^{}0-9]?)?\}")
 
@@ -115,7 +115,7 @@ def parts_of(text: str, given: Sequence[Any]) -> list[str] | None:
 
 
 def counted(turns: range) -> int:
-    """Returns the length of a range, capped at the largest countable number."""
+    """Returns the length of a range, capped at `sys.maxsize`."""
     try:
         return len(turns)
     except OverflowError:
@@ -137,7 +137,7 @@ def _fits_replaced(text: str, given: Sequence[Any]) -> bool:
 
 
 def _fits_formatted(text: str, given: Sequence[Any]) -> bool:
-    """Returns whether a format's fields are plain and narrow, so that the result is no longer than its parts."""
+    """Returns whether a format's fields are plain and narrow, so that the result stays short."""
     fields = len(_FIELD.findall(text))
     rest = _FIELD.sub("", text)
     if "{" in rest or "}" in rest:

@@ -1,4 +1,4 @@
-"""The decorator for values and records: frozen to the type checker, and as fast to create as any object.
+"""The decorator for values and records: frozen for the type checker, and as fast to create as any object.
 
 A frozen dataclass sets each field with a separate call. The interpreter makes millions of values, so only the type
 checker prevents changes.

@@ -119,7 +119,7 @@ def union(values: Iterable[Value]) -> Value:
 
 
 def entry_of_table(values: Iterable[Value]) -> Value:
-    """Returns the value of an unknown key in a table; functions and classes stay separate options."""
+    """Returns the value for an unknown key in a table; functions and classes stay separate options."""
     found = list(values)
     rows = [value for value in found if isinstance(value, Seq) and not value.open]
     if rows and len(rows) == len(found) and len({(row.kind, len(row.items)) for row in rows}) == 1:

@@ -1,7 +1,7 @@
 """The labels of data, and how they propagate through a program.
 
-A label is a string, or a tuple that begins with one.  *Travelling* labels survive any computation; the others end at
-the first operation on the value.
+A label is a string, or a tuple that begins with one. *Traveling* labels survive any computation; the others end at the
+first operation on the value.
 
     varying                differs between the devices of the innermost map
     reduced                result of a reduction over the devices
@@ -27,16 +27,16 @@ the first operation on the value.
     ("rows-here", axis, place)   the number of rows of one device, which are split over this axis
     ("copies", place, n)   an array repeated along its first n axes
     ("copied", place)      one of these copies
-    device-copies          made for the devices along the first axis
+    device-copies          copies for the devices along the first axis
     ("handed", place)      a key derived from the key that is passed to a model there
     ("drifted", place, axis)   a value that is the same over an axis, updated with one that differs
-    ("parted", place, axis)    the same if each device has its own parameters, which may be copies
+    ("parted", place, axis)    likewise, but each device has its own parameters, which may be copies
     ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis
     axis-size              computed from the number of devices along an axis
-    some-count             exactly the number of devices along an axis, which is unknown
+    some-count             exactly the number of devices along an axis, if that number is unknown
     ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
-    ("alike", call, key)   computed from such numbers, whatever was reduced since
+    ("alike", call, key)   computed from such numbers, even if reduced since
     ("host-sum", call)     sum over the devices of a value that they all hold
     ("gathered", argument, axis, call)   computed from an argument whose parts an `all_gather` concatenated
     ("typed", mesh, entries)   split in this way over explicit axes, which is part of the array's type
@@ -45,8 +45,8 @@ the first operation on the value.
     ("slice-norm", call)   computed from the norm of such a part
     from-zero              exactly the numbers 0, 1, 2, …, as from `arange`
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
-    ("gathered-position", axis, call)   such positions of all devices
-    reduced-behind         the derivative has its own rule that reduces over the devices
+    ("gathered-position", axis, call)   such positions, gathered from all devices
+    reduced-behind         has its own derivative rule, which reduces over the devices
     version                tells which JAX version this is, or which features it has
     same                   certainly the same on every device of the innermost map
     uniform                an array that may hold the same value along every axis
@@ -135,7 +135,7 @@ PLACES = UNPLACED | {ON_ONE_DEVICE, ON_A_MESH}
 """Labels that say where an array is."""
 
 ON_DEVICES = "device-copies"
-"""The label of copies for the devices along the first axis"""
+"""The label of copies for the devices along the first axis."""
 
 OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES}) | PLACES
 """Labels that a joined value keeps only if it has them on every path."""
@@ -179,13 +179,13 @@ def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
 
 
 def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
-    """Returns the labels of a test's outcome, such as whether a gradient is finite: no longer a gradient."""
+    """Returns the labels of a test's outcome, such as whether a gradient is finite; it is no longer a gradient."""
     rest = _without(travelling(labels), _OF_GRADIENTS, _KINDS_OF_GRADIENTS)
     return rest | {"judged"} if "varying" in rest and "of-gradient" in labels else rest
 
 
 def of_number(labels: frozenset[Any]) -> frozenset[Any]:
-    """Returns the labels of a number computed from whole arrays, such as a norm: no gradient and no parameters."""
+    """Returns the labels of a number computed from whole arrays, such as a norm; it is not a gradient or parameters."""
     return _without(labels, _OF_ARRAYS, _KINDS_OF_ARRAYS)
 
 

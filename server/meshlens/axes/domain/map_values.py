@@ -35,7 +35,7 @@ class Mesh:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed(self.names)
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -56,7 +56,7 @@ class Spec:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed(self.entries)
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -73,14 +73,15 @@ class Binder:
         kind: "pmap", "vmap", "shard_map", "smap", "axis_env", …
         dotted: the dotted name of the callable as used here.
         site: the call (or the decorator) that applies it.
-        names: the axis names that it binds, with their values.
+        names: the axis names that it binds.
         open: whether it may bind unknown names.
         arguments: arguments by parameter name.
         mesh: the mesh of a shard_map, if known.
         operand: the mapped function.
         operand_site: the site of the operand.
         checked: whether a shard_map checks types; false if `check_vma` or `check_rep` is off.
-        objects: its `in_specs` or `in_axes` with the named tuples that `arguments` holds as tuples; None if none.
+        objects: its `in_specs` or `in_axes` with the named tuples that `arguments` holds as tuples; None if there are
+            none.
     """
 
     kind: str
@@ -99,7 +100,7 @@ class Binder:
     hashed: int | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         own.hashed = None
         self._weigh()
@@ -124,7 +125,7 @@ class Binder:
         return isinstance(other, Binder) and hash(self) == hash(other) and self._parts() == other._parts()
 
     def __hash__(self) -> int:
-        # Each call hashes the enclosing maps with all their contents.
+        # Each call hashes the enclosing maps with all their contents, so the hash is kept.
         if self.hashed is None:
             own: Any = self
             own.hashed = hash(self._parts())
@@ -178,7 +179,7 @@ class Wrapped:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed((self.operand, *[arg.value for arg in self.arguments]))
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:

@@ -1,6 +1,6 @@
 """The values that the analysis follows: axis names, functions, meshes, specs, and facts about arrays.
 
-A value is immutable; the attributes of objects are in the heap of a run.  Anything else is `Data`, which may still have
+A value is immutable; the attributes of objects are in the heap of a run. Anything else is `Data`, which may still have
 a shape and labels.
 """
 
@@ -50,7 +50,7 @@ class Seq:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed(self.items)
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -76,7 +76,7 @@ class Dict:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed([value for _, value in self.items])
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -134,7 +134,7 @@ class Bound:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         plain = type(self.receiver) in _PLAIN and type(self.function) in _PLAIN
         own.weight, own.depth = (3, 1) if plain else weighed((self.receiver, self.function))
@@ -196,7 +196,7 @@ class Super:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed((self.receiver,))
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -240,7 +240,7 @@ class Made:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed([value for _, value in self.arguments])
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -261,7 +261,7 @@ class Partial:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed((self.callee, *[arg.value for arg in self.args]))
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:
@@ -284,7 +284,7 @@ class Union:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Computes its weight; drops details if it is too heavy."""
+        """Computes the value's weight; drops details if the value is too heavy."""
         own: Any = self
         own.weight, own.depth = weighed(self.options)
         if self.weight > MOST_WEIGHT or self.depth > DEEPEST_VALUE:

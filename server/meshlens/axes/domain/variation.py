@@ -9,8 +9,8 @@ A `Variation` describes a value over every axis in scope. For each axis it has t
         zero                  zeros
       total                 a `psum` of parts of a sum
       average               a `pmean` of means of rows
-      means-summed          a `psum` of means: as many times too large as there are devices
-      sums-averaged         a `pmean` of parts of a sum: as many times too small
+      means-summed          a `psum` of means: too large by a factor of the number of devices
+      sums-averaged         a `pmean` of parts of a sum: too small by the same factor
       ratios-averaged       a `pmean` of quotients whose counts may differ between the devices
     apart                 the device's own, either its rows or a copy; may differ
       differs               not equal on all devices, because their data are not; more precisely:
@@ -34,13 +34,13 @@ A `Variation` describes a value over every axis in scope. For each axis it has t
 A gathered value is the same in truth, but `varying` to JAX.
 
 Variations are ordered from general to specific: each line is below the line that it is indented under, and "" is above
-all.  A variation is below another one if both of its parts are, over every axis.  `joined` returns the least upper
-bound of two variations, for a value that may be either.
+all. A variation is below another one if both of its parts are, over every axis. `joined` returns the least upper bound
+of two variations, for a value that may be either.
 
 Tests check these laws:
 - `joined` is associative, commutative and idempotent.
 - Transfer is monotone: knowing more about the arguments never means knowing less about the result.
-- Unknown never accuses and never converts: rules and refactorings act on what is below `same` or `differs`,
+- The unknown never causes a finding or a rewrite: rules and refactorings act on what is below `same` or `differs`,
   `invariant` or `varying`, and never on "".
 
 A variation has an entry for each axis that it names, and one for all others: either unknown, or the same on all
@@ -121,7 +121,7 @@ class Variation(NamedTuple):
     rest: Along = NOT_KNOWN
 
     def over(self, axis: str) -> Along:
-        """Returns what is known over one axis."""
+        """Returns what is known about the value over one axis."""
         for name, along in self.axes:
             if name == axis:
                 return along

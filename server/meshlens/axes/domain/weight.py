@@ -1,7 +1,7 @@
 """Limits on the size of values: each value has a weight and depth, and drops details if it is too heavy.
 
-The weight counts a part once for each path to it: `(a, a)` weighs twice as much as `a`, although it takes no more
-memory, because code that walks, compares or hashes it visits `a` twice.
+The weight counts a part once for each path to it: `(a, a)` weighs twice as much as `a`. It takes no more memory, but
+code that walks, compares or hashes it visits `a` twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_WEIGHT = 5_000
 DEEPEST_VALUE = 40
-"""Maximum weight and depth of a value; a heavier one keeps only its plain parts."""
+"""Maximum weight and depth of a value; a heavier or deeper one keeps only its plain parts."""
 
 _WEIGHTLESS: set[type] = set()
 """Types seen so far whose values hold no others; nine in ten values are of such a type."""
@@ -42,7 +42,7 @@ def weighed(values: Iterable[Value]) -> tuple[int, int]:
 
 
 def lightened(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Returns the plain parts of a value that is too heavy; none if there are too many."""
+    """Returns the parts of a value that is too heavy, UNKNOWN for those that hold other values; none if too many."""
     if len(values) >= MOST_WEIGHT:
         return ()
     return tuple([value if getattr(value, "weight", 0) == 0 else UNKNOWN for value in values])

@@ -1,4 +1,4 @@
-"""Collectives and axis queries: records the axes that each one uses, and computes its result."""
+"""Handles collectives and axis queries: records the axes that each one uses, and computes its result."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         return given
     names = names_of(axis.value) if axis is not None else ()
     if not ctx.env.open and not {*names} <= {*ctx.env.names}:
-        # JAX stops here, so nothing after it can be judged.
+        # JAX raises an error here, so nothing after it can be judged.
         return Data(travelling(labels) | {"opaque"}, None, None, is_array(value))
     note_reduced(run, labels, ctx)
     if row.reduces == "mean":
@@ -130,8 +130,8 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
             run.records.random_uses.append(RandomUse(draw, key, labels, ctx, "reduced"))
     if "varying" in labels or "index" in labels:
         return
-    # In a tree, a reduced value may be there only to be divided with the rest; in a model's method, each device may
-    # have its own parameters.
+    # In a tree, a reduced value may be included only to be divided together with the rest; in a model's method, each
+    # device may have its own parameters.
     is_sum_of_same = (
         adds
         and not any(step.how == "run" for step in call.ctx.route)

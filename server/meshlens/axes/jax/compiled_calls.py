@@ -37,15 +37,15 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, as_tree, fields_of, with_fields
 
 CALLED = "jax.jit()"
-"""The name under which a call with sharded arguments is recorded: its arguments as a tuple, and the shardings."""
+"""The name of the record of a call with sharded arguments; it holds the arguments as a tuple, and the shardings."""
 
 RETURNED = "jax.jit() results"
-"""The name under which the sharded result of a call is recorded: the value, and the shardings."""
+"""The name of the record of a call with a sharded result; it holds the value and the shardings."""
 
 DONATES = "jax.jit() donates"
 """The name under which the donated arguments of a call are recorded.
 
-The recorded result has a tuple for each argument: the names of attributes that hold no arrays, such as sizes.
+The recorded result has a tuple for each argument: the names of its attributes that hold no arrays, such as sizes.
 """
 
 
@@ -54,15 +54,15 @@ STATIC_OF_JIT = "jax.jit() static"
 
 
 APART = "jax.jit() apart"
-"""The name under which arguments on one device are recorded if others of the same call are on a mesh."""
+"""The name under which arguments on one device are recorded if other arguments of the call are on a mesh."""
 
 _FIRST_DONATED: dict[object, int] = {"all": 0, "warn": 0, "all-except-first": 1, "warn-except-first": 1}
-"""The position of the first argument that `equinox.filter_jit` donates, by its `donate`."""
+"""The position of the first argument that `equinox.filter_jit` donates, by the value of its `donate`."""
 
 _MOST_PARTS = 32
 
 UNHASHABLE_FIELD = "jax.jit() static field"
-"""The name that represents a static argument with an unhashable field: its class and that field."""
+"""The name of the value that represents a static argument with an unhashable field: its class and that field."""
 
 
 def has_no_hash(value: Value) -> bool:
@@ -86,7 +86,7 @@ def note_donated(
     args, ctx = call.args, call.ctx
     if not said or ctx.env.maps or any(arg.label in ("*", "**") for arg in args):
         return
-    # Inside another jit or map nothing is donated.
+    # Inside another jit or map, nothing is donated.
     if not {call.how, *(step.how for step in ctx.route)}.isdisjoint(("jit", "grad", "run", "map")):
         return
     donated = _chosen([value for name, value in said if name != "donate"], operand, args)
@@ -130,7 +130,7 @@ def note_static(run: Run, given: Iterable[tuple[str | None, Value]], operand: Va
 
 
 def _hashed(run: Run, value: Value) -> Value:
-    """Returns the first field that prevents an object from being hashed, with its name; any other value unchanged."""
+    """Returns the first field that makes an object unhashable, with its name; returns any other value unchanged."""
     fields = fields_of(run, value)
     if not fields or not isinstance(value, Instance):
         return value
@@ -302,7 +302,7 @@ def _places_in(run: Run, value: Value, depth: int = 0) -> frozenset[object]:
 
 
 def _place(function: Value, name: str) -> int | None:
-    """Returns the position of a parameter; None if either is unknown."""
+    """Returns the position of a parameter; None if the function or the parameter is unknown."""
     while isinstance(function, Wrapped):
         function = function.operand
     if not isinstance(function, Function):

@@ -1,4 +1,4 @@
-"""Functions with custom derivatives (`custom_vjp`, `custom_jvp`): runs their rules when they are differentiated."""
+"""Runs the rules of functions with custom derivatives (`custom_vjp`, `custom_jvp`) when these are differentiated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run_rules(run: Run, wrapped: Wrapped, value: Value, call: Invocation) -> Val
 
 
 def _given(wrapped: Wrapped, args: tuple[Arg, ...], residuals: Value) -> tuple[Arg, ...]:
-    """Returns the arguments of a backward rule: undifferentiated arguments, residuals, the cotangents."""
+    """Returns the arguments of a backward rule: undifferentiated arguments, residuals and cotangents."""
     if canonical(wrapped.dotted) not in ("jax.custom_vjp", "jax.custom_jvp"):
         return (Arg("*", UNKNOWN, None, None),)
     said = next((arg.value for arg in wrapped.arguments if arg.label == "nondiff_argnums"), Seq("tuple", ()))

@@ -1,4 +1,4 @@
-"""Calls to library objects: a normalization layer with an axis name uses it when called."""
+"""Calls to library objects: a normalization layer with an axis name uses the axis when it is called."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
 
 
 _HIDE_PARAMETERS = "haiku."
-"""The library whose layers get their parameters from outside, so that they may differ between the devices."""
+"""The library whose layers get their parameters from outside, so that the parameters may differ between devices."""
 
 
 def of_layer(made: Made, result: Value, args: tuple[Arg, ...]) -> Variation:

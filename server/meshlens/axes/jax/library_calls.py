@@ -166,7 +166,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
 
 
 def _on_devices(run: Run, value: Value, made: frozenset[object], site: Site, depth: int = 0) -> Value:
-    """Returns a state with a copy on each device, or one of the copies; functions and other statics stay unchanged.
+    """Returns a state with a copy on each device, or one of the copies; functions and static fields stay unchanged.
 
     Args:
         run: the run.
@@ -191,7 +191,7 @@ def _on_devices(run: Run, value: Value, made: frozenset[object], site: Site, dep
 
 
 def _joins_others(args: tuple[Arg, ...]) -> bool:
-    """Returns whether concatenated arrays differ, and some of them are not uniform along every axis."""
+    """Returns whether concatenated arrays differ, and at least one of them is not uniform."""
     items = args[0].value.items if args and isinstance(args[0].value, Seq) and not args[0].value.open else ()
     differ = len(items) > 1 and len({*items}) == len(items)
     return differ and any(isinstance(item, Data) and item.shape and "uniform" not in item.labels for item in items)
@@ -324,7 +324,7 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
 def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
     labels = _labels(args)
     if how == "folded" and args:
-        # The key may be the same on all devices although the folded number comes from copies.
+        # The key may be the same on all devices although the number that is folded in comes from copies.
         labels -= {
             one for one in _labels(args[1:]) - _labels(args[:1]) if isinstance(one, tuple) and one[0] == "copied"
         }

@@ -101,7 +101,7 @@ def is_shared(entry: Value) -> bool | None:
 
 
 def has_entry_for_each(binder: Binder, args: Sequence[Arg]) -> bool:
-    """Returns whether a map may have an axis or a spec for each argument; if not, its operand is unknown."""
+    """Returns whether a map may have an axis or a spec for each argument; if not, JAX raises an error."""
     given = binder.argument("in_specs" if binder.kind == "shard_map" else "in_axes")
     entries = given.value if given is not None else None
     if not isinstance(entries, Seq) or entries.kind != "tuple" or entries.open:
@@ -266,7 +266,7 @@ def _specs(entry: Value) -> list[Spec]:
 
 
 def _split(value: Data | Const, over: Variation, entry: Const) -> str:
-    """Returns the truth of an array split over devices along its first axis."""
+    """Returns the truth of an array split over devices along one of its axes."""
     if over.rest.truth == ZERO:
         return ZERO
     shape = value.shape if isinstance(value, Data) else None
@@ -366,7 +366,7 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
         is_alike = "varying" not in labels
         kept |= {"replicated-result"} if "reduced" in labels and is_alike else NONE
         over = variation_of(returned)
-        # The state of a training library stays alike if its gradients are reduced.
+        # The state of a training library stays the same on all devices if its gradients are reduced.
         is_alike |= isinstance(returned, Made) and is_state(returned) and "met" in labels
         if is_alike or all(is_same(over.over(axis).truth) for axis in axes_of(binder)):
             copies = {("copies", place, 1) for _, place in of_kinds(labels, "copied")}
@@ -440,7 +440,7 @@ def _own(run: Run, binder: Binder, returned: Value, result: Value, place: _Place
         inner = fields_of(run, returned) or {}
 
         def own(name: str, value: Value) -> Value:
-            # A tree may hold itself.
+            # A tree may contain itself.
             return _own(run, binder, inner[name], value, place) if isinstance(inner.get(name), Data) else value
 
         return with_fields(run, result, own, place.call) if inner else result

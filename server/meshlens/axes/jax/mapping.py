@@ -1,4 +1,4 @@
-"""Binders: applies `pmap`, `vmap`, `shard_map` and their relatives, and runs the mapped functions."""
+"""Applies binders (`pmap`, `vmap`, `shard_map` and their relatives), and runs the mapped functions."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     if binder.kind == "pallas":
         return kernel_result(binder, args)
     results = one_per_device(run, binder, returned, stacked(run, binder, returned), site)
-    # flax.nnx puts new arrays into the objects passed to the function.
+    # Not for flax.nnx, which puts new arrays into the objects passed to the function.
     if binder.kind == "pmap" and binder.dotted.startswith("jax."):
         given = [(name, arg.value) for name, arg in binder.arguments]
         note_donated(run, given, binder.operand, call, results)
@@ -238,7 +238,7 @@ def _as_tree(run: Run, arg: Arg) -> Arg:
 
 
 def _seen_from_inside(operand: Value, ctx: Context) -> Value:
-    """Returns the mapped function with the arguments that it was given outside the map."""
+    """Returns the mapped function with any arguments bound outside the map as they are seen inside it."""
     if isinstance(operand, Wrapped) and isinstance(operand.operand, (Partial, Wrapped)):
         inner = _seen_from_inside(operand.operand, ctx)
         return operand if inner is operand.operand else replace(operand, operand=inner)

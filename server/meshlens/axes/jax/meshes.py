@@ -79,7 +79,7 @@ def takes_mesh_in_force(binder: Binder) -> bool:
 
 
 def with_mesh_in_force(binder: Binder, mesh: Value | None) -> Binder:
-    """Returns the map with the mesh that is current at the call, which may differ from that at its creation."""
+    """Returns the map with the mesh that is current at the call, which may differ from the one at its creation."""
     if not takes_mesh_in_force(binder) or mesh is binder.mesh:
         return binder
     if binder.argument("axis_names") is not None:
@@ -89,7 +89,7 @@ def with_mesh_in_force(binder: Binder, mesh: Value | None) -> Binder:
 
 
 NO_MESH = Ext("meshlens.no_mesh")
-"""Stands for the current mesh where certainly none is current."""
+"""Stands for the current mesh if certainly none is current."""
 
 
 def mesh_for_specs(run: Run, ctx: Context, is_constraint: bool = False) -> Value | None:

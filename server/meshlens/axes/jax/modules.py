@@ -1,4 +1,4 @@
-"""Modules of flax and haiku: their own methods run the user's methods and switch layers to training or inference."""
+"""Modules of flax and haiku: library methods that run the user's methods or switch layers to training or inference."""
 
 from __future__ import annotations
 

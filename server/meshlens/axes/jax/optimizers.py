@@ -64,7 +64,7 @@ def clips_by_norm(made: Made) -> bool:
 
 
 def reduces_nothing(made: Made) -> bool:
-    """Returns whether every part of an optimizer is known to be from optax, where none reduces over devices."""
+    """Returns whether every part of an optimizer is known to be from optax, whose parts never reduce over devices."""
     name = canonical(made.dotted)
     if name in _COMPOSED:
         held = (option for value in _held(made) for option in options(value) if not isinstance(option, Const))

@@ -1,4 +1,4 @@
-"""Collectives skipped because no axis name was given: `if self.axis_name: …` with None in it."""
+"""Collectives skipped because no axis name was given: `if self.axis_name: …` where the name is None."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def mentions_reductions(node: object) -> bool:
 
 
 def note_skipped(run: Run, test: Expression, skipped: Statements, frame: Frame, ctx: Context) -> None:
-    """Notes statements with a reduction that do not run because an axis name is None, under a map that binds a name.
+    """Notes statements with a reduction that do not run because an axis name is None, inside a map that binds a name.
 
     Args:
         run: the run.

@@ -25,7 +25,7 @@ _UPDATE = "equinox.apply_updates"
 SPLITS_AND_MERGES = _MERGES | frozenset(_SPLITS) | {_STATE, _UPDATE}
 _MODULE = "meshlens.module"
 _OF_ONE_DEVICE = "<statistics of one device>"
-"""The attribute of a module whose layers updated their running statistics with the rows of one device."""
+"""The attribute that marks a module whose layers updated their running statistics with the rows of one device."""
 
 
 def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
@@ -42,7 +42,7 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
     if name == _STATE:
         return _arrays(run, args[0].value, args[1].value if args[1:] else None, call.ctx) if args else None
     if name == _UPDATE:
-        # The state of its arrays after an unreduced step matters only inside maps.
+        # The state of the module's arrays after an unreduced step matters only inside maps.
         updated = args[0].value if args and not call.ctx.env.maps else None
         return updated if isinstance(updated, Instance) else None
     structure = _SPLITS.get(name)
@@ -64,7 +64,7 @@ def note_called(run: Run, module: Instance, result: Value) -> None:
 
 
 def _arrays(run: Run, module: Value, chosen: Value | None, ctx: Context) -> Data:
-    """Returns the arrays of a module that a filter chooses."""
+    """Returns the arrays that a filter chooses from a module."""
     labels = travelling(labels_of(module))
     is_own = isinstance(module, Instance) and _OF_ONE_DEVICE in attributes_of(run, module) and on_devices(ctx)
     if not is_own or not _chooses_statistics(chosen):
@@ -75,7 +75,7 @@ def _arrays(run: Run, module: Value, chosen: Value | None, ctx: Context) -> Data
 
 
 def _chooses_statistics(chosen: Value | None) -> bool:
-    """Returns whether a filter chooses the statistics of normalization layers, by type or together with all others."""
+    """Returns whether a filter chooses the statistics of normalization layers, by type or along with everything."""
     if chosen is None or (isinstance(chosen, Const) and chosen.value in (..., True)):
         return True
     return isinstance(chosen, Ext) and canonical(chosen.dotted) == "flax.nnx.BatchStat"

@@ -1,4 +1,4 @@
-"""Flax training states, which hold the model's `apply` no matter what happens to the arrays."""
+"""Flax training states, which keep the model's `apply` no matter what happens to the arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transparent transformations: runs their operands in the current environment."""
+"""Runs the operands of transparent transformations in the current environment."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
     if "result" in resharded:
         value = anyhow(value)
-    # flax.nnx puts new arrays into the objects passed to the function.
+    # Not for flax.nnx, which puts new arrays into the objects passed to the function.
     if how == "jit" and wrapped.dotted.startswith(("jax.", "equinox.")):
         said = [(arg.label, arg.value) for arg in wrapped.arguments]
         note_donated(run, said, wrapped.operand, call, value)
@@ -173,7 +173,7 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
 
 
 def _resharded(wrapped: Wrapped) -> frozenset[str]:
-    """Returns whether a transformation changes the shardings of the arguments ("args") and of the result ("result")."""
+    """Returns whose shardings a transformation changes: the arguments' ("args") and the result's ("result")."""
     if wrapped.dotted.endswith(_CHANGE_TYPES):
         return frozenset({"args", "result"})
     said = {arg.label for arg in wrapped.arguments}
@@ -305,7 +305,7 @@ def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
 
 
 def step_of(run: Run, xs: Value, site: Site) -> Value:
-    """Returns the slice of its arrays that a `scan` passes to each step."""
+    """Returns the slice of a `scan`'s arrays that each step gets."""
     if isinstance(xs, Seq) and not xs.open:
         return Seq(xs.kind, tuple(step_of(run, item, site) for item in xs.items))
     if isinstance(xs, Dict) and not xs.open:

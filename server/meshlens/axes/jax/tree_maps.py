@@ -1,4 +1,4 @@
-"""`tree.map`: runs a function on the leaves of trees, and keeps the structure if it is known."""
+"""Handles `tree.map`: runs a function on the leaves of trees, and keeps the structure if it is known."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _is_whole(value: Value) -> bool:
 
 
 def _is_mapped(value: Value) -> bool:
-    """Returns whether a field may hold arrays or specs, which names, functions and static fields do not."""
+    """Returns whether a field may hold arrays or specs, unlike names, functions and static fields."""
     if _is_whole(value):
         return True
     if isinstance(value, Const):
@@ -142,7 +142,7 @@ def _fields_alike(run: Run, trees: tuple[Value, ...]) -> list[dict[str, Value]]:
 
 
 def _are_alike(one: Value, other: Value) -> bool:
-    """Returns whether two trees have the same entries, few and all known."""
+    """Returns whether two trees have the same entries, which are few and all known."""
     if not isinstance(one, (Seq, Dict)) or one.open or not 0 < len(one.items) <= _MOST_ENTRIES:
         return False
     if isinstance(one, Dict) and isinstance(other, Dict):
@@ -151,5 +151,5 @@ def _are_alike(one: Value, other: Value) -> bool:
 
 
 def as_tree(leaf: Value) -> Value:
-    """Returns a tree with such leaves, which need not be one array."""
+    """Returns a tree with leaves like the given one; it need not be a single array."""
     return Data(leaf.labels, over=leaf.over) if isinstance(leaf, Data) else leaf

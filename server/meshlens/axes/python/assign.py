@@ -49,7 +49,7 @@ def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Contex
 
 
 def delete(target: Expression, frame: Frame, ctx: Context) -> None:
-    """Deletes a name."""
+    """Deletes the names in a target."""
     if isinstance(target, Name):
         if target.name in frame.given:
             _rebind(target.name, frame, ctx)
@@ -122,7 +122,7 @@ def _to_item(run: Run, target: Subscript, value: Value, frame: Frame, ctx: Conte
 
 
 def change_in_place(run: Run, target: Expression, before: Value, after: Value, frame: Frame, ctx: Context) -> None:
-    """Replaces a container wherever a target finds it, including outside the running function.
+    """Replaces a container in the place where a target finds it, which may be outside the running function.
 
     Args:
         run: the run.
@@ -159,7 +159,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
 
 
 def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -> None:
-    """Makes unknown the entries that a change to a table may change under other names, which may refer to copies."""
+    """Makes entries unknown that a change to a table may also change under other names, which may refer to copies."""
     for home in frame.chain():
         for other, value in list(home.vars.items()):
             if not isinstance(value, Dict) or not value.attributes or (home is frame and other == name):
@@ -176,7 +176,7 @@ def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -
 
 
 def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
-    """Returns a table with another table in it replaced; itself if it does not contain that table."""
+    """Returns a table with another table in it replaced; the same table if it does not contain that one."""
     if table is before:
         return both
     if depth > _DEEPEST_TABLE:
@@ -190,7 +190,7 @@ def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
 
 
 def _change_module(run: Run, home: Frame, name: str, before: Value, after: Value) -> None:
-    """Records the entries that a run adds to a table of a completed module, which other runs may see differently."""
+    """Records entries that a run adds to a table of a completed module, because other runs may see it differently."""
     run.epoch += 1
     if isinstance(before, Dict) and isinstance(after, Dict):
         added = tuple((key, value) for key, value in after.items if before.get(key) != value)

@@ -144,7 +144,7 @@ def _of_mesh(value: Mesh, name: str) -> Value:
         ]
         given = known or [Data(frozenset({SOME_COUNT}), (), over=EVERYWHERE)] * len(value.names)
         names = [(axis.value, one) for axis, one in zip(value.names, given, strict=True) if isinstance(axis, Const)]
-        # Code reads a mesh's axes before it uses them.
+        # If the keys are known, so is the result of tests such as `"model" in mesh.shape`.
         return Dict(tuple(names)) if not value.open and len(names) == len(value.names) else UNKNOWN
     if name in ("size",):
         total = product(value.sizes)

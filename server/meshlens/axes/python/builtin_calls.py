@@ -55,7 +55,7 @@ _ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertool
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
 _OTHERS = REPLACES | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile"}
 PATTERN = "re.Pattern"
-"""The type of a compiled pattern; its method `search` is the function `re.search` of the pattern."""
+"""The type of a compiled pattern; its method `search` is `re.search` with the pattern as the first argument."""
 _OF_LIBRARIES = TABLES | SPLITS_AND_MERGES | logical_rules.TO_SPEC
 
 
@@ -107,7 +107,7 @@ def _setattr(run: Run, args: tuple[Arg, ...]) -> Value:
 
 
 def _replace(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Value | None:
-    """Returns a copy of a configuration with replaced entries; unknown if it holds arrays."""
+    """Returns a copy of a configuration with replaced entries; None if an entry is unknown or may be an array."""
     if any(arg.label in (None, "*", "**") or isinstance(arg.value, Data) for arg in args):
         return None
     if class_attribute(instance.cls, "__post_init__") is not None:
@@ -318,7 +318,7 @@ def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _leaves(values: Values, args: tuple[Arg, ...]) -> Value:
-    """Returns the leaves of a tree: like other iterables, at least one unless it is known to be empty."""
+    """Returns the leaves of a tree; as for other iterables, at least one unless the tree is known to be empty."""
     tree = values[0] if values else UNKNOWN
     if isinstance(tree, Const) and tree.value is None:
         return Seq("list", ())

@@ -1,4 +1,4 @@
-"""Calls: enters functions with their arguments, and passes any other callee to the module that handles it."""
+"""Handles calls: enters functions with their arguments, and passes any other callee to the right module."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def invoke(run: Run, call: Invocation) -> Value:
         return UNKNOWN
     run.depth += 1
     if limit is None:
-        # Nested unions of partials turn one call into a thousand, none of which enters a function if all are alike.
+        # Nested unions of partials can turn one call into a thousand, none of which enters a function if all are alike.
         run.begin_call_at_the_top()
     result = _call(run, callee, call)
     if limit is None:
@@ -122,7 +122,7 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
     is_plain = how != "start" and not call.decorator and is_dull(run, function, args, ctx)
     if is_plain and not is_followed(run, function, args, ctx):
         forget_tables(run, function, args)
-        # Callers pass here even if the body is not read, so its file counts as a neighbour.
+        # Callers pass here even if the body is not read, so the function's file counts as a neighbor.
         run.deps.add(header_of(function.path, function.block))
         run.weighs(function)
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
@@ -178,7 +178,7 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
         _make_up(run)
     run.end_call(outer)
     if len(run.altered) > begun_altered:
-        # Changes to its arguments show only when it runs.
+        # Changes to the arguments of a function show only when it runs.
         return result
     if outside and not telling and run.shares(function):
         run.ledger.left[function.site] = Shared(result, run.root, {}, given=given)

@@ -53,7 +53,7 @@ def _is_arithmetic(node: Expression) -> bool:
 
 
 def _is_repeated(run: Run, element: Expression | Pair, target: Expression, frame: Frame, ctx: Context) -> bool:
-    """Returns whether an element is the same key each time: made by `jax.random`, without the loop's variable."""
+    """Returns whether an element is the same key each time: made by `jax.random` without using the loop variable."""
     if not isinstance(element, Call) or not isinstance(target, Name):
         return False
     named = [node for node in nodes(element) if isinstance(node, (Name, Call))]

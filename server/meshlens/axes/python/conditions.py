@@ -1,4 +1,4 @@
-"""Conditions: decides them if values are known, otherwise narrows variables in the branches."""
+"""Decides conditions if values are known; otherwise narrows variables in the branches."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _same(left: Value, right: Value) -> bool | None:
 
 
 def _are_same_sequences(left: Seq, right: Seq) -> bool | None:
-    """Returns whether two tuples or lists, such as shapes, are equal; one differing entry is enough to tell."""
+    """Returns whether two tuples or lists, such as shapes, are equal; one differing entry decides."""
     if left.open or right.open or left.kind != right.kind or left.kind not in ("tuple", "list"):
         return None
     if len(left.items) != len(right.items):
@@ -169,7 +169,7 @@ def _are_same_sequences(left: Seq, right: Seq) -> bool | None:
 
 
 def _are_same_specs(left: Spec, right: Spec) -> bool | None:
-    """Returns whether two specs are equal; None if they differ only in form, which JAX releases judge differently."""
+    """Returns whether two specs are equal; None if they differ only in form, about which JAX releases disagree."""
     both = [_plain(spec) for spec in (left, right)]
     if None in both:
         return None

@@ -129,7 +129,7 @@ def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | Non
 
 
 def mutate(run: Run, callee: Attribute, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:
-    """Runs `name.append(x)` and other methods in `MUTATORS` on a container; returns None if it is unknown."""
+    """Runs a method in `MUTATORS`, such as `name.append(x)`, on a container; None if the container is unknown."""
     receiver = run.evaluate(callee.object, frame, ctx)
     method = callee.name
     changed: Value | None = None

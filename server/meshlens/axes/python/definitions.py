@@ -132,7 +132,7 @@ def _method_kind(decorator: Value) -> str | None:
 def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
     """Runs a class body in its own frame and binds the class."""
     text, name_site, bases, body = node.name, node.name_site, node.bases, node.body
-    # As above.
+    # `Any` for the same reason as in `make_function`.
     decorators: Any = node.decorators
     inner = Frame(frame.path, frame.block, frame)
     values = tuple(evaluate(run, expression, frame, ctx) for label, _, expression in bases if label is None)
@@ -151,7 +151,7 @@ def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
     run.execute(body, inner, ctx)
     number_members(cls)
     if "__hash__" not in inner.vars and ("__eq__" in inner.vars or any(_compares(callee) for callee, _ in callees)):
-        # As in Python, an object compared by its contents is not hashable.
+        # As in Python, an object that is compared by its contents is not hashable.
         inner.vars["__hash__"] = Const(None)
     elif "__hash__" not in inner.vars and any(_hashes(callee) for callee, _ in callees):
         inner.vars["__hash__"] = HASH_OF_FIELDS
@@ -179,7 +179,7 @@ def _makes_dataclass(decorator: Value) -> bool:
 
 
 def _compares(decorator: Value) -> bool:
-    """Returns whether a decorator is the standard library's and makes a mutable dataclass."""
+    """Returns whether a decorator is the standard library's `dataclass`, without options that affect hashing."""
     if isinstance(decorator, Ext):
         return decorator.dotted == "dataclasses.dataclass"
     if isinstance(decorator, Made) and decorator.dotted == "dataclasses.dataclass":

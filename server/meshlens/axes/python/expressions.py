@@ -75,7 +75,7 @@ def evaluate(run: Run, expression: Expression, frame: Frame, ctx: Context) -> Va
     # Look up the node's class once, in a way that type checkers cannot follow.
     node: Any = expression
     kind = type(node)
-    # Nine in ten expressions are of these classes; compiled code calls them without a table lookup.
+    # Nine in ten expressions are of these classes; compiled code evaluates them without a table lookup.
     if kind is Name:
         value = frame.vars.get(node.name)
         return value if value is not None and type(value) is not Dict else _name(run, node, frame, ctx)

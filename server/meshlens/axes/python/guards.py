@@ -41,12 +41,12 @@ _KEEP_MESH = frozenset(
     "open suppress nullcontext tqdm trace StepTraceAnnotation TraceAnnotation named_scope default_matmul_precision "
     "default_device debug_nans log_compiles enable_x64 disable_jit errstate TemporaryDirectory".split()
 )
-"""The contexts that certainly make no mesh current."""
+"""The context managers that certainly make no mesh current."""
 
 _PUTS_IN_PLACE = frozenset({"setattr", "patch", "object"})
 
 REPLACED = "replaced"
-"""The value of a frame's `exits` after a part of JAX was replaced there."""
+"""An item of a frame's `exits` after code in the frame has replaced a part of JAX."""
 
 
 def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:

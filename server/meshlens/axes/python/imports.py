@@ -29,7 +29,7 @@ def import_modules(run: Run, node: Import, frame: Frame, ctx: Context) -> None:
 
 
 def import_names(run: Run, node: ImportFrom, frame: Frame, ctx: Context) -> None:
-    """Runs `from a.b import c as d`; a star import makes every unknown name of the module unknown."""
+    """Runs `from a.b import c as d`; after a star import from JAX, unknown names count as names of JAX."""
     level, dotted, names = node.level, node.module, node.names
     module = run.world.locate(frame.path, level, dotted)
     for text, alias, site in names:
@@ -71,7 +71,7 @@ def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["
 
 @cache
 def is_dated(dotted: str) -> bool:
-    """Returns whether the history has an entry for a name; only such mentions are recorded."""
+    """Returns whether the history has an entry for a name; mentions of other names are not recorded."""
     return change(dotted) is not None or dotted in changed_keywords()
 
 

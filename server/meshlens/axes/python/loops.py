@@ -1,4 +1,4 @@
-"""Loops: run item by item if the items are known, otherwise until nothing changes, twice at most."""
+"""Runs loops: item by item if the items are known, otherwise until nothing changes, at most twice."""
 
 from __future__ import annotations
 

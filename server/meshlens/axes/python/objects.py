@@ -54,7 +54,7 @@ def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
 
 
 def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
-    """Returns the value of `object.name`: its own attribute, a bound method, a property, a class attribute."""
+    """Returns the value of `object.name`: its own attribute, a bound method, a property or a class attribute."""
     held = attributes_of(run, instance)
     if name in held:
         own = held[name]
@@ -68,7 +68,7 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
         return instance.cls
     value = class_attribute(instance.cls, name)
     if value is None and name in ("_replace", "replace") and instance.cls.dataclass:
-        # Named tuples have the first, structs of flax and chex the second.
+        # Named tuples have `_replace`, structs of flax and chex `replace`.
         return Bound(instance, Ext("typing.NamedTuple._replace"))
     if value is None:
         return library_method(instance, name) or _made_later(run, instance, name, site, ctx)
@@ -82,7 +82,7 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
 
 def _made_later(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
-    """Returns a layer that a module's constructor creates, when it is needed, if the constructor was not worth running.
+    """Returns a layer that a module's constructor creates; runs the constructor if it was skipped as not worth running.
 
     The constructor then runs with unknown arguments, which still reveals the kinds of its layers.
     """
@@ -119,7 +119,7 @@ def member_attribute(run: Run, value: Made, name: str, site: Site, ctx: Context)
 
 
 def as_method(receiver: Value, value: Value) -> Value:
-    """Returns a class attribute read through an object; the innermost wrapper receives the object first."""
+    """Returns a class attribute read through an object; a wrapped function gets the object as its first argument."""
     inner = inner_of(value)
     if isinstance(inner, Function) and inner.kind == "static":
         return value
@@ -164,7 +164,7 @@ def construct(run: Run, cls: Class, call: Invocation) -> Value:
     held = run.heap.setdefault(number, {})
     held.clear()
     _initialise(run, instance, held, call)
-    # Do not run a constructor again with the same arguments.
+    # A constructor does not run again with the same arguments, so restore the attributes that it set.
     for name, value in run.initial.setdefault(number, dict(held)).items():
         held.setdefault(name, value)
     return instance

@@ -11,7 +11,7 @@ MOST_ARGUMENTS = 300
 def limited(args: list[Arg]) -> tuple[Arg, ...]:
     """Returns the arguments of a call; after an implausible number, the rest become a splat.
 
-    Rules compare arguments pairwise.
+    Rules compare arguments pairwise, which takes too long for more.
     """
     if len(args) <= MOST_ARGUMENTS:
         return tuple(args)

@@ -47,7 +47,7 @@ def items_of(value: Value) -> list[Value] | None:
     if rows is None or rows > _MOST_ROWS:
         return None
     row = element(value)
-    # Each row is a value of its own: the same value twice would be a copy.
+    # Each row is a value of its own: the same value twice would count as a copy.
     return [replace(row) for _ in range(rows)] if isinstance(row, Data) else None
 
 

@@ -21,7 +21,7 @@ class AxisEnv:
     """The axis names that are bound while code runs.
 
     Attributes:
-        bound: innermost last.
+        bound: the bound names, innermost last.
         open: whether unseen code may bind more.
         maps: every binder on the route, innermost last, including those that bind no name.
     """
@@ -68,13 +68,13 @@ class Context(NamedTuple):
     Attributes:
         env: the axis environment.
         route: the steps that led here, outermost first.
-        conditional: under a condition with an unknown outcome, since the innermost closed map (or the start); "picked"
-            if only the choice of a table's entry is unknown.
-        remote: under such a condition further out.
-        guarded: after a guard that mentions axes: `try … except NameError`, a membership test, a probe.
+        conditional: whether it is under a condition with an unknown outcome in the innermost map over devices, or
+            anywhere if there is none; "picked" if only the choice of a table's entry is unknown.
+        remote: whether there is such a condition further out.
+        guarded: whether it is under a guard that mentions axes: `try … except NameError`, a membership test, a probe.
         sure: whether every edge of the route certainly runs.
-        loop: in a loop or comprehension of the innermost function, or called from one.
-        host: in the host function of a callback.
+        loop: whether it is in a loop or comprehension of the innermost function, or called from one.
+        host: whether it is in the host function of a callback.
         function: site of the running function; None at module level.
         branch: the site and arm of the enclosing branch on device data or a device index.
         expected: whether a test expects this code to raise.

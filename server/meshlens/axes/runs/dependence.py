@@ -18,7 +18,7 @@ def header_of(path: str, block: str) -> Key:
 
 
 def worth_of(path: str, block: str) -> Key:
-    """Returns the dependency on whether a block is a root and is entered, which other blocks also affect."""
+    """Returns the dependency on whether a block is a root and whether it is entered, which other blocks also affect."""
     return path, intern(_WORTH + block)
 
 

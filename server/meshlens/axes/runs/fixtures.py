@@ -81,7 +81,7 @@ def _names(function: Function, first: int) -> list[str]:
 
 
 def _parameters(mark: Wrapped) -> dict[str, list[Value]]:
-    """Returns the values of each parameter, in the order of the sets; unknown if they cannot be determined."""
+    """Returns the values of each parameter, in the order of the argument sets; unknown if they cannot be determined."""
     positional = [arg.value for arg in mark.arguments if arg.label is None]
     named = {arg.label: arg.value for arg in mark.arguments if arg.label is not None}
     names = named.get("argnames", positional[0] if positional else UNKNOWN)
@@ -114,7 +114,7 @@ def _plain(row: Value) -> Value:
 
 
 def _fixture(run: Run, name: str, function: Function, receiver: Value | None, ctx: Context, depth: int) -> Value:
-    """Returns the value of a fixture; unknown if none of this name is visible."""
+    """Returns the value of a fixture; unknown if no fixture of this name is visible."""
     found = _find(run, name, function, receiver) if depth < _MOST_NESTED else None
     if found is None:
         return UNKNOWN

@@ -22,7 +22,7 @@ class Frame:
         parent: the enclosing function's frame or the module's; None for a module.
         path: the file.
         block: the block that the running code belongs to.
-        sites: the sites of that block requested so far, by number; None if it does not run often.
+        sites: the sites of that block requested so far, by number; None if the block does not run often.
         module: the module's frame.
         globals: names declared `global` here.
         nonlocals: names declared `nonlocal` here.
@@ -30,13 +30,13 @@ class Frame:
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
         given: the parameters that still hold the caller's container.
-        altered: those whose container was changed in place.
-        blurred: those that may have been rebound, after a change or on one of several paths.
+        altered: the parameters whose container was changed in place.
+        blurred: the parameters that may have been rebound, after a change or on one of several paths.
         owner, receiver: the class and the object of the method that runs, for `super()`.
         maps: the number of maps that enclose the code.
         open_loops: the number of running loops whose iterations are not known one by one.
-        exits: "conditional" or "guarded" once a branch has left the function early, so that the rest runs only
-            sometimes.
+        exits: "conditional", "guarded" or "api" once a branch has left the function early, so that the rest runs only
+            sometimes; "replaced" once a part of JAX was replaced.
     """
 
     __slots__ = (

@@ -1,7 +1,7 @@
 """The results that roots share: results of calls, run counts of functions, numbers of objects.
 
 Each is stored by *item*: a `Key` for the result of a call or the number of an object, a site for the latest result of a
-function, a pair of a site and a context for a run count.
+function, and a pair of a site and a context for a run count.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Ledger:
 
     Attributes:
         found: the entry of each item when the root first requested it, in order of requests; None if there was none.
-            Among them are the paths of the modules that it requested, which may have run at that point.
+            The items include the paths of the modules that the root requested, which may have run at that point.
         left: its own entry of each item.
     """
 
@@ -77,7 +77,7 @@ class Ledgers(Protocol):
     """The entries of all roots."""
 
     def find(self, item: Item, root: RootKey) -> Entry | None:
-        """Returns an item's entry as of the end of the roots before the given root; None if there is none."""
+        """Returns an item's entry after all roots before the given one; None if there is none."""
         ...
 
 
@@ -92,7 +92,7 @@ def added(before: Entry | None, more: Entry) -> Entry:
 
 
 def most_runs(item: tuple[Any, ...]) -> int:
-    """Returns how many times a function may run outside any map, depending on its functions and axis names."""
+    """Returns how many times a function may run outside any map, depending on the functions and axis names it gets."""
     return 1 if type(item[1]) is frozenset else MOST_TELLING_RUNS if item[1][0] else MOST_PLAIN_RUNS
 
 

@@ -44,16 +44,16 @@ class ApiCall:
     """A call to something outside the workspace.
 
     Attributes:
-        dotted: its name, with aliases undone: `jax.numpy.mean`.
+        dotted: its name, with aliases resolved: `jax.numpy.mean`.
         call: site of the call.
         callee: site of the expression that is called.
         args: all arguments.
         result: the value that the analysis assigns to the call.
         context: the context.
         decorator: whether this is `@callee(…)`, whose result is then called with the decorated function.
-        guarded: after `try/except (ImportError|AttributeError|TypeError)`, `hasattr` or a version check.
+        guarded: whether it is under `try/except (ImportError|AttributeError|TypeError)`, `hasattr` or a version check.
         mesh: for a call with specs, the current mesh; `NO_MESH` if there certainly is none.
-        written: its name before JAX's aliases were undone, if different: `jax.experimental.pjit.pjit`.
+        written: its name before JAX's aliases were resolved, if different: `jax.experimental.pjit.pjit`.
     """
 
     dotted: str
@@ -73,11 +73,11 @@ class ApiMention:
     """A name outside the workspace that is evaluated or imported.
 
     Attributes:
-        dotted: the name with aliases undone.
+        dotted: the name with aliases resolved.
         site: the expression, or the name in an import statement.
         imported: whether it is in an import statement.
-        guarded: after `try/except (ImportError|AttributeError)`, `hasattr` or a version check; "expected" if a test
-            expects the code to raise, which says nothing about other routes.
+        guarded: whether it is under `try/except (ImportError|AttributeError)`, `hasattr` or a version check; "expected"
+            if a test expects the code to raise, which says nothing about other routes.
         certain: whether it is reached on a closed route, unconditionally, along edges that certainly run.
     """
 
@@ -160,31 +160,32 @@ class GradientUse:
 
     Attributes:
         kind: "stepped" (parameters are updated with a gradient), "updated" (an optimizer of flax.nnx updates its model
-            with one), "divided" (a sum over devices is divided), "of-psum" (a function whose result is a `psum` is
-            differentiated), "host-reduced" (a value that every device already holds is summed over the devices outside
-            the map), "summed-again" (the same in the map), "same-summed" (a `psum` of a value computed from
-            such a value that is the same on every device), "skipped" (a collective is skipped because there is no axis
-            name), "carried" (a loop's carry is varying after a step, but not at the start), "ratio-averaged" (a `pmean`
-            of quotients of sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "of-one-device" (a total
-            over the devices is divided by a count of one of them), "of-size-here" (by the number of rows of one of
-            them), "divided-twice" (an average is divided by the count of all devices), "first-of-devices" (only device
-            0's mean or sum is kept), "share-averaged" (a `pmean` of sums already divided by a total),
-            "shifted-summed" (a `psum` of sums to which each device added a value common to all), "mean-summed" (a
-            `psum` of gradients of means), "means-summed" (a `psum` of other means), "scattered" (`all_gather` is
-            differentiated, which sums gradients of means over the devices), "positions-picked" (positions in the parts
-            of all devices are picked by another array), "positions-shifted" (a value is added to such positions),
-            "norm-of-slice" (a norm of a device's part of a gradient), "slice-norm-reduced" (such a norm is reduced),
-            "step-reduced" (parameters are updated with gradients that were reduced over this axis), "step-apart" (with
-            gradients that were reduced over others, but not over this one), "step-alone" (with
-            gradients that were not reduced), "copies-saved" (a state with a copy on every device is saved whole),
-            "copies-summed" (a `psum` of a copy to which each device added a value), "of-fewer-axes" (a total is divided
-            by a sum over only some of its axes), "slices-overlap" (devices take several rows each, from the row of
-            their index), and for values that each device computes from its part alone: "own-maxima-summed" (a `psum` of
-            exponentials from which each device subtracted its own maximum), "picked-summed" (of entries that devices
-            picked for indices that may be in another part), "picked-elsewhere-summed" (of entries that they picked by
-            their index along another axis), "centred-summed" (of values that each device centred on its own mean);
-            "halo-at-front", "halo-at-back" (another device's rows are joined to the wrong end),
-            "index-tested" (a Python condition depends on the index of the device).
+            with a gradient), "divided" (a sum over devices is divided), "of-psum" (a function whose result is a `psum`
+            is differentiated), "host-reduced" (a value that every device already holds is summed over the devices
+            outside the map), "summed-again" (such a value is summed again in the map), "same-summed" (a `psum` of a
+            value that is the same on every device and was computed from such a value), "skipped" (a collective is
+            skipped because there is no axis name), "carried" (a loop's carry is varying after a step, but not at the
+            start), "ratio-averaged" (a `pmean` of quotients of sums), "pairs-averaged" (a `pmean` of means over pairs
+            of rows), "of-one-device" (a total over the devices is divided by the count of one device), "of-size-here"
+            (a total is divided by the number of rows of one device), "divided-twice" (an average is divided by the
+            count of all devices), "first-of-devices" (only device 0's mean or sum is kept), "share-averaged" (a `pmean`
+            of sums already divided by a total), "shifted-summed" (a `psum` of sums to which each device added a value
+            common to all), "mean-summed" (a `psum` of gradients of means), "means-summed" (a `psum` of other means),
+            "scattered" (`all_gather` is differentiated, which sums gradients of means over the devices),
+            "positions-picked" (positions in the parts of all devices are picked by another array), "positions-shifted"
+            (a value is added to such positions), "norm-of-slice" (a norm of a device's part of a gradient),
+            "slice-norm-reduced" (such a norm is reduced), "step-reduced" (parameters are updated with gradients that
+            were reduced over this axis), "step-apart" (parameters are updated with gradients that were reduced over
+            other axes, but not over this one), "step-alone" (parameters are updated with gradients that were not
+            reduced), "copies-saved" (a state with a copy on every device is saved whole), "copies-summed" (a `psum` of
+            a copy to which each device added a value), "of-fewer-axes" (a total is divided by a sum over only some of
+            its axes), "slices-overlap" (each device takes several rows, starting at the row of its index), and for
+            values that each device computes from its part alone: "own-maxima-summed" (a `psum` of exponentials from
+            which each device subtracted its own maximum), "picked-summed" (a `psum` of entries that devices picked for
+            indices that may be in another part), "picked-elsewhere-summed" (a `psum` of entries that devices picked by
+            their index along another axis), "centred-summed" (a `psum` of values that each device centered on its own
+            mean); "halo-at-front", "halo-at-back" (another device's rows are joined to the wrong end), "index-tested"
+            (a Python condition depends on the device index).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.

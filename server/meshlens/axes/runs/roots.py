@@ -43,10 +43,10 @@ class RootResult:
     """The result of one root.
 
     Attributes:
-        records: for the rules.
+        records: the records for the rules.
         deps: its dependencies, as in `Run.deps`.
         entered: the functions whose bodies ran.
-        relied: roots whose calls were reused; the result is incomplete without theirs.
+        relied: roots whose calls were reused; the records are incomplete without theirs.
         called: the maps whose results were called.
         moments: the times at which the watched statement ran; None if it cannot be replaced on its own.
         has_calls_left: whether it stayed far below its limits, so that a few more calls make no difference.

@@ -145,7 +145,7 @@ class ModuleState:
 
     Attributes:
         frame: the module's variables.
-        heap: attributes of the objects created there.
+        heap: attributes of the objects that the top level created.
         ambient: meshes that `set_mesh` made current, innermost last.
         left: the maps and functions that were created but not called; None while the module runs.
         names: the module's names for functions, and for classes by the sites of their methods; computed on first use.
@@ -193,16 +193,16 @@ class Run:
         made: functions and mapped functions created here that may never be called.
         called: binders whose results were called.
         memo: results of calls, by arguments and environment.
-        names: the strings among the arguments of these calls.
+        names: the strings among the arguments of the calls in `memo`.
         contexts: how many times each function's body ran.
         mapped_by: the functions whose bodies ran inside maps, with the innermost map.
         stack: sites of the running functions.
         calls: the number of calls made.
         bodies: the number of function bodies run.
-        bodies_before: the number of bodies run when the run was reset.
+        bodies_before: the number of bodies run when the budget was last reset.
         followed: the number of bodies entered only to follow arrays.
         api_guard: nesting depth of `try/except ImportError`, `hasattr`, version checks.
-        broad_guard: the number of these that catch any exception, which says nothing about a called function.
+        broad_guard: the number of these that catch any exception, which says nothing about the functions called there.
         ambient: meshes made current by `set_mesh`, innermost last.
         entered_meshes: meshes made current by `with mesh:`, innermost last.
         given_key: the key that a running haiku function was given, from which `next_rng_key` derives others.
@@ -331,8 +331,8 @@ class Run:
     def runs_body(self, function: Site, ctx: Context) -> bool:
         """Returns whether a function's body runs, and counts it: a few times, then once in each map that is new to it.
 
-        Fewer runs are enough if both whether the code runs and what else is bound are unknown. The first run of a
-        function deep in a route is free, because their number is limited by the text.
+        Fewer runs are enough if it is unknown both whether the code runs and which other axes are bound. The first run
+        of a function for a postponed call is free, because the number of such runs is limited by the text.
 
         Args:
             function: the function.
@@ -457,7 +457,7 @@ class Run:
         return {}
 
     def weighs(self, function: Function) -> None:
-        """Notes that this run depends on a function's worth; running its body notes more."""
+        """Notes that this run depends on a function's worth; running the body adds more dependencies."""
         self.deps.add(worth_of(function.path, function.block))
 
     def body(self, function: Function) -> Statements:

@@ -1,4 +1,4 @@
-"""Replaying one statement: records each time that it ran, so that a replacement can run without the rest.
+"""Replays one statement: records each execution of it, so that a replacement can run without the rest.
 
 This works if the replacement leaves the same state as the original, apart from its own records.
 """
@@ -38,15 +38,15 @@ class Moment:
     """One execution of a watched statement.
 
     Attributes:
-        frame: the variables before, with the enclosing frames.
+        frame: the variables before it ran, with the enclosing frames.
         context: the context.
         heap: the attributes of objects.
         ambient, entered_meshes, unclear_contexts, stack, api_guard, broad_guard, differentiating: as in `Run`.
-        begun: the number of records of each kind before.
-        ended: the number after it.
+        begun: the number of records of each kind before it ran.
+        ended: the number of records of each kind after it ran.
         after: the variables that it set.
         globals: the module's variables, if the module was still running.
-        begun_calls: the number of calls before.
+        begun_calls: the number of calls before it ran.
         calls: the number of calls it made.
         depth: the nesting depth of the run when it began.
         work: its work, counting each iteration of a loop as four more.
@@ -77,7 +77,7 @@ class Left:
     """The effects of a statement that replaces another in a run.
 
     Attributes:
-        records: for the rules.
+        records: the records for the rules.
         after: the variables that it set.
         calls: the number of calls it made.
         work: its work.
@@ -100,7 +100,7 @@ class _Alone(Run):
     """A run of a single statement."""
 
     def enters(self) -> None:
-        """Gives up."""
+        """Gives up, because the statement calls a workspace function."""
         raise _EnteredError
 
 
@@ -315,7 +315,7 @@ def _handed(frame: Frame) -> tuple[frozenset[str], ...]:
 
 
 def _copied(frame: Frame) -> Frame:
-    """Returns a copy of a frame and its enclosing frames; modules stay themselves."""
+    """Returns a copy of a frame and its enclosing frames; module frames are not copied."""
     parent = frame.parent
     return frame if parent is None else _copied_one(frame, _copied(parent))
 

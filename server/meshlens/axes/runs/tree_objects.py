@@ -1,4 +1,4 @@
-"""Objects that maps treat as trees of arrays: named tuples, dataclasses, structs of flax and chex."""
+"""Objects that maps treat as trees of arrays: named tuples, dataclasses, and structs of flax and chex."""
 
 from __future__ import annotations
 

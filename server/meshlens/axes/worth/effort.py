@@ -1,4 +1,4 @@
-"""Selects the calls to run: dull functions are skipped, plain ones run only a few times, results are shared."""
+"""Selects the calls to run: dull functions are skipped, plain ones run only a few times, and results are shared."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _MOST_SHORT = 16
-"""Maximum number of runs of a function that is one expression and gets sizes or a key."""
+"""Maximum number of runs of a function whose body is one statement and that gets sizes or a key."""
 _MOST_NAMED = 64
-"""Maximum number of runs of a function that gets the name of a leaf."""
+"""Maximum number of runs of a function that gets the path to a tree leaf."""
 _DEEPEST_OBJECT = 2
-"""Maximum depth at which an object is searched for a configuration."""
+"""Maximum depth at which an object is searched for sizes."""
 _THIN = 2
 """Maximum number of statements of a thin wrapper, such as one around a map."""
 
@@ -83,8 +83,8 @@ _THIN = 2
 def spent(run: Run, function: Function, values: dict[str, Value], decides: bool, ctx: Context) -> Value | None:
     """Returns the result to reuse once a function has used up its runs outside any map; None if it may run again.
 
-    Runs that may never happen, happen only with some JAX releases, or initialize a module's parameters, which skips
-    some collectives, do not use up the runs of others.
+    Runs are counted separately if they may never happen, happen only with some JAX releases, or initialize a module's
+    parameters, which skips some collectives.
 
     Args:
         run: the run.
@@ -107,7 +107,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     is_thin = (decides or _makes_spec_of(run, function, owner)) and len(run.body(function)) <= _THIN
     is_news = (handed and not run.count((function.site, handed))) or is_thin
     # Most strings are not axis names. They count only near a binder or a use of an axis, and when an object is created,
-    # which has no attributes yet.
+    # because it has no attributes yet.
     is_plain = not decides or not (
         any(map(_is_choice, values.values())) or function.name in _MAKE_ATTRIBUTES or _names_axes(run, function)
     )
@@ -127,7 +127,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         return latest.value
     known = ("whatever given", function.site, latest.value)
     if known not in run.memo:
-        # The source matters only if it shows the number of items.
+        # The returned expressions matter only for a container, because they may show its number of items.
         written = _returned(run.body(function)) if type(latest.value) in (Seq, Dict) else ()
         run.memo[known] = _whatever_given(_Result(run, function, latest.given), latest.value, written)
     return run.memo[known]
@@ -161,7 +161,7 @@ def _is_path(value: Value) -> bool:
 
 
 def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a function is one expression whose result differs each time: it gets sizes or labelled arrays."""
+    """Returns whether a function is one statement whose result differs each time: it gets sizes or labeled arrays."""
     if not any(
         _holds_sizes(run, value) or (type(value) is Data and _is_told_apart(value.labels)) for value in values.values()
     ):
@@ -361,7 +361,7 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         # Methods of the new object may read an axis name from its attributes.
         handed = args
     if function.name == "__init__" and len(handed) < len(args) and any(_holds_sizes(run, arg.value) for arg in handed):
-        # Its methods may split arrays whose shapes depend on its attributes.
+        # Methods of the new object may split arrays whose shapes depend on its attributes.
         handed = args
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
 
@@ -378,7 +378,7 @@ def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Contex
 
 
 def _is_split_in_map(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Returns whether a function in a map over devices may see arrays that differ between them."""
+    """Returns whether a function in a map over devices may see arrays that differ between the devices."""
     if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
         return False
     return function.frame.maps > 0 or any(_varies(run, arg.value) for arg in args)
@@ -410,7 +410,7 @@ def _closes_over_axes(run: Run, function: Function) -> bool:
 
 
 def _holds_sizes(run: Run, value: Value, depth: int = 0) -> bool:
-    """Returns whether a value is a size, an array of known sizes, or an object that holds one or its configuration."""
+    """Returns whether a value is a size, an array of known sizes, or an object that contains either."""
     if not isinstance(value, Instance):
         return _has_sizes(value)
     held = {**(fields_of(run, value) or {}), **attributes_of(run, value)}
@@ -490,14 +490,14 @@ def _parts(value: Value) -> Iterable[Value]:
 
 
 def forget_tables(run: Run, function: Function, args: tuple[Arg, ...]) -> None:
-    """Makes unknown the entries of configurations passed to a function that is not run, if it may set them."""
+    """Forgets the entries of configurations passed to a function that is not run, if the function may set them."""
     values = [arg.value for arg in args if is_table(arg.value)]
     if values and _alters(run.body(function), frozenset(parameter[0] for parameter in function.parameters)):
         run.altered.extend((value, forgotten(value)) for value in values if isinstance(value, Dict))
 
 
 def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:
-    """Returns whether statements set an attribute or item of a variable, or pass the variable on."""
+    """Returns whether statements set an attribute or item of a variable, or call `update` or `pop` on it."""
     waiting: list[Any] = list(statements)
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""Selects the functions worth entering: those that can reach something related to axes by name.
+"""Selects the functions worth entering: those from which names lead to something related to axes.
 
 A name represents every workspace function of that name, so nothing relevant is missed; most ordinary numerical code is
 skipped.
@@ -32,7 +32,7 @@ _MAKE_ARRAYS = frozenset(
     "concatenate stack transpose split".split()
 )
 _MATCH = frozenset("search fullmatch keystr tree_map_with_path map_with_path".split())
-"""The names by which functions pick an entry of a table for each path of a tree."""
+"""The names of functions with which code picks a table entry for each path in a tree."""
 _HOLD_NAMES_OR_FUNCTIONS = CONFIGURATION_WORDS | OPTIMIZER_WORDS
 _NEVER = 1 << 30
 _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
@@ -42,7 +42,7 @@ Facts = Mapping[str, FileFacts]
 Mentions = dict[str, tuple[str, ...]]
 Ranks = dict[str, int]
 Row = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-"""The names that a changed block owned and mentioned before, and those after."""
+"""The names that a changed block owned and mentioned before, and those that it owns and mentions now."""
 
 
 class Interest:
@@ -161,7 +161,7 @@ class Interest:
         return (*starts, "jax" in mentioned)
 
     def reach(self, path: str, key: str) -> tuple[bool, ...]:
-        """Returns everything that `reaches` reads; empty if there is no such block."""
+        """Returns everything that `reaches` depends on; empty if there is no such block."""
         found = self._reach.get((path, key))
         if found is None:
             found = self._reach[(path, key)] = self._reach_of(path, key)
@@ -187,7 +187,7 @@ class Interest:
         """Returns whether calling a block in an environment can reveal anything about axes.
 
         If unseen callers may bind any axis, a use of an axis reveals nothing; only binders matter there, and functions
-        using axes that are passed on.
+        that use axes and are passed on.
         """
         reach = self.reach(path, key)
         if not reach:
@@ -248,7 +248,7 @@ class Interest:
         keys = self._sorted.get(path)
         if keys is None:
             keys = self._sorted[path] = sorted(self._mentioned.get(path, {}))
-        # The character after the dot ends the range of keys with this prefix.
+        # "/" is the character after ".", so it ends the range of keys with this prefix.
         return keys[bisect_left(keys, key + ".") : bisect_left(keys, key + "/")]
 
     def _functions_in(self, path: str, key: str) -> list[str]:
@@ -301,7 +301,7 @@ def _grown(
         before, rank = _nearest(closure, was), _nearest(closure, now)
         for own in owned:
             held = closure.get(own)
-            # A name stays if one nearer to the words still owns it, or if another block always did.
+            # A name may drop out if this block was near enough to the words to keep it in, and no longer is.
             if held and before < held and (own not in owns or rank >= held):
                 return None
         for own in owns:
@@ -324,7 +324,7 @@ def _grown(
 
 
 def _dated_after(dated: frozenset[str], rows: list[Row]) -> frozenset[str] | None:
-    """Returns the names of blocks with dated mentions after blocks changed; None if one may have lost its mention."""
+    """Returns the names of blocks that mention dated words after blocks changed; None if one may no longer do so."""
     words = dated_words()
     for owned, was, owns, now in rows:
         if not words.isdisjoint(was) and (words.isdisjoint(now) or not set(owned) <= set(owns)):
@@ -335,7 +335,7 @@ def _dated_after(dated: frozenset[str], rows: list[Row]) -> frozenset[str] | Non
 
 
 def _owns(key: str, block: Block, mentioned: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the names by which others may refer to a block, and the local functions that it defines."""
+    """Returns the names by which others may refer to a block or to the local functions that it defines."""
     made = [name[1:] for name in takewhile(is_mark, mentioned) if name[:1] == LOCAL_FUNCTION]
     return (*_own_names(key, block.header), *made) if made else _own_names(key, block.header)
 

@@ -1,7 +1,7 @@
-"""The budget of a run: each call and loop leaves a part for the code after it, so that none hides that code.
+"""The budget of a run: each call and loop leaves a part for the code after it, so that this code runs too.
 
-The work at the top of a root is proportional to its text. Only calls and loops there are limited, each to three
-quarters of what is left; so are calls in the first functions that they enter.
+The work at the top of a root is proportional to its text. Calls and loops there are limited, each to three quarters of
+what is left, and so are calls in the first functions that they enter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_CALLS = 20_000
 MOST_WORK = 40_000
 MOST_BODIES = 1_500
 MOST_BODIES_OUTSIDE = 300
-"""Number of functions run after which none is entered outside maps."""
+"""Number of functions run after which no more are entered outside maps."""
 
 LEVELS_THAT_SHARE = 3
 """Depth of nested functions up to which a call leaves a quarter of the budget to the code after it."""
@@ -70,7 +70,7 @@ class Later:
     Attributes:
         function: the function that is called.
         call: the call.
-        written: the numbers of attributes set and containers changed by then.
+        written: the number of attributes set and containers changed by then.
     """
 
     function: Function

@@ -33,7 +33,7 @@ _SET = re.compile(
     re.MULTILINE,
 )
 _FORMATTED = re.compile(rb"(?i)[ft]r?[\"']")
-"""Matches the possible start of a string that contains quotes of its own kind."""
+"""Matches a possible start of an f-string or t-string, which may contain quotes of its own kind."""
 _HAS_BODY = re.compile(rb"[^\n(\[{]+\n")
 _NO_LINE_END = re.compile(rb"[^\n]")
 _NOTHING: frozenset[str] = frozenset()
@@ -53,7 +53,7 @@ class Hole(NamedTuple):
 
 
 Holes: TypeAlias = Mapping[int, Hole]
-"""Holes by the start of their expressions."""
+"""Holes by the start of the expressions that replace the code."""
 
 NO_HOLES: Holes = {}
 
@@ -63,10 +63,10 @@ class Finished:
     """A span of a source text with a hole for each unreadable statement in it.
 
     Attributes:
-        text: the whole text with its holes, at the same length.
+        text: the whole text with its holes, which are as long as the code that they replace.
         unread: the holes in it.
-        root: the parsed span.
-        holes: the spans of the statements.
+        root: the syntax tree of the span.
+        holes: the spans of the unreadable statements.
     """
 
     text: bytes
@@ -76,7 +76,7 @@ class Finished:
 
 
 def finished(text: bytes, section: Section) -> Finished:
-    """Returns a section with its unreadable code removed, which may not be enough to read the rest."""
+    """Returns a section with holes in place of its unreadable statements; the rest may still have errors."""
     indent = section.start - text.rfind(b"\n", 0, section.start) - 1
     holes = _holes(text, list(lines(text, section.start, section.end, indent)))
     masked, unread = with_holes(text, holes)
@@ -84,7 +84,7 @@ def finished(text: bytes, section: Section) -> Finished:
 
 
 def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
-    """Returns the hole for the statement being typed, with its parsed lines; None if it may not be a hole by itself.
+    """Returns the hole for a statement being typed and its parsed lines; None if it is readable or more may be broken.
 
     Args:
         text: the text.
@@ -113,7 +113,7 @@ def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
 
 
 def with_holes(text: bytes, holes: Sequence[Span]) -> tuple[bytes, Holes]:
-    """Returns source text with empty tuples of the same length at the given places, and their holes."""
+    """Returns source text with an empty tuple of the same length at each given place, and the holes."""
     if not holes:
         return text, NO_HOLES
     made = bytearray(text)
@@ -148,7 +148,7 @@ def _holes(text: bytes, found: Sequence[Line]) -> list[Span]:
 
 
 def _first(text: bytes, found: Sequence[Line], number: int) -> int:
-    """Returns the start of the statement that a line belongs to: its header, or the decorators before it."""
+    """Returns the number of the line that starts a line's statement: its header, or the first decorator before it."""
     indent = found[number].indent
     is_clause = CLAUSE.match(text, found[number].span.start) is not None
     while number and is_clause:
@@ -163,7 +163,7 @@ def _first(text: bytes, found: Sequence[Line], number: int) -> int:
 
 
 def _last(text: bytes, found: Sequence[Line], number: int) -> int:
-    """Returns the end of the statement that a line belongs to, including its body, clauses, or decorated definition."""
+    """Returns the number of the line that ends a line's statement, with its body, clauses or decorated definition."""
     line = found[number]
     is_decorator = text[line.span.start] == ord("@")
     while number + 1 < len(found):

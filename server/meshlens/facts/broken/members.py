@@ -31,7 +31,7 @@ class Members:
     Attributes:
         masked: the whole text, with an empty function or nothing in place of each broken member.
         rest: the section, parsed from that text; it has no error.
-        errors: the unreadable spans of the broken members.
+        errors: the spans of unreadable code in the broken members.
         functions: the members that are still functions, by their start, with the whole text that contains them and its
             holes.
     """
@@ -46,7 +46,7 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block], most: 
     """Removes the broken members of a class; None if the section is not a class, or its errors are elsewhere.
 
     Args:
-        text: the file.
+        text: the file's text.
         section: a section of it with an error.
         known: functions without an error, by their start.
         most: the maximum number of broken members.

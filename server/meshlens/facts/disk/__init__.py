@@ -1,1 +1,1 @@
-"""Facts as bytes, and back from untrusted bytes."""
+"""Writes facts as bytes, and reads them back from untrusted bytes."""

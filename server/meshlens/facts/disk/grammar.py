@@ -64,7 +64,7 @@ STATEMENTS: Mapping[str, str] = {
 HOWS: tuple[How, ...] = ("only", "any", "*", "key", "**")
 FLAGS = (frozenset[str](), frozenset({"async"}), frozenset({"generator"}), frozenset({"async", "generator"}))
 DEEPEST = 400
-"""Maximum nesting of a shape; `lowering.py` stops long before."""
+"""Maximum nesting of a shape; `lowering.py` stops long before that."""
 
 HEADER = struct.Struct("<II")
 """The length of the JSON, and the number of rows."""

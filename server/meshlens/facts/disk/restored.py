@@ -1,8 +1,8 @@
 """Reads facts from untrusted bytes.
 
-A shape is assembled node by node from the numbers that the grammar requires, so the result always conforms to
-`nodes.py`. There is nothing to run, no back reference and no trusted length, so memory and time are bounded by the
-length of the bytes.
+A shape is assembled from numbers, node by node, as the grammar requires, so the result always conforms to `nodes.py`.
+There is nothing to run, no back reference and no trusted length, so memory and time are bounded by the length of the
+bytes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def restored(blob: bytes, size: int, *, is_whole: bool) -> FileFacts:
         is_whole: whether to also read the bodies of functions, which are otherwise read on demand.
 
     Raises:
-        NotFacts: they are not facts of a source text of that length.
+        NotFacts: the bytes are not facts of a source text of that length.
     """
     try:
         return _restored(blob, size, is_whole=is_whole)
@@ -130,7 +130,7 @@ def _body_or_nothing(reader: Reader, numbers: array[int], number: int, sites: in
 
 
 def _spans(data: bytes, most: int) -> array[int]:
-    """Returns the start and end of each site; empty if they are not in the block's text."""
+    """Returns the start and end of each site; all are 0 if any is outside the block's text."""
     spans = array("i", data)
     starts, ends = spans[::2], spans[1::2]
     if min(starts) < 0 or max(ends) > most or not all(map(le, starts, ends)):
@@ -140,15 +140,15 @@ def _spans(data: bytes, most: int) -> array[int]:
 
 
 def _longest(places: Sequence[tuple[int, int]], start: int, size: int) -> int:
-    """Returns the greatest offset of a block's text that is still in the file.
+    """Returns the greatest offset in a block's text that is still inside the file.
 
     Raises:
-        NotFacts: its pieces are outside the file.
+        NotFacts: the pieces are out of order or outside the file.
     """
     offsets = [offset for offset, _ in places]
     if not places or offsets[0] or sorted(set(offsets)) != offsets or min(distance for _, distance in places) < 0:
         raise NotFacts("pieces in the wrong order")
-    # The text of a piece ends with the name of the block that follows, which may be longer than the rest of the file.
+    # The text of a piece ends with the marker of a nested function, which may be longer than the rest of the file.
     if start + max(distance for _, distance in places) > size:
         raise NotFacts("a piece outside the file")
     return size - start - places[-1][1] + offsets[-1]

@@ -54,7 +54,7 @@ class Reader:
         words, constants: the strings and the constants of the file.
         blocks: separate function blocks that no `def` has referred to yet, and their rows.
         row: the row of the current block.
-        sites: its number of sites.
+        sites: the number of sites in the current block.
         room: the remaining nesting depth.
     """
 
@@ -70,7 +70,7 @@ class Reader:
         self.take: Callable[[], int] = iter(array("B")).__next__
 
     def piece(self, what: Callable[[Reader], Any], numbers: Iterable[int], row: int, sites: int) -> Any:
-        """Returns one item that uses up all the numbers.
+        """Reads and returns one item, which must use up all the numbers.
 
         Raises:
             NotFacts: the numbers are invalid.
@@ -107,7 +107,7 @@ def _number(reader: Reader) -> int:
 
 def _block(reader: Reader) -> str:
     key = reader.words[reader.take()]
-    # The rows of a block's functions come before its own, so no block can contain itself, directly or not.
+    # The rows of a block's functions come before its own, so no block can contain itself, directly or indirectly.
     if reader.blocks.pop(key, reader.row) >= reader.row:
         raise NotFacts("a function that does not belong to the block")
     return key
@@ -120,7 +120,7 @@ def _constant(reader: Reader) -> Any:
 def _expression(reader: Reader) -> Expression:
     take = reader.take
     code = take()
-    # Nine in ten expressions have these codes; a call for each of their sites would take as long as the rest.
+    # Nine in ten expressions have one of these codes; a call to `_site` for each would take as long as everything else.
     if code == 0 or code == 1:
         site = take()
         if site >= reader.sites:
@@ -172,7 +172,7 @@ def statements(reader: Reader) -> Statements:
 
 
 def texts(reader: Reader) -> tuple[str, ...]:
-    """Returns strings."""
+    """Returns a sequence of strings."""
     return tuple([reader.words[reader.take()] for _ in range(reader.take())])
 
 
@@ -286,4 +286,4 @@ def _rows(grammar: Mapping[str, str]) -> tuple[tuple[Any, str, tuple[_Read, ...]
 _READ_EXPRESSION = _rows(EXPRESSIONS)
 _READ_STATEMENT = _rows(STATEMENTS)
 READ_KIND: Mapping[int, _Read] = {STATEMENT: _statement, FUNCTION: _function, FUNCTION_STATEMENT: _statement}
-"""Reads a block of each kind."""
+"""The function that reads a block, for each kind of block."""

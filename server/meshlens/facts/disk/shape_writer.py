@@ -23,7 +23,7 @@ from meshlens.facts.nodes import CLASSES, Attribute, Call, Constant, Name, Pair
 
 
 def _packed(numbers: Sequence[int]) -> tuple[int, bytes]:
-    """Returns numbers in as few bytes as the greatest one needs, with that width."""
+    """Returns the width that the greatest number needs, and all numbers as bytes at that width."""
     most = max(numbers, default=0)
     for width, (code, bound) in enumerate(WIDTHS):
         if most < bound:
@@ -145,7 +145,7 @@ def statements(writer: Writer, values: Any) -> None:
 
 
 def texts(writer: Writer, values: Any) -> None:
-    """Writes strings."""
+    """Writes a sequence of strings."""
     writer.out.append(len(values))
     for value in values:
         _text(writer, value)
@@ -280,4 +280,4 @@ def _rows(grammar: Mapping[str, str]) -> Mapping[type, tuple[int, tuple[_Write, 
 _WRITE_EXPRESSION = _rows(EXPRESSIONS)
 _WRITE_STATEMENT = _rows(STATEMENTS)
 WRITE_KIND: Mapping[int, _Write] = {STATEMENT: _statement, FUNCTION: _function, FUNCTION_STATEMENT: _statement}
-"""Writes a block of each kind."""
+"""The function that writes a block, for each kind of block."""

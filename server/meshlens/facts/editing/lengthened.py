@@ -23,8 +23,9 @@ class Lengthened:
     Attributes:
         block: the block before.
         path: the path to the statement.
-        end: the old end of the statement and its comment, from the block's start, where enclosing nodes may end too.
-        new_end: their new end.
+        end: the old end of the statement including its comment, from the block's start; enclosing nodes may end there
+            too.
+        new_end: the new end, from the block's start.
         by: the shift of everything after it.
     """
 
@@ -35,7 +36,7 @@ class Lengthened:
     by: int
 
     def with_same(self, lowered: Lowered) -> tuple[Block, Spot | None] | None:
-        """Returns the block if the statement's shape is unchanged; None otherwise."""
+        """Returns the block with new spans if the statement's shape is unchanged; None otherwise."""
         block = self.block
         old = statement_at(block.shape, self.path)
         if lowered is None or lowered[0] != old:
@@ -63,7 +64,7 @@ class Lengthened:
         return made, spot if known is None else replace(spot, place=known.place, is_apart=known.is_apart)
 
     def _placed(self, known: Spot | None, spans: list[tuple[int, int]]) -> tuple[Pieces, array[int]]:
-        """Returns the pieces including one for the statement, and its spans in it."""
+        """Returns the block's pieces, including one for the statement, and the statement's spans in that piece."""
         block = self.block
         if known is not None and known.offset is not None:
             offset = known.offset
@@ -77,7 +78,7 @@ class Lengthened:
 
 
 def moved_pieces(pieces: Sequence[tuple[int, int]], limit: int | None, end: int, new_end: int, by: int) -> Pieces:
-    """Returns a block's pieces after a statement became longer, shifting everything that ends with it or follows.
+    """Returns a block's pieces after a statement became longer or shorter, shifting what ends with it or follows it.
 
     Args:
         pieces: the pieces before.

@@ -1,4 +1,4 @@
-"""Reads one method again after an edit inside it, and nothing else of its class."""
+"""After an edit inside a method, reads that method again and nothing else of its class."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _BEHIND = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n)*(?:[ \t]*(?:#[^\n]*)?\n|\Z)([ \
 def method_again(
     before: bytes, text: bytes, old: FileFacts, memo: Memo, change: Change, known: Sections
 ) -> tuple[FileFacts, Sections] | None:
-    """Returns the facts and sections after an edit inside a method; None if the edit may affect code around it.
+    """Returns the facts and sections after an edit inside a method; None if the edit may affect other code.
 
     Args:
         before: the text before.
         text: the text now.
-        old: the facts of the text before; they have no errors.
+        old: the facts of the text before.
         memo: shapes by the bytes of their block.
         change: the edit.
         known: the sections before.

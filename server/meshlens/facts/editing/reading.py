@@ -22,7 +22,7 @@ from meshlens.syntax.sections import section_starts, sections
 from meshlens.text import Edit, Span, difference
 
 _MOST_REMEMBERED, _MOST_BYTES = 200, 50_000
-"""Maximum number of blocks whose shapes are remembered, and of bytes in them; a shape takes thirty times as many."""
+"""Maximum number of remembered shapes, and of bytes in their blocks; a shape takes thirty times as many bytes."""
 
 _LONG = 3_000
 _NONE: frozenset[str] = frozenset()
@@ -30,18 +30,18 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The text of a file with the data that speeds up reading the next one.
+    """The text of a file with data that speeds up reading the next version of it.
 
     Attributes:
         source: the bytes.
         text: the bytes, made readable.
         facts: the facts of the text.
-        unsure: the blocks that the same bytes might read differently elsewhere.
-        memo: a cache of shapes of recent blocks by their bytes.
+        unsure: the blocks whose bytes might be read differently elsewhere.
+        memo: the shapes of recent blocks, by the bytes of the block.
         tree: a syntax tree.
         parsed: the text from which the tree was parsed, perhaps an earlier one.
         sections: where the text can be split; None if not yet computed.
-        earlier: earlier readings in which only one statement was edited, latest first.
+        earlier: the texts before the last edits, to which the next edit may return, latest first.
     """
 
     source: bytes
@@ -68,7 +68,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
 
     Args:
         before: the text before.
-        edits: each span refers to the text after the previous edits.
+        edits: the edits; the span of each refers to the text after the previous edits.
 
     Raises:
         ValueError: an edit is outside the text.
@@ -123,7 +123,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
 
 
 def _broken_around(facts: FileFacts) -> frozenset[str]:
-    """Returns the blocks that contain the edited statement if it is broken and nothing else is."""
+    """Returns the blocks that contain the edited statement if it is the only broken one; none otherwise."""
     if not facts.broken or facts.spot is None:
         return _NONE
     key = facts.spot.key

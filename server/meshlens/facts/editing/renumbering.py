@@ -1,4 +1,4 @@
-"""Gives a function read from scratch its previous sites, except in the edited statement."""
+"""Gives a function that was read from scratch its previous sites, except in the edited statement."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def with_old_sites(before: Block, spot: Spot, now: Block) -> tuple[Block, Spot] 
 
 
 def _is_same(old: Any, new: Any, path: Path | None, same: list[tuple[int, int]]) -> bool:
-    """Returns whether two nodes are equal except at the end of a path; notes corresponding sites."""
+    """Returns whether two nodes are equal except at the end of a path; collects corresponding sites in `same`."""
     if path == ():
         return True
     if type(old) is not type(new):
@@ -77,7 +77,7 @@ def _sites(node: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def _renumbered(node: Any, first: int, own: list[int]) -> Any:
-    """Returns a node with sites numbered from a start, and its original sites."""
+    """Returns a node with its sites numbered from `first`; collects its original sites in `own`."""
     if not isinstance(node, tuple):
         return node
     sites = _sites(node)

@@ -12,7 +12,7 @@ from meshlens.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The one span that contains all edits: its start, and its end before and after."""
+    """The one span that contains all edits: its start, and its end before and after them."""
 
     start: int
     old_end: int
@@ -26,19 +26,19 @@ class Change:
     def followed_by(self, second: Change) -> Change:
         """Returns this change combined with a later one, which refers to the resulting text."""
         start = min(self.start, second.start)
-        # The first change shifts text after both ends.
+        # In the text between the changes, the combined span ends where the later of the two does.
         end_between = max(self.end, second.old_end)
         return Change(start, end_between - self.by, end_between + second.by)
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The result of joining.
+    """The result of joining unchanged and new blocks.
 
     Attributes:
-        top: the statements.
+        top: the keys of the top-level statements.
         blocks: all blocks.
-        unsure: the blocks that the same bytes might read differently elsewhere.
+        unsure: the blocks whose bytes might be read differently elsewhere.
         since: the previous state, and the blocks that differ from it.
     """
 
@@ -54,7 +54,7 @@ class Splice:
 
     Attributes:
         old: the facts before.
-        unsure: the previous blocks that the same bytes might read differently elsewhere.
+        unsure: the previous blocks whose bytes might be read differently elsewhere.
         change: the edit.
         first: the number of unchanged statements before it.
         rest: the number of unchanged statements after it, which move.

@@ -1,7 +1,7 @@
-"""The edited statement: after an edit only this statement is read again, not its function.
+"""The edited statement: after an edit, only this statement is read again, not its whole function.
 
-The rest keeps its shape and sites, and the statement gets sites after all others. So an analysis of the function needs
-to be updated only for the statement.
+The rest of the function keeps its shape and sites, and the statement's sites are numbered after all others. So an
+analysis of the function needs to be updated only for the statement.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class Typed:
     Attributes:
         block: the function's block.
         spot: the statement, if it has separate sites.
-        end: its old end, including the comment after it.
+        end: the old end of the statement, including the comment after it.
         new_end: its new end.
-        hole: the statement, if it cannot be read.
+        hole: the span of the statement, if it cannot be read.
     """
 
     block: Block
@@ -61,7 +61,7 @@ def leaves_a_hole(facts: FileFacts) -> bool:
 
 
 def is_a_hole(block: Block, path: Path, broken: Span) -> bool:
-    """Returns whether the statement at the end of a path is a hole for all of the broken code."""
+    """Returns whether the statement at the end of a path is a hole that covers exactly the broken code."""
     statement = statement_at(block.shape, path)
     return isinstance(statement, SIMPLE) and isinstance(statement.value, Hole) and block.span(statement.site) == broken
 
@@ -77,7 +77,7 @@ def typed_again(
         block: the function's block before.
         known: the last edited statement, if it is in this block.
         change: the edit.
-        hole: that statement, if only it was unreadable.
+        hole: the unreadable statement, if there was one.
     """
     path = known.path if known is not None and holds_change(block, known, change) else path_to(block, change.start)
     if path is None or len(block.pieces) > _MOST_PIECES:
@@ -161,7 +161,7 @@ def watched_again(text: bytes, unread: Holes, block: Block, offset: int) -> tupl
 
 
 def holds_change(block: Block, spot: Spot, change: Change) -> bool:
-    """Returns whether an edit is inside the edited statement."""
+    """Returns whether an edit is inside a spot's statement."""
     start, end = block.span(statement_at(block.shape, spot.path).site)
     return start <= change.start and change.old_end <= end
 

@@ -1,4 +1,4 @@
-"""Reads one statement again after an edit inside it, and nothing else of its file."""
+"""After an edit inside a statement, reads that statement again and nothing else of its file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Earlier:
 
 
 def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
-    """Returns the readings to which edits may return, without that of the edited statement."""
+    """Returns the texts to which edits may return, without those that have the same edited statement as the facts."""
     now = facts.spot.place if facts.spot is not None and (not facts.broken or leaves_a_hole(facts)) else None
     typed = [one for one in earlier if one.facts.spot is not None and one.facts.spot.place is not now]
     return tuple(typed[:_MOST_EARLIER])
@@ -54,7 +54,7 @@ def statement_again(
     Args:
         before: the text before.
         text: the text now.
-        old: the facts of the text before; it has no errors except for a hole at the edited statement.
+        old: the facts of the text before, which has no errors except for a hole at the edited statement.
         change: the edit.
         known: the sections before.
     """

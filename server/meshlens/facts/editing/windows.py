@@ -86,8 +86,8 @@ def window_of(text: bytes, before: Sections, length: int, change: Change) -> Win
 def read_apart(text: bytes, window: Window, apart: bool) -> list[Section] | None:
     """Returns the parsed sections of a window; None if they may differ from those in the whole text.
 
-    Without an error the window is one section. With one, the whole text has an error too, unless a string or a line
-    continues after the window.
+    Without an error, the window is one section. With an error, the whole text has an error too, unless a string or a
+    line continues after the window.
 
     Args:
         text: the text.

@@ -35,7 +35,7 @@ def lower_block(
         node: the block.
         inner: the starts and keys of separate function blocks in it.
         unread: the holes in it.
-        alone: whether it is such a function itself.
+        alone: whether the block is a separate function block itself.
     """
     lower: Callable[[Lowering, Node], Statement | FunctionShape] = function_block if alone else statement
     low = Lowering(text, _EXPRESSIONS, STATEMENTS, inner, careful=node.has_error, unread=unread)
@@ -53,7 +53,7 @@ def lower_block(
 
 
 def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lowered:
-    """Returns the shape of a statement with sites from a number on, and their spans; None if it has errors."""
+    """Returns the shape of a statement, with sites numbered from `first`, and their spans; None if it has errors."""
     low = Lowering(text, _EXPRESSIONS, STATEMENTS, {}, careful=False, spans=[(0, 0)] * first, unread=unread)
     with suppress(Exception):
         return statement(low, node), low.spans
@@ -63,7 +63,8 @@ def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lower
 def relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> tuple[array[int], int]:
     """Returns offsets relative to the text of the block, and a remainder to subtract from each.
 
-    Few offsets are ever used, and in a block of one piece all shift by the same amount.
+    Few offsets are ever used, so in a block of one piece, where the subtraction is the same for all, it is left for
+    later.
     """
     if len(pieces) == 1:
         return array("i", chain.from_iterable(spans)), pieces[0][1]

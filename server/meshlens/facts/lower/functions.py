@@ -53,7 +53,7 @@ _PLAIN: frozenset[str] = frozenset()
 
 
 def definition_of(node: Node) -> Node | None:
-    """Returns the function or class definition that a statement is, with or without decorators."""
+    """Returns the definition in a statement that defines a function or class, with or without decorators."""
     if node.kind_id == DECORATED:
         return node.child_by_field_id(_DEFINITION)
     return node if node.kind_id in (FUNCTION, CLASS) else None
@@ -181,7 +181,7 @@ DEFINITIONS: Mapping[str, StatementHandler] = {
 
 
 def functions_in(suite: Node | None) -> Sequence[Node]:
-    """Returns the function definitions directly in a suite, including decorators."""
+    """Returns the function definitions directly in a suite, including their decorators."""
     if suite is None:
         return ()
     return [child for child in suite.named_children if is_function(child)]

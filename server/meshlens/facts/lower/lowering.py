@@ -29,7 +29,7 @@ class Lowering:
         expressions: lowers each kind of expression.
         statements: lowers each kind of statement.
         holes: keys of separate function blocks, by their start.
-        unread: the holes in it.
+        unread: the holes for unreadable code in the source.
         careful: whether the block is broken or a handler failed; nodes that a handler cannot lower become opaque.
         spans: the span of each site in the file.
         depth: the depth of the walk.
@@ -68,7 +68,7 @@ def mark_between(low: Lowering, start: int, end: int) -> int:
 
 
 def text_of(low: Lowering, node: Node) -> str:
-    """Returns the source of a name."""
+    """Returns the text of a name."""
     start, end = node.byte_range
     return _named(low.source[start:end])
 

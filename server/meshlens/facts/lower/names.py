@@ -1,4 +1,4 @@
-"""Lowers constants, attributes, calls, subscripts, and wrappers without meaning."""
+"""Lowers constants, attributes, calls, subscripts, and wrappers without a meaning of their own."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _BINARY = kind("binary_operator")
 _SUBSCRIPT = field("subscript")
 
 MOST_BITS = 256
-"""Maximum bits of an integer that is followed."""
+"""Maximum number of bits of an integer whose value is kept."""
 
 
 def arguments(low: Lowering, node: Node) -> tuple[Argument, ...]:

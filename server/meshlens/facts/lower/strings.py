@@ -26,7 +26,7 @@ _SINGLE = {"\n": "", "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t":
 
 
 def unescape(text: str) -> str | None:
-    """Returns the value of the inside of a string literal; None if it is invalid in Python or has no UTF-8 form.
+    """Returns the value of the text inside a string literal; None if it is invalid in Python or has no UTF-8 form.
 
     Args:
         text: the characters between the quotes, with plain newlines as line ends.
@@ -101,7 +101,7 @@ def _parts(low: Lowering, node: Node, *, raw: bool) -> list[Expression]:
 
 def _interpolation(low: Lowering, node: Node) -> Expression:
     found = items(node)
-    # Anything but braces around one expression is a conversion, a format or `=`, and changes the text.
+    # Anything besides the braces and one expression is a conversion, a format or `=`, and changes the text.
     if len(found) == 1 and node.child_count == 3 and found[0].kind_id != _NAMED:
         return expression(low, found[0])
     site = mark(low, node)
@@ -113,7 +113,8 @@ def _inside(found: list[Node]) -> Iterator[Node]:
         if child.kind_id == _FORMAT:
             yield from (items(nested)[0] for nested in items(child))
         elif child.kind_id == _NAMED:
-            # The grammar takes the format of `{x:=8}` for an assignment, which Python reads only in parentheses.
+            # The grammar mistakes the `:=` of `{x:=8}` for an assignment, which Python accepts here only in
+            # parentheses.
             yield items(child)[0]
         elif child.kind_id != _CONVERSION:
             yield child
