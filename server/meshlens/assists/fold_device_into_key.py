@@ -78,7 +78,7 @@ _KEYS = ("key", "rng")
 
 
 def fold_device_into_key(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers the assist on the name of a mapped function that draws with a key that all devices share."""
+    """Offers the assist on the name of a mapped function that draws random numbers with a key all devices share."""
     target = function_at(view, span)
     maps = maps_around(view, target) if target is not None else frozenset()
     if target is None or not maps or not _draws(view, target):

@@ -77,10 +77,10 @@ def _is_named(binding: Binding) -> bool:
 
 
 def _name(view: FileView, binding: Binding, wishes: Wishes) -> str | None:
-    """Returns the new name; None if nothing requires one.
+    """Returns the new name; None for a vmap that needs none.
 
     Raises:
-        Obstacle: every name would change the rest of the program.
+        Obstacle: no name fits the collectives and the user's wish, or the name would change other code.
     """
     under = tuple(_under(view, binding.binder.site))
     wanted = sorted({name for use in under if (name := _unbound(use, binding)) is not None and not use.context.guarded})

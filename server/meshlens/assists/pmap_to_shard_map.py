@@ -105,7 +105,7 @@ _STATIC_SPECS = (0, 6, 1)
 
 
 def pmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers the assist on an application of `jax.pmap`, as call or decorator, or on a decorated function's name."""
+    """Offers the assist on a call to `jax.pmap`, on `jax.pmap` as a decorator, or on a decorated function's name."""
     binding = pmap_at(view, span)
     if binding is None:
         on_name = any(place.contains(span) for place in mentions(view, span))
@@ -135,7 +135,7 @@ def _readable(view: FileView, pmap: Pmap) -> Pmap:
 
 
 def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
-    """Returns the `in_axes` with `None` for static arguments, which neither the mesh nor `jax.tree` may touch."""
+    """Returns the `in_axes` with `None` for static arguments, which must not be split or mapped as trees."""
     if not pmap.static:
         return in_axes
     if view.jax_version < _STATIC_SPECS:
@@ -173,7 +173,7 @@ def _written(view: FileView, pmap: Pmap, spelling: Spelling, names: tuple[str, .
 
 
 def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit, ...]:
-    """Returns the edit that keeps the comments among the removed arguments, above the statement."""
+    """Returns the edit that moves the comments among the removed arguments above the statement."""
     operand = pmap.binder.operand_site
     text = view.text(pmap.binder.site)
     if operand is not None and not pmap.binding.decorator:

@@ -68,7 +68,7 @@ _OF_SHARDS = re.compile(
 
 
 def pmap_to_vmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers the assist on an application of `jax.pmap`, as call or decorator, or on a decorated function's name."""
+    """Offers the assist on a call to `jax.pmap`, on `jax.pmap` as a decorator, or on a decorated function's name."""
     binding = pmap_at(view, span)
     if binding is None:
         on_name = any(place.contains(span) for place in mentions(view, span))

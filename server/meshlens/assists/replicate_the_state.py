@@ -115,7 +115,7 @@ _LOOPS = (For, While)
 
 
 def replicate_the_state(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers the assist on a call to a pmap with arguments that are fresh state."""
+    """Offers the assist on a call to a pmap with arguments that are newly created state."""
     calls = mapped_call_at(view, span)
     handed = list(handed_over(view, calls, span)) if calls else []
     chosen = [one for one in handed if one.some("fresh")]
@@ -150,10 +150,10 @@ def _loop_around(view: FileView, call: MappedCall) -> Node | None:
 
 
 def _before(view: FileView, handed: Handed, call: MappedCall, loop: Node, replicate: str) -> FileEdit:
-    """Returns a line before a loop that makes the copies.
+    """Returns the edit that makes the copies on a line before a loop.
 
     Raises:
-        Obstacle: the state is not a variable, or the loop assigns it again.
+        Obstacle: the state is not a variable, or the loop also sets the variable elsewhere.
     """
     if not isinstance(handed.node, Name):
         raise Obstacle(

@@ -74,7 +74,7 @@ _OF_COUNTS = frozenset({"unknown-devices", "more-rows", "unknown-rows", "several
 
 
 def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers the assist on an application of `jax.vmap`, as call or decorator, or on a decorated function's name."""
+    """Offers the assist on a call to `jax.vmap`, on `jax.vmap` as a decorator, or on a decorated function's name."""
     binding = pmap_at(view, span, "jax.vmap")
     if binding is None:
         return None
@@ -140,7 +140,7 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) ->
 
 
 def _devices(view: FileView, wishes: Wishes, spelling: Spelling) -> tuple[str, ...]:
-    """Returns the devices that the user chose, unless they are all devices, which a pmap uses anyway."""
+    """Returns the devices that the user chose, unless the user chose all devices, which a pmap uses anyway."""
     if not wishes.devices or prod(wishes.devices) == view.devices.count:
         return ()
     return (f"devices={pmap_devices(wishes, spelling)}",)

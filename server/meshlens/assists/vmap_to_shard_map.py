@@ -104,7 +104,7 @@ _DEFAULT = "batch"
 
 
 def vmap_to_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers the assist on an application of `jax.vmap`, as call or decorator, or on a decorated function's name."""
+    """Offers the assist on a call to `jax.vmap`, on `jax.vmap` as a decorator, or on a decorated function's name."""
     binding = pmap_at(view, span, "jax.vmap")
     if binding is None:
         return None

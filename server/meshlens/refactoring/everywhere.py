@@ -29,7 +29,7 @@ class Job:
 
     Attributes:
         path: the file.
-        places: the places where the assist may be offered, in order, without those already converted.
+        places: finds the places where the assist may be offered, in order, without those already converted.
     """
 
     path: Path
@@ -41,10 +41,10 @@ class Outcome:
     """The outcome at one place.
 
     Attributes:
-        line: its line in the original file, from 1.
-        text: the first line of its code.
-        refused: why it was not converted; None if it was.
-        note: why the numbers change; empty if they do not.
+        line: the place's line in the original file, counted from 1.
+        text: the first line of code at the place.
+        refused: why the place was not converted; None if it was.
+        note: why the numerical results change; empty if they do not.
         caveat: an assumption of the result that the code does not show; empty if there is none.
     """
 
@@ -94,7 +94,7 @@ class _Taken:
     """A place whose offer was taken.
 
     Attributes:
-        job: its job.
+        job: the progress of its job.
         span: where it is.
         title: what the offer does.
         outcome: its outcome if the offer is kept.
@@ -147,7 +147,7 @@ def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist
             _follow_all(workspace, every, edits)
             sources.update(texts)
             workspace, most = after, min(2 * most, _MOST_AT_ONCE)
-        # A conversion may itself be convertible: do not try its place again, or this would never end.
+        # The result of a conversion may itself be convertible: do not try its place again, or this loop never ends.
         open_ones = zip(every, limits, strict=True)
         waiting = [one for one, limit in open_ones if one in left and len(one.outcomes) < limit]
     outcomes = (tuple(sorted(one.outcomes, key=_line)) for one in every)
@@ -155,7 +155,7 @@ def convert_everywhere(workspace: Workspace, jobs: Sequence[Job], assist: Assist
 
 
 def _offer(offers: Round, places: list[_Taken], one: _Progress, assist: Assist, wishes: Wishes) -> bool:
-    """Takes up the assist's offers at the places of a job; returns whether the job is complete."""
+    """Takes the assist's offers at the places of a job; returns whether the job is complete."""
     is_done = True
     for span in one.job.places(offers.view(one.job.path)):
         if offers.is_full:
@@ -193,7 +193,7 @@ def _was_judged(view: FileView, one: _Progress, span: Span) -> bool:
 
 
 def _follow_all(workspace: Workspace, every: Sequence[_Progress], edits: Mapping[Path, Sequence[Edit]]) -> None:
-    """Shifts the places of all jobs by edits of their files."""
+    """Shifts the places of all jobs to account for edits to their files."""
     for path, made in edits.items():
         source = workspace.files[str(path)].source
         for one in every:
@@ -202,7 +202,7 @@ def _follow_all(workspace: Workspace, every: Sequence[_Progress], edits: Mapping
 
 
 def _follow(one: _Progress, source: bytes, edits: Sequence[Edit]) -> None:
-    """Shifts the places of a job by edits in its file."""
+    """Shifts the places of a job to account for edits to its file."""
     spans = {span: moved(span, edits) for span in {*one.first, *one.judged}}
     lost = (span for span, refused in one.judged.items() if refused and spans[span] is None)
     one.gone.update(source[span.start : span.end] for span in lost)

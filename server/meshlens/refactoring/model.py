@@ -14,16 +14,16 @@ Strategy = Literal["data", "fsdp"]
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """The user's wishes for the result; a field that is None is inferred from the code.
+    """The user's wishes for the result; a field that is None or empty is inferred from the code.
 
     Attributes:
         axis_name: the axis name for a new map.
         in_axes: the `in_axes` for a new map, as Python text.
-        devices: the number of devices of a new map, or the sizes of its mesh.
+        devices: the number of devices for a new map, or the axis sizes of its mesh.
         usual_axis_name: the axis name for a new map whose collectives do not name one.
         sees_all: whether every file that may use the rewritten code is loaded.
-        strategy: "data" copies the state to every device, "fsdp" splits it over them.
-        batch: the arguments that hold the batch, with the axis of the rows; empty to infer them from the code.
+        strategy: "data" copies the state to every device; "fsdp" splits it over the devices.
+        batch: the arguments that hold the batch, each with the axis of its rows.
     """
 
     axis_name: str | None = None
@@ -40,7 +40,7 @@ class Parts:
     """The parts of an offer that can be combined with other offers for the same state of the files.
 
     Attributes:
-        imports: the imports that its file needs.
+        imports: the imports that the offer's file needs.
         edits: all other edits, in order.
     """
 
@@ -55,8 +55,8 @@ class Proposal:
     Attributes:
         title: what it does, in the imperative and lower case.
         edits: computes all edits, in any file; they do not overlap, and insertions at one place are in order.
-        parts: computes the edits as parts; None if the offer affects other places and cannot be combined with theirs.
-        note: why the numbers change, which the title adds in parentheses; empty if they do not.
+        parts: the edits as parts; None if the offer affects other places and so cannot be combined with other offers.
+        note: why the numerical results change, as the title says in parentheses; empty if they do not.
         caveat: an assumption of the result that the code does not show; empty if there is none.
     """
 
@@ -74,7 +74,7 @@ class Refused:
     Attributes:
         title: the title of the offer.
         code: the stable name of the reason, such as "nested-map".
-        message: one short sentence, lower case, without a full stop.
+        message: one short sentence, in lower case, without a period.
     """
 
     title: str

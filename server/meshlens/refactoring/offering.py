@@ -10,7 +10,7 @@ from meshlens.text import FileEdit
 
 
 def offered(title: str, written: Callable[[], tuple[FileEdit, ...]]) -> Answer:
-    """Returns a proposal with its edits, which are computed now because only they reveal obstacles.
+    """Returns a proposal, or a refusal if computing the edits reveals an obstacle.
 
     Args:
         title: what the refactoring does.
@@ -20,7 +20,7 @@ def offered(title: str, written: Callable[[], tuple[FileEdit, ...]]) -> Answer:
 
 
 def offered_with_note(title: str, written: Callable[[], tuple[str, tuple[FileEdit, ...]]]) -> Answer:
-    """Returns a proposal whose title explains why the numbers change.
+    """Returns a proposal whose title explains why the numerical results change, or a refusal.
 
     Args:
         title: what the refactoring does.

@@ -1,4 +1,4 @@
-"""The registry of assists is their folder: every file of `assists` is one assist."""
+"""The registry of assists is their folder: each file in `assists` is one assist."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def assist_named(name: str) -> Assist:
     """Returns the assist with the given name.
 
     Raises:
-        KeyError: no assist has it.
+        KeyError: no assist has this name.
     """
     return {assist.name: assist for assist in all_assists()}[name]
 

@@ -13,7 +13,7 @@ from meshlens.text import Span
 
 
 def subject_at(view: FileView, span: Span) -> Span | None:
-    """Returns the name of the function that a cursor refers to, as the place for an assist.
+    """Returns the span of the name of the function that a cursor refers to; assists are offered there.
 
     The cursor may be on the function's `def` line, decorators or name, or on a call to `jit`, `partial` or similar with
     the function as argument; for a lambda, the result is the variable that holds it.

@@ -26,14 +26,14 @@ TARGETS = {
     "shard_map": ("pmap-to-shard-map", "nested-pmap-to-shard-map", "vmap-to-shard-map", "wrap-in-shard-map"),
     "vmap": ("pmap-to-vmap",),
 }
-"""The assists for each target: the first that applies at a place wins, otherwise the first that gives a reason."""
+"""The assists for each target: the first that applies at a place is used, otherwise the first that gives a reason."""
 
 
 def assist_for(target: str | None) -> Assist:
     """Returns an assist that combines all assists of a target.
 
     Args:
-        target: a key of `TARGETS`; None for the best one for each function.
+        target: a key of `TARGETS`; None for the best target for each function.
     """
     if target is None:
         return Assist("parallelize", _best, "")
@@ -65,8 +65,8 @@ def places_named(target: str | None, function: str | None) -> Callable[[FileView
     """Returns a function that finds the places in a file where a target may apply.
 
     Args:
-        target: a key of `TARGETS`; None for the best one.
-        function: restricts the places to this function, or to the variable of this name; None for everywhere.
+        target: a key of `TARGETS`; None for the best target.
+        function: restricts the places to the function or the variable with this name; None for no restriction.
     """
     if target is None and function is not None:
         return lambda view: (
@@ -94,7 +94,7 @@ def all_places(target: str | None, views: Iterable[FileView]) -> Callable[[FileV
     For `shard_map` these are the pmaps, or, if none of the files has one, the functions that `jit` compiles.
 
     Args:
-        target: a key of `TARGETS`; None for the best one.
+        target: a key of `TARGETS`; None for the best target.
         views: the files that are converted together.
     """
     if target == "shard_map" and not any(map(applications, views)):
@@ -124,7 +124,7 @@ def _qualified(target: Target) -> str:
 
 
 def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """Returns the variables of this name that hold a function; without a name, those that hold a transformed one."""
+    """Returns the variables with this name that hold a function; without a name, all that hold a transformed one."""
     found = compiled_variables(view)
     if function is None:
         return tuple(view.span(one.site) for one in found if not _holds_lambda(view, one))
@@ -132,7 +132,7 @@ def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
 
 
 def _compiled_as(view: FileView, name: str) -> tuple[Span, ...]:
-    """Returns the functions that variables of the given name hold compiled, as in `self.step = jit(self._step)`."""
+    """Returns the functions whose jitted form a variable of the given name holds, as in `self.step = jit(self._f)`."""
     found: set[Span] = set()
     for one in compiled_variables(view):
         assigned = parent_of(view, one.site)
@@ -151,7 +151,7 @@ def _holds_lambda(view: FileView, variable: Callee) -> bool:
 
 
 def _compiled(view: FileView) -> frozenset[Site]:
-    """Returns the functions that are passed to `jit`, including every candidate if that is uncertain."""
+    """Returns the functions that are passed to `jit`; every candidate if it is uncertain which function is passed."""
     found: set[Site] = set()
     for key in view.facts.blocks:
         for node in nodes_of_block(view, str(view.path), key):
@@ -186,7 +186,7 @@ def _is_jitted(view: FileView, target: Target) -> bool:
 
 
 def _of_function(view: FileView, function: str, dotted: str) -> tuple[Span, ...]:
-    """Returns the applications of a map to a function, or those whose result is assigned to a name."""
+    """Returns the applications of a map to the named function, and those whose result is assigned to that name."""
     name = function.rsplit(".", 1)[-1]
     found = set()
     for binding in view.records.bindings:

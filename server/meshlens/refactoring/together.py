@@ -29,11 +29,11 @@ class Round:
 
     @property
     def is_full(self) -> bool:
-        """Returns whether no more offers can be taken: there are enough, or one cannot be combined with others."""
+        """Returns whether no more offers can be taken: enough were taken, or one that was taken excludes others."""
         return self._left <= 0 or bool(self._whole)
 
     def view(self, path: Path) -> FileView:
-        """Returns a file with the imports that taken offers will add."""
+        """Returns a file whose draft holds the imports and edits of the offers taken so far."""
         view = self._workspace.view(path)
         if path not in self._edits:
             return view
@@ -78,8 +78,8 @@ def in_parts(title: str, view: FileView, spelling: Spelling, edits: Iterable[Fil
     Args:
         title: what it does.
         view: the file.
-        spelling: the imports that its file needs.
-        edits: its other edits.
+        spelling: holds the imports that the file needs.
+        edits: the other edits of the offer.
     """
     parts = Parts(tuple(spelling.needed), in_order(edits))
     return Proposal(title, lambda: in_order((*import_edits(view, parts.imports), *parts.edits)), parts)

@@ -20,7 +20,7 @@ CODE = "new-finding"
 
 
 def written(workspace: Workspace, edits: Mapping[Path, Iterable[Edit]]) -> dict[Path, bytes]:
-    """Returns the texts of files after edits, which do not overlap."""
+    """Returns the texts of files after edits that do not overlap."""
     found = {}
     for path, made in edits.items():
         file = workspace.files[str(path)]
@@ -29,7 +29,7 @@ def written(workspace: Workspace, edits: Mapping[Path, Iterable[Edit]]) -> dict[
 
 
 def veto_of(workspace: Workspace, proposal: Proposal) -> Refused | None:
-    """Returns the refusal of an offer whose result would have a new finding; None if there is none.
+    """Returns the refusal of an offer whose result would have a new finding; None if it would have none.
 
     Args:
         workspace: holds the files.

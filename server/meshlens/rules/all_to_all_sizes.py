@@ -99,7 +99,7 @@ def all_to_all_sizes(view: FileView) -> Iterator[Finding]:
 
 
 def _judged(use: AxisUse) -> bool | None:
-    """Returns whether it certainly fails; None if the sizes are unknown."""
+    """Returns whether a collective certainly fails; None if the sizes are unknown."""
     found = dict(use.arguments)
     shape = shape_of(found["x"].value) if "x" in found else None
     if shape is None:

@@ -62,7 +62,7 @@ _LEAVE_ONE_VALUE = frozenset({"psum", "pmean", "pmax", "pmin"})
 
 @rule("AX105", Severity.ERROR, reads="places")
 def axis_none(view: FileView) -> Iterator[Finding]:
-    """Reports each collective that a sure, unconditional route reaches with None as its axis."""
+    """Reports each collective that a certain, unconditional route reaches with None as its axis."""
     by_call: dict[Site, list[AxisUse]] = defaultdict(list)
     for use in view.records.uses:
         if use.kind in _REFUSE_NONE and not use.context.skip:

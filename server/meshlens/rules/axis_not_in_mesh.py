@@ -67,7 +67,7 @@ _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 
 @rule("AX201", Severity.ERROR, reads="workspace")
 def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
-    """Compares every axis name in a spec with the axes of its mesh."""
+    """Compares every axis name in a spec with the axes of the spec's mesh."""
     odd = view.solution.once_of_records("odd-meshes", _odd)
     places: dict[tuple[Site, str], list[_Named]] = defaultdict(list)
     for named in view.solution.once_of_records(f"lacked-names {view.path}", partial(_lacked, path=str(view.path))):
@@ -85,7 +85,7 @@ def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
 
 
 def _lacked(solution: Solution, path: str) -> list[_Named]:
-    """Returns the names in the specs of a file that some mesh lacks, each with the meshes that do have it."""
+    """Returns every use, in the specs of a file, of the axis names that some mesh lacks."""
     used = solution.once_of_records("logical-names", _logical_names)
     meshes = solution.once_of_records("meshes-of-metadata", _meshes_of_metadata)
     records = solution.by_file.get(path) or Records()
@@ -95,7 +95,7 @@ def _lacked(solution: Solution, path: str) -> list[_Named]:
 
 
 def _odd(solution: Solution) -> dict[tuple[Site | None, str], list[_Named]]:
-    """Returns the meshes that lack a spec's axis which other meshes at the same call have, with the specs."""
+    """Returns the meshes that lack an axis of a spec that other meshes at the same call have, with the specs."""
     odd: dict[tuple[Site | None, str], list[_Named]] = defaultdict(list)
     for path, records in solution.by_file.items():
         calls: dict[tuple[Site | None, Site, str], list[_Named]] = defaultdict(list)
@@ -166,7 +166,7 @@ def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
 
 
 def _meshes_of_metadata(solution: Solution) -> tuple[Value, ...]:
-    """Returns the meshes whose axes the metadata of arrays name; none if they may name logical axes instead."""
+    """Returns the meshes whose axes array metadata names; empty if the metadata may name logical axes instead."""
     meshes: list[Value | None] = []
     for call in (call for records in solution.by_file.values() for call in records.calls):
         if call.dotted.endswith("axis_rules") or any(arg.label == "sharding_rules" for arg in call.args):
@@ -186,7 +186,7 @@ def _meshes_of_metadata(solution: Solution) -> tuple[Value, ...]:
 
 
 def _of_metadata(records: Records, meshes: tuple[Value, ...]) -> Iterator[_Named]:
-    """Yields the mesh axes that the metadata of arrays name, if no mesh that they are for has them."""
+    """Yields the mesh axes that array metadata names but that none of the metadata's meshes has."""
     for call in records.calls if meshes else ():
         parameter = NAME_MESH_AXES.get(call.dotted)
         given = argument_of(call.args, parameter, 1) if parameter is not None else None

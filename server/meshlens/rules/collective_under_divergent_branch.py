@@ -57,7 +57,7 @@ _ASKS_WHICH = re.compile(r"process_index|host_id|axis_index|rank|main|primary|ch
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """An operation in one arm of a branch that waits for other devices or processes."""
+    """An operation, in one arm of a branch, that waits for other devices or processes."""
 
     what: str
     axis: str
@@ -67,7 +67,7 @@ class _Meeting:
 
 @rule("AX303", Severity.ERROR, reads="places")
 def collective_under_divergent_branch(view: FileView) -> Iterator[Finding]:
-    """Reports each collective in a branch on the device's index if the other arms lack the same one."""
+    """Reports each collective in an arm of a branch on the device index if another arm lacks the same collective."""
     arms: dict[Site, dict[int, list[_Meeting]]] = defaultdict(lambda: defaultdict(list))
     for meeting in _meetings(view):
         if meeting.context.branch is not None:
@@ -107,7 +107,7 @@ def _may_hang(use: AxisUse, name: str) -> bool:
 
 
 def _under_vmap(env: AxisEnv) -> bool:
-    """Returns whether a `vmap` runs here, which executes both arms of a branch."""
+    """Returns whether a `vmap` runs this code and so executes both arms of a branch."""
     return any(binder.kind not in MAPS_ON_DEVICES for binder in env.maps)
 
 
@@ -116,7 +116,7 @@ def _is_branch_of(call: ApiCall, branch: Site) -> bool:
 
 
 def _all_agree(calls: list[ApiCall], branch: Site, axis: str) -> bool:
-    """Returns whether what selects a branch is certainly the same on all devices along an axis."""
+    """Returns whether the value that selects an arm of a branch is certainly the same on all devices along an axis."""
     tests = [arg.value for call in calls for arg in call.args if arg.site == branch]
     return bool(tests) and all(is_same(variation_of(test).over(axis).truth) for test in tests)
 

@@ -111,7 +111,7 @@ def _mesh_contexts(view: FileView) -> Iterator[Finding]:
         seen.add(span)
         jax = name_of_module(view, "jax")
         fixes: tuple[Fix, ...] = ()
-        # One of two contexts need not be a mesh, as nullcontext() is not.
+        # Either of two contexts may be something other than a mesh, such as nullcontext().
         is_choice = any(isinstance(node, IfExpression) for node in path_to(view, mention.site)[-1:])
         if jax is not None and not is_choice:
             edit = FileEdit(view.path, Edit(span, f"{jax}.set_mesh({view.text(mention.site)})"))

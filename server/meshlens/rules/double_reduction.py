@@ -96,7 +96,7 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
 
 
 def _summing_map(use: AxisUse) -> Binder | None:
-    """Returns the checked shard_map that has already summed the reduced value over this axis."""
+    """Returns the checked shard_map that has already summed the reduced value over the same axis."""
     context = use.context
     if use.kind not in ("psum", "pmean") or context.guarded or context.expected or not context.sure:
         return None
@@ -135,6 +135,6 @@ def _of_gradient(view: FileView, use: AxisUse, binder: Binder, span: Span) -> Fi
 
 
 def _is_on_every_route(view: FileView, site: Site) -> bool:
-    """Returns whether a sum is of the same values on every route; a helper may sum numerators and counts alike."""
+    """Returns whether a sum repeats a reduction on every route; one helper may sum both numerators and counts."""
     routes = {use.context.route for use in view.records.uses if use.call == site}
     return routes <= {use.context.route for use in view.records.gradient_uses if use.site == site}

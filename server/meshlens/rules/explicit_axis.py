@@ -83,7 +83,7 @@ class _Use(NamedTuple):
 
 @rule("AX215", Severity.ERROR, reads="workspace", state="preview")
 def explicit_axis(view: FileView) -> Iterator[Finding]:
-    """Reports the meshes of this file that `make_mesh` makes explicit, and the uses of those that say so themselves."""
+    """Reports this file's meshes that are explicit by default, and its uses of meshes that are declared explicit."""
     if not holds(_EXPLICIT, view.jax_version):
         return
     uses, makers = view.solution.once_of_records("uses of automatic axes", _uses_by_mesh)
@@ -107,7 +107,7 @@ def explicit_axis(view: FileView) -> Iterator[Finding]:
 
 
 def _uses_by_mesh(solution: Solution) -> tuple[dict[Site, list[_Use]], dict[Site, ApiCall]]:
-    """Returns the uses by the place that makes their mesh, and the calls there."""
+    """Returns the uses of meshes by the place that makes the mesh, and the calls that make meshes by place."""
     makers: dict[Site, ApiCall] = {}
     uses: dict[Site, list[_Use]] = defaultdict(list)
     for records in solution.by_file.values():
@@ -130,7 +130,7 @@ def _uses(calls: list[ApiCall]) -> Iterator[_Use]:
         mesh, spec = sharding_parts(sharding.value) if sharding is not None else (None, None)
         if sharding is None or not isinstance(mesh, Mesh) or not isinstance(spec, Spec):
             continue
-        # Where a mesh is current, a constraint with explicit axes is an assertion.
+        # If a mesh is current, a constraint with explicit axes is an assertion.
         name = next((name.value for name, _ in spec_names(spec)), None) if call.mesh == NO_MESH else None
         yield _Use(mesh, name, sharding.site or call.call, _CONSTRAINS, call.context)
 

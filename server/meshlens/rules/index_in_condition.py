@@ -45,7 +45,7 @@ from meshlens.project.view import FileView
 
 @rule("AX413", Severity.ERROR, reads="places", state="preview")
 def index_in_condition(view: FileView) -> Iterator[Finding]:
-    """Reports each condition of Python that certainly depends on the index of the device."""
+    """Reports each Python condition that certainly depends on the device index."""
     for use in certain_uses(view, ("index-tested",)):
         text = f'lax.axis_index("{use.axis}") is unknown while JAX traces; choose with jnp.where or lax.cond'
         yield Finding(view.span(use.site), text)

@@ -70,7 +70,7 @@ def invalid_axis_name(view: FileView) -> Iterator[Finding]:
 
 
 def _names_used_under(view: FileView) -> set[tuple[Site, str]]:
-    """Returns the names that this file's collectives use, with their binders."""
+    """Returns each axis name that this file's collectives use, paired with each map around them."""
     found: set[tuple[Site, str]] = set()
     for use in view.records.uses:
         if isinstance(use.name, Const) and isinstance(use.name.value, str):

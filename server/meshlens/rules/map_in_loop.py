@@ -165,7 +165,7 @@ def _remembers(view: FileView, function: Site) -> bool:
 
 
 def _owner(view: FileView, site: Site, path: tuple[Node, ...]) -> tuple[FunctionDef | None, tuple[Node, ...], str]:
-    """Returns the function whose body creates the map, the nodes from there to the place, and its block."""
+    """Returns the function whose body creates the map, the nodes from there to the place, and the function's block."""
     for place in range(len(path) - 2, -1, -1):
         node = path[place]
         if isinstance(node, FunctionDef) and path[place + 1] in node.function.body:
@@ -227,7 +227,7 @@ def _is_only_called(name: str, scope: Node, made: Node) -> bool:
 
 
 def _fixes(view: FileView, made: _Made, loop: Loop, inside: tuple[Node, ...]) -> tuple[Fix, ...]:
-    """Moves a one-line assignment directly in the loop to the line before it."""
+    """Moves a one-line assignment that is directly in the loop to the line before the loop."""
     statement = inside[1]
     if (
         isinstance(loop, Comprehension)

@@ -48,7 +48,7 @@ from meshlens.rules.helpers.specs import argument_of
 
 @rule("AX203", Severity.ERROR, reads="places")
 def mesh_shape_mismatch(view: FileView) -> Iterator[Finding]:
-    """Compares the number of each mesh's names with the dimensions of its devices and with its axis types."""
+    """Compares each mesh's number of axis names with the dimensions of its devices and with its axis types."""
     places: dict[Site, list[ApiCall]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted in MESHES and MESHES[call.dotted].kind != "pallas" and isinstance(call.result, Mesh):

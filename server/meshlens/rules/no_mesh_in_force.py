@@ -90,7 +90,7 @@ def _specs(records: Records) -> Iterator[tuple[Site, str, Context, bool]]:
         if call.guarded or call.mesh is None:
             continue
         if call.dotted in (CALLED, RETURNED):
-            # At a call, the place is that of the call: the function may have been compiled elsewhere.
+            # Mark the call itself, because the function may have been compiled elsewhere.
             yield call.call, _SPEC, call.context, call.mesh == NO_MESH and _has_spec(call.args[1].value)
         elif call.dotted in TAKE_SPECS:
             spec = argument_of(call.args, TAKE_SPECS[call.dotted], 1)

@@ -73,7 +73,7 @@ from meshlens.project.view import FileView
 
 @rule("AX409", Severity.WARNING, reads="workspace", state="preview")
 def norm_of_part(view: FileView) -> Iterator[Finding]:
-    """Reports each norm of a device's part of a gradient that is not reduced over the devices."""
+    """Reports each norm of one device's part of a gradient, unless the norm is reduced over the devices."""
     reduced = view.solution.once_of_records("norms that are reduced", _reduced)
     for use in certain_uses(view, ("norm-of-slice",)):
         if use.site in reduced or use.other is None:

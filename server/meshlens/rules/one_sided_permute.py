@@ -86,7 +86,7 @@ def _complaint(use: AxisUse) -> str | None:
 
 
 def _of_pairs(use: AxisUse, perm: Seq, size: int | None) -> str | None:
-    """Returns what is wrong with a permutation of devices along an axis of some size, in words."""
+    """Returns what is wrong with a permutation of devices along an axis of the given size, in words."""
     pairs = [pair_of(item) for item in perm.items]
     known = [pair for pair in pairs if pair is not None]
     if len(known) != len(pairs):
@@ -102,7 +102,7 @@ def _of_pairs(use: AxisUse, perm: Seq, size: int | None) -> str | None:
 
 
 def _clashes(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yields each first number in two pairs, with the two second numbers."""
+    """Yields each first number that two pairs share, with their two second numbers."""
     seen: dict[int, int] = {}
     for first, second in pairs:
         if first in seen:

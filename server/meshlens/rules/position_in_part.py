@@ -82,12 +82,12 @@ _MESSAGES = {
         'lax.axis_index("{axis}") by the number of rows'
     ),
 }
-"""The messages by what is recorded."""
+"""The messages, by the kind of the recorded use."""
 
 
 @rule("AX408", Severity.HINT, reads="workspace", state="preview")
 def position_in_part(view: FileView) -> Iterator[Finding]:
-    """Reports gathered positions that are picked by another array, and to which nothing is ever added."""
+    """Reports positions that count from the start of a device's part, unless something is added to them later."""
     shifted = view.solution.once_of_records("positions that are shifted", _shifted)
     for use in certain_uses(view, _MESSAGES):
         if use.site not in shifted:

@@ -90,8 +90,8 @@ class _Repeating(NamedTuple):
         uses: the collectives, one for each call.
         specs: the specs in use.
         meshes: the calls that make meshes.
-        constraints: those to which a vmap adds axes.
-        entries: the specs that are made, whatever uses them.
+        constraints: the sharding constraints to which a vmap adds axes.
+        entries: the calls that make specs, whether or not anything uses them.
     """
 
     uses: list[AxisUse]
@@ -232,7 +232,7 @@ def _of_vmaps(view: FileView, constraints: list[ApiCall]) -> Iterator[tuple[Site
 
 
 def _of_tables(view: FileView, entries: list[ApiCall]) -> Iterator[tuple[Site, Finding]]:
-    """Yields specs, such as those of a table, that repeat an axis of some mesh of the project, whatever uses them."""
+    """Yields specs that are entries, as in a table, and repeat an axis of a project mesh, even if nothing uses them."""
     axes = view.solution.once_of_records("axes of all meshes", _axes_of_meshes)
     for call in entries:
         name = _first_repeated(_flat(call.result)) if isinstance(call.result, Spec) else None
@@ -241,7 +241,7 @@ def _of_tables(view: FileView, entries: list[ApiCall]) -> Iterator[tuple[Site, F
 
 
 def _is_entry(view: FileView, spec: Site) -> bool:
-    """Returns whether a spec is written as an entry of a list, tuple or dictionary; a function may change others."""
+    """Returns whether a spec is written as an entry of a list, tuple or dictionary; a function may change any other."""
     path = path_to(view, spec) if view.is_here(spec) else ()
     return len(path) > 1 and isinstance(path[-2], (TupleDisplay, ListDisplay, DictDisplay))
 

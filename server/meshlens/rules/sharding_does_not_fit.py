@@ -158,7 +158,7 @@ def _complaint(value: Value, sharding: Value, fit: _Fit) -> tuple[str, Value | N
 def _complaint_of(
     value: Value, sharding: Value, fit: _Fit, met: set[tuple[int, int]]
 ) -> tuple[str, Value | None] | None:
-    # A tree may contain one of its parts a thousand times.
+    # A tree may contain the same part a thousand times.
     if (id(value), id(sharding)) in met:
         return None
     met.add((id(value), id(sharding)))

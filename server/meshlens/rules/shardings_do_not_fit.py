@@ -57,7 +57,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 @rule("AX217", Severity.ERROR, reads="places", state="preview")
 def shardings_do_not_fit(view: FileView) -> Iterator[Finding]:
-    """Derives the shardings of results over explicit axes as JAX does."""
+    """Reports operations on arrays whose shardings over explicit axes are incompatible."""
     for site, found in certain_faults(view, COMBINES, _why):
         mesh = next((mesh for arg in found.args if (mesh := mesh_of(arg.value)) is not None), None)
         related = (Related(view.path_of(mesh), view.span(mesh), "the axes of this mesh are explicit"),) if mesh else ()
@@ -70,7 +70,7 @@ def _why(call: ApiCall) -> str:
 
 
 def _told(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
-    """Returns the fix that says how a result is split, which is known after an error only if it is a product's."""
+    """Returns the fix that says how the result is split; after an error, this is known only for a product."""
     result = call.result.items[1] if isinstance(call.result, Seq) else None
     found = sharding_of(result) if result is not None else None
     last = (call.args[-1].whole or call.args[-1].site) if call.args else None

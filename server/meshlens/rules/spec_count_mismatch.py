@@ -185,11 +185,11 @@ def _longer_than_rank(call: MappedCall) -> tuple[int, SpecPair] | None:
 
 
 class _Unlike(NamedTuple):
-    """Specs that differ in structure from what they are for.
+    """Specs that differ in structure from the values that they apply to.
 
     Attributes:
         place: where the specs differ.
-        call: a call for which they do.
+        call: a call for which they differ.
         mismatch: how they differ.
     """
 
@@ -201,7 +201,7 @@ class _Unlike(NamedTuple):
 def _unlike(
     view: FileView, calls: list[MappedCall], name: str, compare: Callable[[MappedCall], Mismatch | None]
 ) -> _Unlike | None:
-    """Returns how the specs of an argument differ on a route that certainly runs; None if they do not."""
+    """Returns how specs differ from their values on a route that certainly runs; None if they do not."""
     call = certain((one, one.context, compare(one) is not None) for one in calls)
     differs = compare(call) if call is not None else None
     arg = call.binder.argument(name) if call is not None else None
@@ -212,7 +212,7 @@ def _unlike(
 
 
 def _unlike_arguments(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
-    """Compares tables of specs with the tables that the calls pass."""
+    """Compares trees of specs with the trees of values that the calls pass."""
     found = _unlike(view, calls, "in_specs", _of_arguments)
     if found is not None:
         differs, call = found.mismatch, found.call.call

@@ -78,14 +78,14 @@ _MESSAGES = {
     ),
     "centred-summed": 'each device subtracts the mean of its own rows along "{axis}" before the sum over all devices',
 }
-"""The messages by what is recorded."""
+"""The messages, by the kind of the recorded use."""
 
 _HINTS = frozenset({"centred-summed"})
 
 
 @rule("AX411", Severity.WARNING, reads="workspace", state="preview")
 def sum_of_parts(view: FileView) -> Iterator[Finding]:
-    """Reports what each device computes from its part alone, where it is computed."""
+    """Reports values that each device computes from its own part alone and that are then summed over all devices."""
     for (place, kind, axis), site in view.solution.once_of_records("sums of parts", _summed).items():
         if view.is_here(place):
             related = (Related(view.path_of(site), view.span(site), "summed here"),)
@@ -94,7 +94,7 @@ def sum_of_parts(view: FileView) -> Iterator[Finding]:
 
 
 def _summed(solution: Solution) -> dict[tuple[Site, str, str], Site]:
-    """Returns where something is computed, what it is and along which axis, each with the sum over the devices."""
+    """Returns the place, kind and axis of each value computed from one part, with the place of the sum over devices."""
     found: dict[tuple[Site, str, str], Site] = {}
     for records in solution.by_file.values():
         for use in records.gradient_uses:

@@ -70,11 +70,11 @@ _MESSAGES = {
     "halo-at-front": 'the rows at the front should be the last rows of the previous device along "{axis}"',
     "halo-at-back": 'the rows at the back should be the first rows of the next device along "{axis}"',
 }
-"""The messages by what is recorded."""
+"""The messages, by the kind of the recorded use."""
 
 
 @rule("AX412", Severity.WARNING, reads="places", state="preview")
 def swapped_halo(view: FileView) -> Iterator[Finding]:
-    """Reports joined rows of which some come from the wrong neighbor, or from its wrong end."""
+    """Reports joined rows of which some come from the wrong neighbor, or from the wrong end of the right one."""
     for use in certain_uses(view, _MESSAGES):
         yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis))

@@ -52,7 +52,7 @@ _MOST_REPEATED = 4
 
 @rule("AX101", Severity.ERROR, reads="places")
 def unbound_axis(view: FileView) -> Iterator[Finding]:
-    """Reports each collective that a sure, closed route reaches without its axis bound."""
+    """Reports each collective that a certain, closed route reaches without its axis bound."""
     seen: set[tuple[Site, str]] = set()
     for fault in unbound_uses(view.solution):
         name = fault.name
@@ -81,7 +81,7 @@ def _bound_steps(use: AxisUse) -> list[Step]:
 
 
 def _common(use: AxisUse, solution: Solution) -> tuple[str, ...]:
-    """Returns the bound names that fit this literal on every route that reads it."""
+    """Returns the names that are bound on every route that reads the same literal as a use."""
     literal = use.name.origin if isinstance(use.name, Const) else None
     readers = solution.once("readers-of-literals", _by_literal).get(literal, [])
     names = [other.context.env.names for other in readers if other.context.env.names]

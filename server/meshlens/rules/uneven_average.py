@@ -63,12 +63,12 @@ _WARNINGS = {
     "share-averaged": "this average over {axis} is divided by a total over all devices; use a sum instead",
 }
 _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
-"""Kinds of uses that are right if the value is scaled at once by the number of devices."""
+"""Kinds of uses that are correct if the value is scaled at once by the number of devices."""
 
 
 @rule("AX407", Severity.WARNING, reads="places")
 def uneven_average(view: FileView) -> Iterator[Finding]:
-    """Reports averages that combine values of different sets of devices."""
+    """Reports averages that combine values from different sets of devices."""
     seen: set[Span] = set()
     divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
     for use in view.records.gradient_uses:
@@ -99,7 +99,7 @@ def _goes_on(view: FileView, site: Site) -> bool:
 def _is_to_blame(view: FileView, use: GradientUse, other: Site) -> bool:
     """Returns whether the fault is where a value was counted or reduced, not where it is divided.
 
-    A helper that counts the rows of a device may be used in other ways by others.
+    A helper that counts the rows of a device may be used in other ways by other code.
     """
     counts = use.kind in ("of-one-device", "of-size-here")
     is_elsewhere = (other.path, other.block) != (use.site.path, use.site.block)

@@ -140,7 +140,7 @@ def _surplus(view: FileView, call: ApiCall) -> Finding:
 
 
 def _by_keyword(view: FileView, call: ApiCall, surplus: list[Arg]) -> tuple[Fix, ...]:
-    """Adds keywords to the surplus arguments, in the order in which such maps usually accept them."""
+    """Adds keywords to the surplus arguments, in the order in which the map usually accepts them."""
     order = BINDERS[call.dotted].keywords
     given = {arg.label for arg in call.args}
     if len(surplus) > 3 or any(name in given for name in order[: len(surplus)]):

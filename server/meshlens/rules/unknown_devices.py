@@ -36,7 +36,7 @@ from meshlens.text import Span
 
 @rule("AX902", Severity.WARNING)
 def unknown_devices(view: FileView) -> Iterator[Finding]:
-    """Checks the file's own comment."""
+    """Checks the file's `meshlens: devices=` comment."""
     said = view.facts.devices
     if said is None or said.how != "comment":
         return

@@ -44,7 +44,7 @@ _ONLY = "the result"
 
 @rule("AX405", Severity.WARNING, reads="places")
 def unreduced_output(view: FileView) -> Iterator[Finding]:
-    """Compares the results of a map's operand with its out_axes or out_specs, or with the host's use of them."""
+    """Compares a mapped function's results with the map's out_axes or out_specs, or with how the host uses them."""
     yield from _first_of_devices(view)
     if not any(_declared(binding.binder) for binding in view.records.bindings):
         return
@@ -73,7 +73,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
                 keeps = "requires equal values" if mapped.binder.checked else "keeps only device 0's"
                 text = f"{what}; {said} {keeps}" if what is not None else None
                 by_call = verdicts.setdefault((span, output.which), {})
-                # Less is known of what a loop carries in later iterations.
+                # Less is known about what a loop carries in later iterations.
                 by_call[mapped.call] = by_call.get(mapped.call) or text
     for span, which in sorted(verdicts):
         texts = [text for text in verdicts[span, which].values() if text is not None]
@@ -82,7 +82,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
 
 
 def _first_of_devices(view: FileView) -> Iterator[Finding]:
-    """Yields each device's own means and sums of which the host keeps only one."""
+    """Yields findings for means and sums that differ between devices but of which the host keeps only one."""
     seen: set[Span] = set()
     for use in view.records.gradient_uses:
         context = use.context
@@ -107,7 +107,7 @@ def _declared(binder: Binder) -> tuple[str, Arg] | None:
 
 
 class _Output(NamedTuple):
-    """A declared entry with its output.
+    """An entry of `out_axes` or `out_specs`, with the output that it declares.
 
     Attributes:
         entry: the entry of `out_axes` or `out_specs`.
@@ -121,7 +121,7 @@ class _Output(NamedTuple):
 
 
 def _outputs(entry: Value, value: Value, which: str = _ONLY) -> Iterator[_Output]:
-    """Yields each declared entry with its output."""
+    """Yields each declared entry with the output that it declares."""
     if isinstance(entry, Seq) and isinstance(value, Seq) and len(entry.items) == len(value.items):
         for place, (one, other) in enumerate(zip(entry.items, value.items, strict=True), 1):
             yield from _outputs(one, other, which if which != _ONLY else f"result {place} of {len(value.items)}")
@@ -135,7 +135,7 @@ def _outputs(entry: Value, value: Value, which: str = _ONLY) -> Iterator[_Output
 
 
 def _place(view: FileView, declared: Arg, output: _Output) -> Span | None:
-    """Returns the entry, or the whole declaration if the entry is written elsewhere, where others may share it."""
+    """Returns the entry, or the whole declaration if the entry is written elsewhere, where other maps may share it."""
     given = declared.whole if declared.whole is not None and view.is_here(declared.whole) else None
     if output.which == _ONLY and isinstance(output.entry, Const):
         return view.span(given) if given is not None else None
@@ -158,7 +158,7 @@ def _left_out(binder: Binder, entry: Value) -> tuple[str, ...]:
                 return ()
             named.add(one.value)
     known = mesh_axes(binder.mesh) if binder.mesh is not None else None
-    # A name missing from the mesh is the fault, and may stand for any that the mesh has.
+    # Then the fault is the name missing from the mesh, which may stand for any axis that the mesh has.
     if known is not None and not named <= {*known, None}:
         return ()
     return tuple(axis for axis in axes_of(binder) if axis not in named)
@@ -187,7 +187,7 @@ def _different(call: MappedCall, output: _Output, axes: tuple[str, ...]) -> str 
 
 
 def _differs(call: MappedCall, value: Value, axes: tuple[str, ...]) -> bool:
-    """Returns whether part of an output certainly differs between devices, or is varying to JAX in a checked map."""
+    """Returns whether part of an output certainly differs between devices, or is typed as varying in a checked map."""
     context = call.context
     if not context.sure or context.guarded or context.expected:
         return False

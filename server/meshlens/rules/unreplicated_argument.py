@@ -62,7 +62,7 @@ _ATTRIBUTE = re.compile(r"[^\W\d]\w*(\.\w+)+")
 
 @rule("AX302", Severity.WARNING, reads="places")
 def unreplicated_argument(view: FileView) -> Iterator[Finding]:
-    """Checks the arguments that every call of a `pmap` passes at mapped positions."""
+    """Checks the arguments that every call of a pmapped function passes at mapped positions."""
     places: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and canonical(call.binder.dotted) == "jax.pmap":

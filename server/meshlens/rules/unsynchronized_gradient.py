@@ -142,7 +142,9 @@ def _drifted(solution: Solution) -> list[tuple[Site, str, Binder]]:
 
 
 def _averaged(solution: Solution, binder: Binder, axis: str, kinds: frozenset[str] = _MEANS) -> Site | None:
-    """Returns where a map reduces something but gradients over an axis, such as the loss; its members train as one.
+    """Returns where a map reduces something other than a gradient over an axis, such as the loss; None if nowhere.
+
+    Such a reduction shows that the devices along the axis train one model.
 
     Args:
         solution: the solution.
@@ -163,14 +165,14 @@ def _averaged(solution: Solution, binder: Binder, axis: str, kinds: frozenset[st
 
 
 class _Partial(NamedTuple):
-    """Reductions of gradients over some of the axes that are bound around the updates with them.
+    """Reductions of gradients over only some of the axes that are bound around the updates that use the gradients.
 
     Attributes:
         sites: the reductions.
         axis: an axis that they lack.
         binder: the map that binds this axis.
-        of_update: where the gradients of another update in the map are reduced over it; None if none are.
-        of_another: where anything else is reduced over it; None if nothing is.
+        of_update: where the gradients of another update in the map are reduced over the axis; None if none are.
+        of_another: where anything else is reduced over the axis; None if nothing is.
     """
 
     sites: tuple[Site, ...]
@@ -181,7 +183,7 @@ class _Partial(NamedTuple):
 
 
 def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
-    """Yields gradients that lack an axis over which others are reduced, or which nothing uses."""
+    """Yields gradients that are not reduced over an axis over which others are, or that nothing else uses."""
     for one in view.solution.once_of_records("partial", _partial):
         span = view.span(one.sites[0]) if view.is_here(one.sites[0]) else None
         if span is None or span in seen:
@@ -202,12 +204,12 @@ def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
 
 
 class _Steps(NamedTuple):
-    """The updates of parameters in maps of single devices, by the map and an axis that it binds.
+    """The updates of parameters in each `pmap` and `vmap`, by the map and an axis that it binds.
 
     Attributes:
-        reduced: where gradients are reduced over the axis, by the update with them.
-        lacking: where they are reduced over others, but not over this one, by the update.
-        alone: the gradients that are not reduced at all.
+        reduced: where gradients are reduced over the axis, by the update that uses them.
+        lacking: where gradients are reduced over other axes but not over this one, by the update.
+        alone: where updates use gradients that are not reduced at all.
         binders: the maps.
     """
 
@@ -235,7 +237,7 @@ def _steps(solution: Solution) -> _Steps:
 
 
 def _partial(solution: Solution) -> list[_Partial]:
-    """Returns the reductions of gradients over some of the axes of `pmap` and `vmap` around the updates with them."""
+    """Returns the reductions of gradients over only some of the `pmap` and `vmap` axes around the updates."""
     found = []
     steps = solution.once_of_records("steps", _steps)
     for (place, axis), lacking in steps.lacking.items():
@@ -251,7 +253,7 @@ def _partial(solution: Solution) -> list[_Partial]:
 
 
 def _reduced_fellow(view: FileView, use: GradientUse, binder: Binder) -> Site | None:
-    """Returns where a map reduces the gradients of another update, if it returns parameters updated with these."""
+    """Returns where a map reduces another update's gradients, if it returns parameters updated with the given ones."""
     steps = view.solution.once_of_records("steps", _steps)
     fellows = [site for name in _names(binder) for site in steps.reduced.get((binder.site, name), {}).values()]
     is_kept = use.site in steps.alone and any(_returns(call, use.site) for call in _calls_of(view, binder))
@@ -259,13 +261,13 @@ def _reduced_fellow(view: FileView, use: GradientUse, binder: Binder) -> Site | 
 
 
 def _beside_averages(view: FileView, told: set[Site]) -> Iterator[Finding]:
-    """Yields the first update of each `pmap` with unreduced gradients, if it averages something and no gradient.
+    """Yields the first update with unreduced gradients in each `pmap` that reduces other values but no gradient.
 
-    What unseen code made of the state, the loss or the optimizer does not matter, so it is a hint.
+    The finding is only a hint, because it ignores what unseen code does to the state, the loss or the optimizer.
 
     Args:
         view: the file.
-        told: the maps that have a finding already.
+        told: the maps that already have a finding.
     """
     for use in sorted(
         (use for use in view.records.gradient_uses if use.kind == "step-alone"), key=lambda use: use.site
@@ -311,7 +313,7 @@ def _is_certain(context: Context) -> bool:
 
 
 def _binding(use: GradientUse) -> Binder | None:
-    """Returns the map whose axis an update concerns, if each device may have its own parameters in it."""
+    """Returns the map whose axis an update concerns, if each device may have its own parameters in that map."""
     binders = (binder for binder in reversed(use.context.env.maps) if use.axis in _names(binder))
     binder = next(binders, None)
     return binder if binder is not None and binder.kind in ("pmap", "vmap") else None
@@ -331,7 +333,7 @@ def _drifts(view: FileView, use: GradientUse, binder: Binder, reductions: list[A
         bool(labels_of(call.returned) & {"mean", "scaled"}) and _returns(call, use.site)
         for call in _calls_of(view, binder)
     )
-    # Of a state that is unknown on one route, another route tells what is reduced.
+    # If a state is unknown on one route, another route shows what is reduced.
     told = {one.call for one in reductions if one.labels & {"varying", "mean", "scaled"}}
     return is_kept and all(
         reduction.context.sure
@@ -351,7 +353,7 @@ def _steps_copies(view: FileView, use: GradientUse, binder: Binder) -> bool:
 
 
 def _synchronized_layers(view: FileView, binder: Binder) -> list[AxisUse]:
-    """Returns the normalization layers in a map that average over its devices, whose parameters are thus the same."""
+    """Returns the normalization layers that average over a map's devices, so that their parameters stay the same."""
     names = _names(binder)
     return [
         use
@@ -400,7 +402,7 @@ def _averages_state(view: FileView) -> bool:
 
 
 def _of_statistics(view: FileView, use: AxisUse) -> bool:
-    """Returns whether such reduced arguments are the statistics of layers, which are not parameters."""
+    """Returns whether the reduced arguments of a map are statistics of layers, which are not parameters."""
     binder = use.context.env.maps[-1] if use.context.env.maps else None
     calls = list(_calls_of(view, binder)) if binder is not None else []
     texts = [view.texts[call.call.path][span.start : span.end] for call in calls for span in _spans(view, call)]
@@ -419,12 +421,12 @@ def _calls_of(view: FileView, binder: Binder) -> Iterator[MappedCall]:
 
 
 def _returns(call: MappedCall, site: Site) -> bool:
-    """Returns whether parameters come out of a map that were updated at a place with an unreduced gradient."""
+    """Returns whether a map returns parameters that were updated at a place with an unreduced gradient."""
     return any(label[1] == site for label in of_kinds(labels_of(call.returned), "stepped"))
 
 
 def _gradient_span(view: FileView, site: Site) -> Span:
-    """Returns the span of the gradient in an expression such as `0.1 * grads`, if only one name can be it."""
+    """Returns the span of the gradient in an expression such as `0.1 * grads`, if only one name can be the gradient."""
     whole = view.span(site)
     source = view.texts[site.path][whole.start : whole.end]
     words = [found for found in _WORD.finditer(source) if _GRADIENT_WORD.search(found.group())]

@@ -50,7 +50,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 @rule("AX103", Severity.HINT, default=False)
 def unused_axis(view: FileView) -> Iterator[Finding]:
-    """Reports each named axis of a pmap or vmap whose operand is fully visible and does not use it."""
+    """Reports each named axis of a pmap or vmap whose operand is fully visible and does not use the axis."""
     by_map: dict[Site, list[Binding]] = defaultdict(list)
     for binding in view.records.bindings:
         if binding.binder.kind in ("pmap", "vmap") and binding.binder.names:
@@ -73,7 +73,7 @@ def unused_axis(view: FileView) -> Iterator[Finding]:
 
 
 def _used(view: FileView) -> set[tuple[Site, object]]:
-    """Returns the names that are used under each binder, None for an unknown one."""
+    """Returns the names that are used under each map; None for an unknown name."""
     found: set[tuple[Site, object]] = set()
     for records in view.solution.by_file.values():
         for use in records.uses:

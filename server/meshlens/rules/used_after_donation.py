@@ -85,7 +85,7 @@ _DEEPEST = 6
 
 @rule("AX212", Severity.WARNING, reads="workspace")
 def used_after_donation(view: FileView) -> Iterator[Finding]:
-    """Follows donated variables from each call to the next place that reads them, in its function or in a caller."""
+    """Follows donated variables from each call to the next place that reads them, in the same function or a caller."""
     calls, left, paths = view.solution.once_of_records("donating calls", _donating)
     if str(view.path) not in paths:
         return
@@ -112,7 +112,7 @@ def used_after_donation(view: FileView) -> Iterator[Finding]:
 
 
 def _is_left(call: ApiCall, arg: Arg, left: Collection[tuple[Site, Site | None]]) -> bool:
-    """Returns whether a call may leave an argument alone."""
+    """Returns whether a call may leave an argument's arrays intact."""
     return isinstance(arg.value, Const) or (call.call, arg.site) in left
 
 
@@ -121,9 +121,9 @@ def _kept(view: FileView, sources: _Sources, donating: _Donating, told: Collecti
 
     Args:
         view: the file.
-        sources: the calls that return arrays of JAX.
+        sources: the calls that return JAX arrays.
         donating: the calls to consider.
-        told: the reads that are reported already.
+        told: the reads that are already reported.
     """
     donated: dict[Site, dict[Site, tuple[ApiCall, Arg]]] = {}
     roots: dict[BlockPlace, None] = {}
@@ -158,7 +158,7 @@ def _is_of_jax(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> bo
 
 
 def _copies(view: FileView, kept: Site) -> tuple[Fix, ...]:
-    """Returns the fix that keeps a copy, if the file has imported what that takes."""
+    """Returns the fix that keeps a copy, if the file imports what the copy needs."""
     on_tree, copy = spelled(view, "jax.tree.map"), spelled(view, "jax.numpy.copy")
     if not view.is_here(kept) or on_tree is None or copy is None:
         return ()
@@ -171,7 +171,7 @@ class _Donating(NamedTuple):
 
     Attributes:
         calls: their records.
-        left: the arguments, each with its call, that one of the records says may be left alone.
+        left: the arguments, each with its call, that the call may leave intact according to one of the records.
         paths: the files of those calls and of the calls around them.
     """
 
@@ -188,7 +188,7 @@ def _donating(solution: Solution) -> _Donating:
 
 
 def _made_by_libraries(solution: Solution) -> dict[Site, str]:
-    """Returns the calls that return arrays of JAX, each with its function if it is one of a library."""
+    """Returns the calls that return JAX arrays, each with the name of the library function; "" for mapped functions."""
     made: dict[Site, str] = {}
     for records in solution.by_file.values():
         for call in records.calls:
@@ -208,7 +208,7 @@ def _sites(call: ApiCall) -> Iterator[Site]:
 
 
 def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> Finding | None:
-    """Returns the first place in this file that reads a donated variable afterwards, if nothing does so before it."""
+    """Returns the finding for the first place that reads a donated variable afterwards, if it is in this file."""
     if arg.site is None:
         return None
     sites = tuple(_sites(call))
@@ -225,7 +225,7 @@ def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> F
         handed = _argument(view, scope, key) if found is None else None
         if found is None and handed is None:
             return None
-        # Where the arrays come from takes longest to find out.
+        # Finding out where the arrays come from takes the longest.
         if arg.label != OF_JAX and not sources.is_of_jax(scope, node):
             return None
         if found is not None:
@@ -239,14 +239,14 @@ def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> F
 
 
 def _is_no_array(call: ApiCall, arg: Arg, key: str, read: str | None) -> bool:
-    """Returns whether the place reads an attribute of a donated object that holds no array."""
+    """Returns whether a place reads only an attribute of a donated object, and that attribute holds no array."""
     names = call.result.items[call.args.index(arg)] if isinstance(call.result, Seq) else None
     attribute = (read or "").removeprefix(f"{key}.").partition(".")[0]
     return isinstance(names, Seq) and Const(attribute) in names.items
 
 
 def _path_to(view: FileView, site: Site) -> tuple[Node, ...]:
-    """Returns the nodes from the block down to a site, kept while the block's text is the same."""
+    """Returns the nodes from the block down to a site, cached while the block's text is the same."""
     block = view.solution.facts[site.path].blocks[site.block]
     return view.solution.once_of(("path to", site), block.content, None, lambda: path_to(view, site))
 
@@ -256,7 +256,7 @@ def _node_at(view: FileView, site: Site) -> Node | None:
 
 
 def _afterwards(view: FileView, site: Site, key: str) -> tuple[Node | None, bool]:
-    """Returns the first place after a call that reads a variable, and whether it is still what the function was given.
+    """Returns the first read of a variable after a call, and whether the variable still holds what the caller passed.
 
     Args:
         view: the file.
@@ -292,7 +292,7 @@ def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator
 
 
 def _given_twice(sources: _Sources, scope: _Scope, call: ApiCall, key: str) -> str | None:
-    """Returns the variable whose arrays an object receives twice from the call that makes it, and that alone."""
+    """Returns the variable passed twice to the only call that creates an object; None if there is none."""
     made = [value for value in scope.values.get(key, ()) if value.site != call.call.index]
     if len(made) != 1 or not isinstance(made[0], Call):
         return None
@@ -312,7 +312,7 @@ class _Scope(NamedTuple):
         body: the function, or whatever else its variables are assigned in.
         function: the function; None at a module's top level.
         callers: the calls that led into it, from the innermost to the outermost.
-        found: the expressions that it assigns to each variable, once they were needed.
+        found: the expressions that it assigns to each variable, filled when they are first needed.
     """
 
     path: str
@@ -353,7 +353,7 @@ def _values_in(function: Node | None) -> dict[str, list[Node]]:
 
 
 def _argument(view: FileView, scope: _Scope, name: str) -> Node | None:
-    """Returns the expression that the caller gives for a parameter; None if there is none."""
+    """Returns the expression that the caller passes for a parameter; None if there is none."""
     call = (path_to(view, scope.callers[0]) or (None,))[-1] if scope.callers else None
     if scope.function is None or not isinstance(call, Call):
         return None
@@ -382,7 +382,7 @@ def _assigned(target: Node, value: Node) -> Iterator[tuple[str, Node]]:
 
 
 class _Sources:
-    """The calls of a workspace that return arrays of JAX."""
+    """The calls of a workspace that return JAX arrays."""
 
     def __init__(self, view: FileView) -> None:
         self._view = view
@@ -393,7 +393,7 @@ class _Sources:
 
     @cached_property
     def _spelled(self) -> dict[str, str]:
-        """Returns what functions of JAX begin with in this file, with their names."""
+        """Returns how this file spells JAX functions and modules of functions, each with the dotted name."""
         found: dict[str, str] = {}
         for module in ("jax.numpy", "jax.random", "jax.nn", "jax.scipy", "jax.tree"):
             name = spelled(self._view, f"{module}.x")
@@ -406,12 +406,13 @@ class _Sources:
         return found
 
     def is_of_jax(self, scope: _Scope, node: Node, above: _Above = _NOTHING) -> bool:
-        """Returns whether an expression certainly holds arrays that JAX made.
+        """Returns whether an expression certainly holds JAX arrays.
 
         Args:
             scope: the function that it is in.
             node: the expression.
-            above: whether the variables and functions whose values it is part of are taken to hold such arrays.
+            above: the variables and functions that are being examined, each with whether to assume that it holds JAX
+                arrays.
         """
         key = key_of(node)
         if key is not None and (scope.block, key) in above:
@@ -420,7 +421,7 @@ class _Sources:
             return False
         values = list(self._values(scope, key)) if key is not None else []
         if values:
-            # What a variable gets from itself changes nothing, but it has to get something else, too.
+            # A value computed from the variable itself changes nothing, but the variable must also get another value.
             rest, first = ({**above, (scope.block, key): taken} for taken in (True, False))
             return all(self.is_of_jax(where, value, rest) for where, value in values) and any(
                 self.is_of_jax(where, value, first) for where, value in values
@@ -468,7 +469,7 @@ class _Sources:
             return True
         name = self._block_of(scope, node.callee)
         if name is None and isinstance(node.callee, Attribute) and node.callee.name == "init":
-            # A model of flax or haiku, or an optimizer of optax, that a function is given.
+            # A flax or haiku model, or an optax optimizer, that was passed to the function.
             return any(self.is_of_jax(scope, argument.value, above) for argument in node.arguments)
         found = tree(self._view, scope.path, name) if name is not None else None
         if isinstance(found, ClassDef) and holds_what_it_is_given(found):
@@ -481,7 +482,7 @@ class _Sources:
         return self._named(scope, function) is not None
 
     def _named(self, scope: _Scope, callee: Node) -> str | None:
-        """Returns the name of a function of JAX as this file spells it; other files are not read."""
+        """Returns the dotted name of a JAX function from this file's spelling of it; other files are not read."""
         if scope.path != str(self._view.path) or key_of(callee) is None:
             return None
         text = self._view.text(Site(scope.path, scope.block, callee.site))
@@ -500,7 +501,7 @@ class _Sources:
         return f"{owner}.{callee.name}" if dot else None
 
     def _returns_arrays_of_jax(self, caller: _Scope, name: str, found: Node | None, above: _Above) -> bool:
-        """Returns whether a function of the same file returns arrays of JAX and has no decorator."""
+        """Returns whether a function of the same file returns JAX arrays and has no decorator."""
         if not isinstance(found, FunctionDef) or found.function.flags or found.function.decorators:
             return False
         scope, inside = _Scope(caller.path, name, found, found, (), []), {**above, (name, ""): False}

@@ -63,18 +63,18 @@ class Reductions:
     """The values that a step must reduce over devices.
 
     Attributes:
-        lines: statements that assign means or sums, with the names and the collective.
-        inside: inline expressions that are means or sums, with the collective, or keys that are folded.
+        lines: statements that assign means or sums, each with the assigned names and the collective.
+        inside: inline expressions that are means or sums, each with the collective, or keys to fold the index into.
         out: for every result, None if all devices hold the same value after reducing, else 0.
         results: the kind of the results.
         keys: the key parameters that each device folds its index into.
-        streams: the parameters that are random streams of flax.nnx, each with a stream that is used.
-        bundles: the parameters that are dictionaries of keys to fold in the same way.
-        folded: statements that assign keys to fold in the same way, with their names.
-        renewed: the names in its `return`s of those `keys` that a function it calls renews.
+        streams: the parameters that hold random streams of flax.nnx, each with a stream that is used.
+        bundles: the parameters that are dictionaries of keys that each device folds its index into.
+        folded: statements that assign keys that each device folds its index into, with the names of the keys.
+        renewed: the names of `keys` in the step's `return`s for which a function that it calls returned the next key.
         calls: the calls to functions that reduce and so need the step's axis name.
         helpers: those functions and the functions that they call.
-        loosened: the sizes in assertions that are smaller on each device.
+        loosened: the sizes in assertions; each device has fewer rows than they expect.
         changed: the names of objects in which the step stores values that differ between devices.
         seen: the minimum number of axes of arrays at known calls.
     """
@@ -116,7 +116,7 @@ class _Modes:
     Attributes:
         parameters: the parameters that are keys.
         folds: the names of keys that each device folds its index into.
-        kept: the names of keys that stay the same, while each device folds its index into those passed to calls.
+        kept: the names of keys that stay the same; each device folds its index into them only where calls receive them.
         joins_norms: whether its layers are made to average batch statistics over all devices.
         by_helpers: whether the functions that the step calls may reduce on its behalf.
     """
@@ -182,8 +182,8 @@ def reductions(
 def _renewing(view: FileView, target: Target, found: Reductions) -> Reductions | None:
     """Returns reductions after which the step returns keys that are the same on every device, or None.
 
-    A function that gets a device's key may return the next one.
-    If the step returns that key under the name of its own argument, it can split the argument before folding into it.
+    A function that gets a device's key may return the next one. If the step returns that next key under the name of its
+    own argument, it can instead split the argument before folding the device index into it.
     """
     if not isinstance(found.results, tuple) or _holds(found.results, "mixed"):
         return None
@@ -245,7 +245,7 @@ def _reductions(
         follow.helper = step if keys.by_helpers else None
         follow_body(follow, target.body)
         helpers = tuple(reducing_helpers(step))
-        # A reduction found in a function for one call must also suit its other calls, earlier and later.
+        # A reduction found in a function for one call must also suit the function's earlier and later calls.
         before, reduced = reduced, sum(one.reductions for one in helpers)
         if before == reduced or not helpers:
             break
@@ -280,7 +280,7 @@ def _begun(view: FileView, target: Target, shared: frozenset[str], keys: _Modes,
 
 
 def helper_reductions(helper: Helper) -> Reductions:
-    """Returns the reductions of a function for the step that calls it."""
+    """Returns the reductions that a function makes for the step that calls it."""
     every = helper.within.lines.items()
     lines = tuple((statement, names, _REDUCERS[kind]) for (_, kind), (statement, names) in every)
     return Reductions(lines, tuple(helper.inside.values()), None)
@@ -321,7 +321,7 @@ def _place(follow: Follow, target: Target) -> None:
 
 
 def _put_together(view: FileView, target: Target) -> Iterator[str]:
-    """Yields the names that a function assigns once, to a model assembled from its arguments."""
+    """Yields the names that a function assigns once, to a model assembled from its parts."""
     counted = Counter(name for statement in target.body for node in walk(statement) for name in bound_by(node))
     for statement in target.body:
         if isinstance(statement, Assign) and isinstance(statement.value, Call) and len(statement.targets) == 1:

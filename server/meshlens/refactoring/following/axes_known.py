@@ -1,6 +1,6 @@
 """The minimum number of axes of an array, from the code that creates it and from uses of its shape.
 
-A negative axis number is not the row axis if the array has more axes than it counts back.
+Axis -n is not the row axis if the array has more than n axes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class AxesSeen:
 
     Attributes:
         networks: the axes of the results of networks.
-        along_last: the axes of the arrays that functions process along their last axis.
+        along_last: the axes of the arrays that functions process along the arrays' last axis.
     """
 
     networks: AxesByPlace = field(default_factory=dict)
@@ -50,7 +50,7 @@ class AxesSeen:
 
 
 def note_axes(known: AxesByPlace, place: tuple[Path, int], least: Least) -> None:
-    """Records the number of axes of an array at a call; keeps the lowest number of all calls."""
+    """Records the number of axes of an array at a call; keeps the lowest number recorded there."""
     known[place] = fewest([least, *([known[place]] if place in known else [])])
 
 
@@ -61,7 +61,7 @@ class Axes(NamedTuple):
         of: returns the minimum number of axes of a variable; 0 if unknown.
         dotted: returns the dotted name that imports give an expression; "" if unknown.
         called: returns the minimum number of axes of a call's result, if the called code has been followed.
-        entry: returns the minimum number of axes of the arrays under a key.
+        entry: returns the minimum number of axes of the arrays stored under a key.
     """
 
     of: Callable[[str], int]
@@ -86,7 +86,7 @@ _LAYERS = {
     **{f"{library}.Embed": 1 for library in ("flax.linen", "flax.nnx", "haiku")},
     "haiku.nets.MLP": 0,
 }
-"""The layers whose result is an array with as many axes as their first argument, or one more."""
+"""The layers whose result is an array, with the number of axes that it has in addition to those of the argument."""
 _LIBRARIES = ("jax.", "numpy.", "flax.linen.", "flax.nnx.")
 _SIZED = frozenset({"reshape", "transpose"})
 _MADE = frozenset("zeros ones full empty".split())
@@ -94,7 +94,7 @@ _REDUCED = frozenset("mean sum max min std var prod argmax argmin logsumexp any 
 
 
 def axes_added(layer: str) -> int | None:
-    """Returns how many more axes a layer's result has than its argument; None if unknown."""
+    """Returns how many more axes a layer's result has than the layer's argument; None if unknown."""
     return _LAYERS.get(layer)
 
 
@@ -120,7 +120,7 @@ def least_axes(node: Node, axes: Axes, depth: int = _DEPTH) -> int:
     Args:
         node: the expression.
         axes: the known axes of variables.
-        depth: how deep nested expressions are read.
+        depth: the maximum depth to which nested expressions are read.
     """
     if depth == 0:
         return 0

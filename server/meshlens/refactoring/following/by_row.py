@@ -1,4 +1,4 @@
-"""Per-example gradients, which XLA miscompiles for convolutions over split rows."""
+"""Per-example gradients: XLA miscompiles those of convolutions if the rows are split over devices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def takes_gradients_by_row(view: FileView, root: Node, *, is_mapped: bool) -> bo
     The gradient of a mapped function, such as the mean of a `vmap`, is different and compiles correctly.
 
     Args:
-        view: its file.
+        view: the file of the code.
         root: a function, or an expression that makes one.
         is_mapped: whether a `vmap` runs it.
     """
@@ -83,7 +83,7 @@ def _led_to(view: FileView, root: Node) -> Iterator[tuple[FileView, Node]]:
 
 
 def _makes_function(view: FileView, value: Node) -> bool:
-    """Returns whether an expression transforms functions or takes gradients."""
+    """Returns whether an expression is a lambda, transforms a function or makes a gradient function."""
     if isinstance(value, Call):
         dotted = dotted_name(view, value.callee)
         return dotted in TRANSPARENT or dotted in _MAPS

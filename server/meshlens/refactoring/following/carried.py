@@ -36,10 +36,10 @@ _TRANSFORMATIONS = frozenset({"optimizer", "optim", "opt", "tx"})
 
 
 def carried_state(view: FileView, call: HostCall, given: tuple[Given, ...]) -> list[tuple[int, str, bool]]:
-    """Returns the variables to copy to all devices, and the offset of the outermost loop around a call.
+    """Returns the variables to copy to all devices, each with the offset of the copy and a flag.
 
-    A flax.nnx object that the top level creates for a function is copied after the statement that creates it. Each
-    variable has a flag that marks flax.nnx objects, which keep their identity.
+    They are copied before the outermost loop around the call, except that flax.nnx objects that the top level creates
+    for a function are copied after they are created. The flag marks flax.nnx objects, which keep their identity.
     """
     path = path_to(view, call.site)
     inner = next(
@@ -84,7 +84,7 @@ def _bound_before(view: FileView, path: tuple[Node, ...], around: Node | None, s
 def _made_above(
     view: FileView, call: HostCall, given: tuple[Given, ...], function: FunctionDef
 ) -> list[tuple[int, str, bool]]:
-    """Returns the flax.nnx objects that a function uses from the top level, and the offset after the last one."""
+    """Returns the flax.nnx objects that a function uses from the top level, each with an offset where all exist."""
     own = {parameter.name for parameter in function.function.parameters} | names_bound(function.function.body)
     names = {one.node.name for one in given if one.role == "state" and isinstance(one.node, Name)} - own
     ends = {
@@ -99,13 +99,13 @@ def _made_above(
 
 
 def _transforms_gradients(view: FileView, call: HostCall, given: Given) -> bool:
-    """Returns whether an argument is a gradient transformation or another function, which holds no arrays."""
+    """Returns whether an argument is a gradient transformation or another function, and so holds no arrays."""
     kind = kind_of_argument(view, call, given.node)
     return kind in ("optax", "function", "linen") or (kind is None and given.name in _TRANSFORMATIONS)
 
 
 def _is_made_in(loop: Node, name: str, call: HostCall) -> bool:
-    """Returns whether a loop assigns a variable other than by this call."""
+    """Returns whether a loop assigns anything other than the result of this call to a variable."""
     return any(
         name in names_bound([node])
         and not any(inner is call.node for inner in walk(node))

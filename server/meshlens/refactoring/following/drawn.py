@@ -136,7 +136,7 @@ def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
 
 
 def _is_part(scope: tuple[Node, ...], value: Node, depth: int) -> bool:
-    """Returns whether an expression is a part of drawn data that keeps its rows."""
+    """Returns whether an expression is drawn data, or a part of it that keeps the rows."""
     value = _passed_on(value)
     while isinstance(value, (Subscript, Attribute)):
         if isinstance(value, Attribute) and value.name in _NUMBERS:
@@ -194,7 +194,7 @@ def _is_source(value: Node) -> bool:
 
 
 def _passed_on(value: Node) -> Node:
-    """Returns the expression that another one takes its rows from, through array views and arithmetic with numbers."""
+    """Returns the expression that another takes its rows from, through array views and arithmetic with numbers."""
     while isinstance(value, (BinaryOperation, Call)):
         if isinstance(value, BinaryOperation):
             value = value.left
@@ -210,7 +210,7 @@ def _passed_on(value: Node) -> Node:
 
 
 def _pairs(target: Node, value: Node) -> list[tuple[Expression, Expression]]:
-    """Returns the target of each value in an assignment of several values."""
+    """Returns each target with its value in an assignment of several values."""
     if not isinstance(target, (TupleDisplay, ListDisplay)) or not isinstance(value, (TupleDisplay, ListDisplay)):
         return []
     is_plain = len(target.items) == len(value.items)

@@ -1,4 +1,4 @@
-"""Reshapes that only split the features of each row that a layer returns, such as `x.reshape(-1, 7, 7, 64)`."""
+"""Reshapes that only split the features of each row of a layer's result, such as `x.reshape(-1, 7, 7, 64)`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from meshlens.refactoring.following.following import Follow
 from meshlens.refactoring.reading.functions import dotted_name
 
 _LAYERS = {"haiku.Linear": ("output_size", 0), "flax.linen.Dense": ("features", 0)}
-"""The layers whose results have as many entries along the last axis as an argument says, with its name and place."""
+"""The layers that have an argument for the size of the last axis of their results, with its name and position."""
 _BY_ENTRY = frozenset("relu leaky_relu gelu silu swish tanh sigmoid elu selu softplus exp".split())
 _PRODUCTS = frozenset({"numpy.prod", "jax.numpy.prod", "math.prod"})
 Size = int | str

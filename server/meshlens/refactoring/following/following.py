@@ -1,6 +1,6 @@
 """Follows how values depend on the rows of a batch through a function, its helpers and its losses.
 
-Shapes are unknown: the rows of an array are its first axis.
+Shapes are mostly unknown, so the rows of an array are taken to be its first axis.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Loosened(NamedTuple):
 
 @dataclass(slots=True)
 class Follow:
-    """The state of following a function.
+    """The state while a function is followed.
 
     Attributes:
         constructs: the functions that follow calls and statements.
@@ -138,39 +138,39 @@ class Follow:
         made: the names of functions made by an expression such as `grad(…)` or `vmap(…)`, with the function that
             assigns them.
         imports: the names bound by import statements inside the function.
-        reduce: callback for an expression to reduce over devices, and how; None inside helpers.
-        within: the known facts about the functions of the step; None inside helpers.
-        folded: in the step itself, the statements that assign keys to fold each device's index into, by site.
-        folds: the names of such keys.
-        kept: the names of keys that stay the same, while each device folds its index into the keys passed to calls.
-        own_here: the places of such arguments.
-        lines: in the step itself, the statements that assign values to reduce after them, by site and kind.
+        reduce: receives an expression and how to reduce it over devices; None in functions that cannot reduce.
+        within: the known facts about the functions that the step defines; None in functions that cannot reduce.
+        folded: in the step itself, the statements that assign keys that each device folds its index into, by site.
+        folds: the names of the keys that each device folds its index into.
+        kept: the names of keys that stay the same; each device folds its index into them only where calls receive them.
+        own_here: the sites where calls receive kept keys that each device folds its index into.
+        lines: in the step itself, the statements after which assigned values are reduced, by site and kind.
         reduced_later: the names that the step reduces itself, later.
         bound: in the step itself, the names that its statements assign.
         together: the names assigned once, to a model assembled from its parts.
         home: the outermost function around the step; None for the top level.
         own: the instance whose method is followed; None outside of methods.
-        models: the functions of models that run it, outermost first; the functions passed to them are layers.
+        models: the functions of models that run this code, outermost first; the functions passed to them are layers.
         unread: the names of called objects that may combine rows.
         changed: the names of objects in which statements store values that differ between devices.
         joins_norms: whether layers with batch statistics are made to average these over all devices.
-        arrays: the names of arrays that are not trees of arrays.
+        arrays: the names of variables that hold arrays, not trees of arrays.
         computed: the names that are used in arithmetic, or assigned from array functions or a `vmap`.
         shapes: the shapes of variables, if the code shows them.
-        axes: the minimum number of axes of variables that are bound once, below which the code would fail.
+        axes: for variables that are bound once, the number of axes below which the code would fail.
         least: the minimum number of axes of variables, from the values that they are bound to.
         handed: the parameters that still hold their argument, each with whether it is multiplied by a matrix.
         features: the size of the last axis of variables: a number, or a sequence whose product is the size.
-        widened: for a variable, another variable and how many more axes the first has.
-        results: the minimum number of axes of the results of calls, by the places of the calls.
-        looped: for the variables of loops, the iterable, and their position in its items, if these are tuples.
+        widened: for a variable, another variable, and how many more axes the former has than the latter.
+        results: the minimum number of axes of the results of calls, by the sites of the calls.
+        looped: for each loop variable, the iterable, and the variable's position in its items if these are tuples.
         returned: the kinds that the function returns.
         returned_axes: the minimum number of axes of the returned values.
         has_ended: whether a `return` has certainly run already.
         classes: for variables, the project's class whose instance they certainly hold.
-        top: the file of the step, from which its models are reached; None for the file itself.
-        helper: the step, or the function that it calls, in which values can be reduced over devices; None elsewhere.
-        entered: the function that this scope was made for, if it is the step or such a function.
+        top: the file of the step, from which its models are reached; None if it is this file.
+        helper: the step, or a function that it calls, if values can be reduced over devices there; None elsewhere.
+        entered: the function that this scope was made for, if values can be reduced over devices in it.
         loosened: the sizes in assertions to replace.
         seen: the minimum number of axes of arrays at known calls, in all functions.
     """
@@ -226,7 +226,7 @@ class Follow:
 
     @property
     def gather(self) -> Callable[[Node, str], object] | None:
-        """Returns the callback that gathers rows of all devices, in the step and in functions that it defines."""
+        """Returns the callback that gathers rows of all devices; None outside the step and the functions it defines."""
         return self.reduce if self.helper is None or self.helper.is_step else None
 
     @property
@@ -290,7 +290,7 @@ class Follow:
         return self.put_together(node, self.kind(node))
 
     def items(self, node: Node) -> tuple[Kind, ...]:
-        """Returns the kinds of an item of a tuple: for `*values`, those of its parts, if known."""
+        """Returns the kind of an item of a tuple or, for `*values`, the kinds of its parts, if known."""
         kind = self.kind(node.value) if isinstance(node, Starred) else self.kind(node)
         return kind if isinstance(node, Starred) and isinstance(kind, tuple) else (kind,)
 
@@ -313,7 +313,7 @@ class Follow:
         return kept(kinds)
 
     def put_together(self, node: Node, kind: Kind) -> Kind:
-        """Returns the kind of a value for all devices: a mean, a sum or a number of rows is reduced over them."""
+        """Returns the kind of a value for all devices, after reducing a mean, a sum or a number of rows over them."""
         if self.reduce is None or kind != "count":
             return self.settled(node, kind)
         self.reduce(node, "psum")
@@ -491,9 +491,9 @@ def result_of(
     Args:
         follow: the calling scope.
         function: its node.
-        around: the enclosing function, whose variables it sees.
+        around: the scope of the enclosing function, whose variables it sees.
         arguments: the kinds of the arguments, with their keywords.
-        handed: the arguments, if known.
+        handed: the arguments as written, if known.
     """
     parameters = parameters_of(function)
     arguments = _spread(arguments, parameters)
@@ -571,7 +571,7 @@ def result_of(
 
 
 def entered(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow | None:
-    """Returns the scope around a function that a call runs, in which it may reduce for the step if it is a helper.
+    """Returns the scope around a function that a call runs; a helper may reduce for the step in that scope.
 
     Args:
         follow: the calling scope.
@@ -612,7 +612,7 @@ def _spread(
 def function_of(follow: Follow, callee: Node) -> Defined | None:
     """Returns the function of the file that an expression refers to, and its enclosing function.
 
-    Returns None if decorators replace it with something else.
+    Returns None if decorators replace the function with something else.
     """
     known = function_defined(follow, callee)
     if known is None:
@@ -776,7 +776,7 @@ def _has_no_rows(follow: Follow, shape: Node, index: Node) -> bool:
 
 
 def _inside(follow: Follow, index: Node) -> Kind:
-    """Returns the kind of the values that an index, or the bounds of its slices, depend on."""
+    """Returns the kind of the values in an index, including the bounds of its slices."""
     items = index.items if isinstance(index, TupleDisplay) else (index,)
     parts = [part for one in items for part in ((one.lower, one.upper, one.step) if isinstance(one, Slice) else (one,))]
     return applied(follow.kind(part) for part in parts if part is not None)
@@ -812,7 +812,7 @@ def _rows_of(follow: Follow, index: Node) -> Kind:
 
 
 def _binary(follow: Follow, node: BinaryOperation) -> Kind:
-    # Checked first, because computing the kind of a share by itself would reduce the number of rows in it.
+    # Checked first: computing the kind of a factor such as `2 / x.shape[0]` by itself would reduce its number of rows.
     summed = _sum_over_rows(follow, node)
     if summed is not None:
         return summed
@@ -830,7 +830,7 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
 
 
 def _sum_over_rows(follow: Follow, node: BinaryOperation) -> str | None:
-    """Returns the kind of a product that sums over the rows, or that divides such a sum by their number."""
+    """Returns the kind of a product that sums over the rows, or that divides a sum over the rows by their number."""
     if node.operator == "@":
         summed = product_over_rows(follow, node.left)
         return summed if summed is not None and flat(follow.kind(node.right)) == "rows" else None
@@ -879,12 +879,12 @@ def _is_share(follow: Follow, node: Node) -> bool:
 
 
 def have_batches(follow: Follow, *nodes: Node) -> bool:
-    """Returns whether the operands of a product of matrices have rows before the axes that it works on."""
+    """Returns whether the operands of a matrix product have a row axis before the axes that the product works on."""
     return all(follow.least_axes(node) > 2 for node in nodes)
 
 
 def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> bool:
-    """Returns whether operands of an elementwise operation have rows and certainly different numbers of axes.
+    """Returns whether several operands of an elementwise operation have rows and certainly differ in number of axes.
 
     Broadcasting aligns the last axes, so the row axis of the array with fewer axes lines up with another axis.
     """
@@ -955,7 +955,7 @@ def _comprehension(follow: Follow, node: Comprehension) -> Kind:
 
 
 def loop_variables(target: Node, iterable: Node) -> dict[str, tuple[Node, int | None]]:
-    """Returns the variables of a loop, with the iterable and their position in its items, if these are tuples."""
+    """Returns the variables of a loop, each with the iterable, and its position in the items if these are tuples."""
     if isinstance(target, Name):
         return {target.name: (iterable, None)}
     items = target.items if isinstance(target, TupleDisplay) else ()

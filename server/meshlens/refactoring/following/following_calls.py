@@ -91,7 +91,7 @@ _PLAIN = ("axis", "keepdims", "dtype")
 _OF_ARRAYS = frozenset("array asarray astype float32 squeeze".split())
 """The functions that leave the rows unchanged and take only arrays, not trees of arrays."""
 _ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map filter".split())
-"""Python's functions that take an array apart into its rows."""
+"""Python's built-in functions that take an array apart into its rows."""
 _WITH_ROWS = frozenset({"rows", "turned"})
 
 
@@ -130,7 +130,7 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
 
 
 def _around(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow | None:
-    """Returns the scope around a function that a call runs by its name."""
+    """Returns the scope around a function that a call runs by name."""
     meant = follow.meant(node.callee)
     is_named = isinstance(node.callee, (Name, Attribute)) and meant[0] is follow and meant[1] is node.callee
     return entered(follow, home, known, node) if is_named else known[1]
@@ -148,7 +148,7 @@ def _fold_into_arguments(follow: Follow, dotted: str, node: Call) -> None:
 
 
 def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
-    """Returns the kind of the result of a function outside this file."""
+    """Returns the kind of the result of a function whose code is not followed."""
     name = last_name(callee)
     dotted = home.dotted(callee)
     is_known = is_of_library(dotted)
@@ -160,7 +160,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if dotted in _SHAPES and len(node.arguments) == 1:
         return follow.kind(Attribute("attr", node.site, node.arguments[0].value, "shape"))
     if name == "reshape":
-        # Sizes may be those of another shape, as in `x.reshape(n, *x.shape[2:])`.
+        # The sizes may include part of another shape, as in `x.reshape(n, *x.shape[2:])`.
         node = node._replace(arguments=tuple(map(_spread, node.arguments)))
     positional = [
         *((owner,) if owner is not None else ()),
@@ -216,7 +216,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
             and not follow.in_model
             and not _keeps_nothing(follow, name)
         ):
-            # A called object may store its arguments, as layers do for batch statistics.
+            # A called object may store its arguments, as layers with batch statistics do.
             follow.env[name] = "mixed"
     if not has_rows:
         return applied(kinds)
@@ -259,7 +259,7 @@ def _spread(argument: Argument) -> Argument:
 
 
 def _spreads_one_entry(follow: Follow, name: str, values: list[Expression], kinds: list[Kind], node: Call) -> bool:
-    """Returns whether a call gives each row a copy of an array that is the same everywhere."""
+    """Returns whether a call gives each row a copy of an array that is the same on every device."""
     if name not in ("tile", "repeat", "broadcast_to") or len(values) != 2 or flat(kinds[0]) != "same":
         return False
     counts = values[1].items if isinstance(values[1], (TupleDisplay, ListDisplay)) else (values[1],)
@@ -272,14 +272,14 @@ def _spreads_one_entry(follow: Follow, name: str, values: list[Expression], kind
 
 
 def _gives_key(follow: Follow, callee: Node, dotted: str) -> bool:
-    """Returns whether a call returns one of a model's keys; keys that rows are drawn from differ between devices."""
+    """Returns whether a call returns a key of a model; such a key draws for rows, so it differs between devices."""
     own = follow.own
     is_own = own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver
     return follow.in_model and (dotted == "haiku.next_rng_key" or (is_own and last_name(callee) == "make_rng"))
 
 
 def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: bool) -> bool:
-    """Gathers the rows of all devices for a function that is known to combine them into one result."""
+    """Gathers the rows of all devices for a function known to combine them into one result; returns whether it did."""
     if follow.gather is None or not is_array_function or over_rows(_axis(node, is_method, 1)) is not True:
         return False
     if any(label in ("*", "**", "out") for label, _, _ in node.arguments):
@@ -366,7 +366,11 @@ def _gives_to_call(follow: Follow, call: Call) -> bool:
 
 
 def gathered(follow: Follow, call: Call) -> bool:
-    """Passes the rows of all devices to a method of an object that is the same on each device, such as a metric."""
+    """Passes the rows of all devices to a method of an object that is the same on every device, such as a metric.
+
+    Returns:
+        Whether the call is of this kind and its rows were gathered.
+    """
     callee, arguments = call.callee, call.arguments
     if follow.lines is None or not isinstance(callee, Attribute) or follow.env.get(root_name(callee)) != "same":
         return False

@@ -99,14 +99,14 @@ def _lose(follow: Follow, statement: Node) -> None:
 
 
 def _returns(node: Node) -> bool:
-    """Returns whether a statement contains a `return` of its own function."""
+    """Returns whether a statement contains a `return` that is not in a nested function."""
     if isinstance(node, (FunctionDef, Lambda, SeparateDef)):
         return False
     return isinstance(node, Return) or any(map(_returns, children(node)))
 
 
 def _walruses(follow: Follow, *nodes: Node) -> None:
-    """Follows assignment expressions in expressions that are not evaluated otherwise."""
+    """Follows assignment expressions in expressions whose kinds are not needed otherwise."""
     for node in (inner for one in nodes for inner in walk(one) if isinstance(inner, Walrus)):
         follow.kind(node)
 
@@ -220,7 +220,7 @@ def _augmented(follow: Follow, statement: AugAssign) -> None:
 def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
     """Reduces the means and sums that a statement of the step assigns, on the line after it.
 
-    A function that the step defines reduces its gradients there.
+    A function that the step defines reduces its gradients in the same way.
     """
     lines = follow.lines
     if follow.is_inner and follow.within is not None and _takes_gradient(follow, statement):
@@ -247,7 +247,7 @@ def _takes_gradient(follow: Follow, statement: Node) -> bool:
 
 
 def _is_read(follow: Follow, name: str) -> bool:
-    """Returns whether a name may be read; by convention, a name that begins with "_" is not."""
+    """Returns whether a name may be read; a name that begins with "_" is not, unless the file reads it."""
     return not name.startswith("_") or bool(mentions_of(follow.view, name))
 
 
@@ -315,7 +315,7 @@ def _assert(follow: Follow, statement: Assert) -> None:
     """Checks that an assertion does not compare the number of rows with a constant, or removes that comparison.
 
     Raises:
-        Obstacle: it may, and the comparison cannot be removed.
+        Obstacle: the assertion may compare them, and the comparison cannot be removed.
     """
     _walruses(follow, statement.test)
     test = statement.test
@@ -349,7 +349,7 @@ def _checked(follow: Follow, call: Call) -> None:
     """Checks that a chex assertion does not expect the number of rows of the whole batch, or removes that number.
 
     Raises:
-        Obstacle: it may, and the number cannot be removed.
+        Obstacle: the assertion may expect that number, and it cannot be removed.
     """
     dotted = follow.dotted(call.callee)
     given = [value for label, _, value in call.arguments if label is None]

@@ -15,7 +15,7 @@ TAKES = {
     "flax.nnx.grad": False,
     "flax.nnx.value_and_grad": True,
 }
-"""The functions that make gradient functions, and whether these also return the value."""
+"""The functions that make gradient functions, each with whether its gradient functions also return the value."""
 
 
 def takes(view: FileView, node: Node) -> bool:

@@ -111,8 +111,8 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
         raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
     value: Kind = (kind, aux) if with_aux else kind
     if kind in SAME and follow.within is not None:
-        # A loss that is reduced inside is the same on all devices, but each has only the gradient of its own rows: a
-        # sum over devices is its own transpose, so these gradients average to the whole.
+        # A loss that is reduced inside its function is the same on all devices, but each device has only the gradient
+        # of its own rows. A sum over devices is its own transpose, so the mean of these is the whole gradient.
         kind = "mean"
     places = [place for place in _places(maker) if place < len(given)]
     is_plain = not with_aux and not TAKES[home.dotted(maker.callee)] and len(places) == 1
@@ -131,8 +131,8 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
 def _along_rows(follow: Follow, node: Call, loss: str, of: Kind, is_array: bool) -> Kind:
     """Returns the kind of the gradient with respect to rows.
 
-    The gradient of a sum depends only on each row itself. The gradient of a mean over a device's rows is too large by a
-    factor of the number of devices; it is divided by that number if it is certainly one array.
+    The gradient of a sum with respect to a row depends only on that row. The gradient of a mean over a device's rows is
+    too large by a factor of the number of devices; it is divided by that number if it is certainly one array.
 
     Raises:
         Obstacle: the gradient for the rows of all devices cannot be computed.
@@ -186,7 +186,7 @@ def _plain(statement: Node) -> Iterator[Node]:
 
 
 def named_makers(view: FileView, target: Target) -> dict[str, Call]:
-    """Returns the names of `grad(…)` results in a function and the functions around it."""
+    """Returns the `grad(…)` calls whose results a function or the code around it names, by name."""
     home = home_of(view, target.at(target.node.site))
     around = tree(view, str(view.path), home) if home is not None else None
     return {

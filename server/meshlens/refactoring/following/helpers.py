@@ -1,6 +1,6 @@
 """The project's functions that reduce over devices for the step that calls them, such as a training state's methods.
 
-Each gets the axis name from its caller, and does not reduce without it.
+Each gets the axis name from its caller, and does not reduce if it gets none.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Helper:
     Attributes:
         view: its file.
         target: the function.
-        within: the functions that it defines, and the statements that assign values to reduce after them.
-        every: all such functions of a step, by file and site.
+        within: the functions that it defines, and the statements after which assigned values are reduced.
+        every: all helpers of a step, by file and site.
         parameter: its parameter for the axis name, if it has one.
         is_step: whether it is the step itself.
         inside: the expressions in it to reduce, and how.
-        calls: the calls in it to other such functions.
+        calls: the calls in it to other helpers.
         passing: the sites of the calls that pass on its own parameter for the axis.
         kinds: the kinds of the values to reduce each time it was followed, by site, and by name for assigned values.
     """
@@ -61,7 +61,7 @@ class Helper:
         return len(self.inside) + len(self.within.lines)
 
     def needs_axis(self, above: tuple[Helper, ...] = ()) -> bool:
-        """Returns whether the function, or another one that it calls, reduces."""
+        """Returns whether the function has a parameter for the axis, or reduces, itself or in another that it calls."""
         if any(self is one for one in above):
             return False
         called = any(one.needs_axis((*above, self)) for _, one in self.calls.values())
@@ -111,7 +111,7 @@ def _axis_parameter(target: Target) -> str | None:
 
 
 def is_entered(caller: Helper, call: Call, helper: Helper) -> bool:
-    """Records that a function calls another one that may reduce; returns whether the callee gets the axis name."""
+    """Records that a function calls another that may reduce; returns whether the callee can get the step's axis."""
     given = next((value for label, _, value in call.arguments if label == helper.parameter is not None), None)
     if given is not None and not (isinstance(given, Name) and given.name == caller.parameter):
         return False
@@ -139,7 +139,7 @@ def must_reduce_alike(helper: Helper) -> None:
     """Checks that each value that a helper reduces needs the same reduction, or none, every time it runs.
 
     Raises:
-        Obstacle: a value does not.
+        Obstacle: a value needs different reductions.
     """
     wanted = [((site, ""), how) for site, (_, how) in helper.inside.items()]
     wanted += [

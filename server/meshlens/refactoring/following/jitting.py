@@ -55,7 +55,7 @@ from meshlens.refactoring.writing.spelling import Spelling
 from meshlens.text import Edit, FileEdit, Span
 
 UNTRACEABLE = frozenset({"python-value", "host-work", "unknown-function", "changes-in-place", "generator"})
-"""The reasons that prevent compiling a function altogether."""
+"""The reasons why a function cannot be compiled at all."""
 
 _KNOWN = frozenset({"staticmethod", "classmethod", "property"})
 _OBJECTS = {"nnx": ("flax.nnx", "jit"), "eqx": ("equinox", "filter_jit")}
@@ -181,7 +181,7 @@ def _is_text(node: Node) -> bool:
 def _is_choice(
     view: FileView, target: Target, parameter: Parameter, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> bool:
-    """Returns whether an argument is a flag, string or count that calls give literally, and so selects code."""
+    """Returns whether an argument is a flag, string or count that calls pass as a literal and that selects code."""
     if isinstance(parameter.annotation, Name) and parameter.annotation.name in ("bool", "str"):
         return True
     values = [one.node for _, given in calls for one in given if one.name == parameter.name]
@@ -196,7 +196,7 @@ def _is_literal(node: Node) -> bool:
 def _is_python(
     view: FileView, target: Target, name: str, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> bool:
-    """Returns whether an argument is a Python value at every call, and not a different one each time."""
+    """Returns whether an argument is, at every call, a Python value that does not change from call to call."""
     parameter = next(one for one in target.node.function.parameters if one.name == name)
     said = parameter.annotation
     if isinstance(said, Name) and said.name in ("bool", "str"):
@@ -277,7 +277,7 @@ def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: b
     """Checks that a compiled function can return its results.
 
     Raises:
-        Obstacle: it cannot.
+        Obstacle: it cannot return them.
     """
     if not seen.results and not is_nnx:
         raise _refusal(target, "returns-nothing", "returns nothing")

@@ -56,7 +56,7 @@ def together(kinds: Iterable[Kind]) -> str:
 
 
 def kept(kinds: Iterable[Kind]) -> str:
-    """Returns the kind of a container; reducing it as a whole would average integers that are stored next to a mean."""
+    """Returns the kind of a container: "mixed" if reducing it would also average values stored next to a mean."""
     found = {flat(kind) for kind in kinds}
     if found == {"total", "count"}:
         # Both are summed.
@@ -77,7 +77,7 @@ def combined(operator: str, left: Kind, right: Kind) -> str:
     if "mixed" in (one, other) or "places" in (one, other):
         return "mixed"
     if operator in ("+", "-"):
-        # A constant added to a mean is its own mean, but a sum would count it once per device.
+        # A constant added to a mean is its own mean, but one added to a sum would be counted once per device.
         return together((one, other)) if "count" not in (one, other) and {one, other} != {"total", "same"} else "mixed"
     if operator == "*":
         return together((one, other)) if "same" in (one, other) or one == other in ("rows", "turned") else "mixed"
@@ -99,8 +99,8 @@ def applied(kinds: Iterable[Kind], *, coupled: bool = False, elementwise: bool =
 
     Args:
         kinds: the kinds of the arguments.
-        coupled: whether it combines rows with each other.
-        elementwise: whether it is independent of the row axis.
+        coupled: whether the function combines rows with each other.
+        elementwise: whether the function works in the same way along every axis.
     """
     found = [flat(kind) for kind in kinds]
     differing = set(found) - {"same", "shape"}
@@ -156,12 +156,12 @@ def index_of(node: Node | None) -> int | None:
 def over_rows(axis: Node | None, keyword_only_default: bool | None = True, axes: int = 0) -> bool | None:
     """Returns whether an `axis` argument includes the row axis, which is the first one; None if unknown.
 
-    Axis -1 is assumed to be another axis; any other negative axis may be the first one, unless the array has more axes
-    than it counts back.
+    Axis -1 is assumed to be another axis; any other axis -n may be the first one, unless the array has more than n
+    axes.
 
     Args:
         axis: the argument.
-        keyword_only_default: the answer if there is none.
+        keyword_only_default: the answer if there is no such argument.
         axes: the minimum number of axes.
     """
     if axis is None or (isinstance(axis, Constant) and axis.value is None):

@@ -1,8 +1,8 @@
 """The layers and functions of network libraries that work along the row axis, depending on how they are created.
 
 Most treat each row separately.
-A recurrent layer runs along the first axis if its arguments make that the time axis, a normalization along the axes in
-its arguments, and equinox layers have no row axis at all: they work on one example unless a `vmap` maps them.
+A recurrent layer runs along the first axis if its arguments make that the time axis, and a normalization runs along the
+axes given by its arguments. Equinox layers have no row axis at all: they work on one example unless a `vmap` maps them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _OVER_AXES: dict[str, tuple[str, int | None]] = {
         for name in ("standardize", "logsumexp", "softmax", "log_softmax", "normalize")
     },
 }
-"""The layers and functions that work along axes given by an argument, with its name and position, if it has one."""
+"""The layers and functions that work along axes given by an argument, with its name, and its position if it has one."""
 _OF_ALL_AXES = frozenset({"flax.linen.logsumexp", "flax.nnx.logsumexp"})
 _COUPLES = frozenset({
     "haiku.BatchNorm", "haiku.nets.ResNet", "haiku.nets.ResNet18", "haiku.nets.ResNet34", "haiku.nets.ResNet50",

@@ -1,7 +1,7 @@
 """The code of a called object: the `__call__` of its class, a transformed function, or a function that a caller passes.
 
 A model must keep rows apart.
-If its code can be read, it is followed, and nothing in it may combine rows. The layers of flax, nnx, equinox and haiku
+If its code can be read, it is followed, and nothing in it may combine rows. Most layers of flax, nnx, equinox and haiku
 keep rows apart. Code that cannot be read may do anything.
 """
 
@@ -178,7 +178,7 @@ def _of_layers(follow: Follow, home: Follow, callee: Node, node: Call) -> Result
 
 
 def _layers(home: Follow, callee: Node) -> list[str]:
-    """Returns the dotted names of the classes of layers that a callee may be; "" for others."""
+    """Returns the dotted names of the layer classes that a callee may be an instance of; "" for others."""
     own = home.own
     if own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver:
         made = _set_on(home, callee)
@@ -203,7 +203,7 @@ def _result_of_body(follow: Follow, body: Body, node: Call) -> Result:
     if body.has_state or not (changed is None or (isinstance(changed, Constant) and not changed.value)):
         if not follow.joins_norms and any(not one.said for one in layers_of(follow.view).norms):
             return Result("mixed")
-        # Batch statistics over all devices are the same on each, and so is their mean.
+        # Batch statistics over all devices are the same on every device, and so is their mean.
         is_joined = changed is not None and _is_of_joined_norms(follow, changed)
         state = "mean" if is_joined else "mixed" if body.has_state else "tree"
         return Result((result.kind, state), (result.axes, 0))
@@ -392,7 +392,7 @@ def _given_to(parameter: Parameter) -> str:
 
 
 def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:
-    """Returns the functions that a call may run; none for those of a library, None if they are unknown."""
+    """Returns the functions that a call may run; empty if a library's code runs, None if they are unknown."""
     if depth > _DEEPEST:
         return None
     if isinstance(callee, Lambda):
@@ -423,7 +423,7 @@ def _bodies(home: Follow, callee: Node, depth: int) -> Bodies | None:
 
 
 def _given_at_creation(home: Follow, callee: Attribute) -> list[Made]:
-    """Returns the values passed for an attribute when a model's class is instantiated; nothing if unknown."""
+    """Returns the values passed for an attribute when a model's class is instantiated; empty if unknown."""
     own = home.own
     if own is None or not isinstance(callee.object, Name) or callee.object.name != own.receiver:
         return []
@@ -439,7 +439,7 @@ def _given_at_creation(home: Follow, callee: Attribute) -> list[Made]:
 
 
 def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = False) -> Bodies | None:
-    """Returns the functions that run for an object that is passed to a model, or created by something passed to it."""
+    """Returns the functions that run when a model calls one of the given objects, or what one of them creates."""
     found: list[Bodies | None] = []
     for one in given:
         scope, value = _scope_at(home, one), one.value
@@ -449,7 +449,7 @@ def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = Fals
             value = Call("call", value.site, value, ())
         bodies = _bodies(scope, value, depth + 1)
         if bodies is None and not _is_function(scope, value):
-            # Whatever is called here is one of the models, as layers are.
+            # The called object is one of the project's models, as a layer is.
             bodies = _every_model(home) if home.in_model else None
         found.append(bodies)
     return _all(found)
@@ -507,7 +507,7 @@ def _replaced_by(home: Follow, made: Call, operand: Node | None) -> FunctionDef 
 
 
 def _functions_given(home: Follow, made: Call) -> Iterator[Node]:
-    """Yields the functions among the arguments of a layer, and everything else that a list of layers contains."""
+    """Yields the functions and the project's objects among a layer's arguments or in its list of layers."""
     is_list = home.dotted(made.callee).endswith(".Sequential")
     for _, _, value in made.arguments:
         for node in value.items if is_list and isinstance(value, (ListDisplay, TupleDisplay)) else (value,):
@@ -573,7 +573,7 @@ def _is_layer(home: Follow, value: Node) -> bool:
 
 
 def _behind_factory(home: Follow, value: Node, depth: int = 0) -> list[tuple[Follow, Node]]:
-    """Returns the results of the project's function that a call runs to create a model, or else the value itself."""
+    """Returns the possible results of the project's function that a call runs to make a model, or else the call."""
     defined = function_defined(home, value.callee) if isinstance(value, Call) and depth < _DEEPEST else None
     function, around = defined if defined is not None else (None, None)
     if not isinstance(function, FunctionDef) or not isinstance(value, Call):
@@ -619,7 +619,7 @@ def _behind_apply(home: Follow, value: Node, depth: int) -> Bodies | None:
 
 
 def _of_method(home: Follow, method: Node, callee: Node) -> Bodies | None:
-    """Returns the methods of models that `method=…` may name."""
+    """Returns the methods of models that `method=…` may refer to."""
     name = method.value if isinstance(method, Constant) else method.name if isinstance(method, Attribute) else None
     if isinstance(method, Constant) and name is None:
         name = "__call__"
@@ -646,7 +646,7 @@ def _is_name(node: Node, name: str) -> bool:
 
 
 def _of_attribute(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
-    """Returns the functions in an attribute of a method's own instance, or of an instance of a known class."""
+    """Returns the functions that an attribute of a method's own instance, or of a known class's instance, may hold."""
     own, name = home.own, root_name(callee)
     if own is not None and name == own.receiver:
         scope = _top_of(home, own.view)
@@ -725,7 +725,7 @@ def _targets(node: Assign | AnnAssign) -> tuple[Node, ...]:
 
 
 def _all(found: list[Bodies | None]) -> Bodies | None:
-    """Returns the functions of several callees together; None if one of these is unknown."""
+    """Returns the functions of several callees together; None if those of one callee are unknown."""
     known = [one for one in found if one is not None]
     return tuple(body for one in known for body in one) if len(known) == len(found) else None
 
@@ -733,7 +733,7 @@ def _all(found: list[Bodies | None]) -> Bodies | None:
 def _is_of_model(home: Follow, callee: Node) -> bool:
     """Returns whether a callee is a layer of the model that is followed, or a traced argument or part of one.
 
-    A traced object that is called is an nnx or equinox module, because JAX traces no functions.
+    A traced object that is called is an nnx or equinox module, because a plain function cannot be a traced argument.
     """
     name = root_name(callee)
     if home.in_model:
@@ -812,7 +812,7 @@ def _every(view: FileView) -> Iterator[Node]:
 
 
 def _handed(home: Follow, name: str) -> list[Node]:
-    """Returns the arguments that calls pass for a parameter of the followed function, or of the one around it."""
+    """Returns the arguments that calls pass for a parameter of the followed function, or of the function around it."""
     around = tree(home.view, str(home.view.path), home.home) if home.home is not None else None
     found: list[Node] = []
     for target in functions(home.view):
@@ -887,7 +887,7 @@ def _held_by(view: FileView, owner: str, name: str) -> Iterator[Node]:
 
 
 def _root(home: Follow) -> FileView:
-    """Returns the file from which to search for models: the step's file, if it leads to the code that is followed."""
+    """Returns the file from which to search for models: the step's if it imports the followed code, else this file."""
     top = home.top
     return top if top is not None and str(home.view.path) in reached_from(top, str(top.path)) else home.view
 
@@ -898,7 +898,7 @@ def _views(view: FileView) -> list[FileView]:
 
 
 def _classes(view: FileView) -> tuple[tuple[FileView, str], ...]:
-    """Returns the classes of a file and of its imports that are library modules, by their blocks."""
+    """Returns the classes of a file and of its imports that derive from a library's module class."""
 
     def find() -> Iterator[tuple[FileView, str]]:
         names: set[str] = set()
@@ -915,7 +915,7 @@ def _classes(view: FileView) -> tuple[tuple[FileView, str], ...]:
 
 
 def is_of_modules(owner: Owner) -> bool:
-    """Returns whether a class of the project is a library module."""
+    """Returns whether a class of the project derives from a library's module class."""
     view, key = owner
     return key in {one for other, one in _classes(view) if other.path == view.path}
 
@@ -938,8 +938,8 @@ def _is_module(view: FileView, bases: Iterable[Argument], names: set[str]) -> bo
 def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
     """Returns the `__call__` and one other method of every module that a file can reach, any of which may be called.
 
-    Returns None if a library maps some of them in a way that may move rows to another axis, or if there are none, so
-    that the callee's class cannot be read.
+    Returns None if a library maps some modules in a way that may move rows to another axis, if a model's layers have no
+    row axis, or if code outside a model reaches no module.
     """
     found: list[Body] = []
     root = _root(home)
@@ -999,7 +999,7 @@ def _may_move_rows(made: Call) -> bool:
 
 
 def _mapped_axes(made: Call) -> object | None:
-    """Returns the axis along which a `vmap` maps all its arguments and results; None if there is not just one."""
+    """Returns the axis along which a `vmap` maps all its arguments and results; None if several or unknown."""
     given = {label: value for label, _, value in made.arguments}
     axes = [given.get(label, Constant("const", 0, 0)) for label in ("in_axes", "out_axes")]
     parts = [part for one in axes for part in (one.items if isinstance(one, (TupleDisplay, ListDisplay)) else (one,))]

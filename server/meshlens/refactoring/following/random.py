@@ -1,4 +1,4 @@
-"""Random numbers in a function that runs on several devices: their keys and the rows they are drawn for."""
+"""Random numbers in a function that runs on several devices: their keys, and the rows that they are drawn for."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def holds_keys(name: str) -> bool:
 
 
 def streams_of(view: FileView, target: Target) -> tuple[str, ...]:
-    """Returns the parameters that are random streams of flax.nnx, according to annotation or name."""
+    """Returns the parameters that hold random streams of flax.nnx, according to annotation or name."""
     inside = [node for one in (*target.node.function.decorators, *target.body) for node in walk(one)]
     is_nnx = any(
         isinstance(node, (Attribute, Name)) and dotted_name(view, node).startswith("flax.nnx.") for node in inside
@@ -108,7 +108,7 @@ def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
 
 
 def changes_keys(dotted: str) -> bool:
-    """Returns whether a function derives keys from a key."""
+    """Returns whether a function of `jax.random` makes keys from a seed or from other keys."""
     return dotted.startswith("jax.random.") and dotted.rsplit(".", 1)[-1] in _CHANGES | _MAKES
 
 
@@ -130,7 +130,7 @@ def random_kind(follow: Follow, name: str, node: Call) -> Kind:
 
 
 def _changed(whose: str, others: list[Kind]) -> str:
-    """Returns the kind of keys derived from one key: as many as there are rows, or a fixed number."""
+    """Returns the kind of the keys derived from one key, either one for each row or a fixed number of them."""
     if all(flat(one) in SAME for one in others):
         return whose
     is_for_rows = [_is_of_rows(one) for one in others] == [True]
@@ -149,7 +149,7 @@ def _drawn(
     shape = named.get("shape", positional[place] if 0 <= place < len(positional) else None)
     kinds = [kind for node, kind in zip((*positional, *named.values()), others, strict=True) if node is not shape]
     if whose == "key":
-        # Every device draws the same numbers for all rows, as one device does.
+        # Every device draws the same numbers for all rows, as a single device does.
         if all(flat(one) in SAME for one in others):
             return "alike"
         message = f'"jax.random.{name}" draws numbers for the rows of each device from a key that all devices share'
@@ -164,7 +164,7 @@ def _drawn(
 
 
 def _is_of_rows(shape: Kind) -> bool:
-    """Returns whether a shape has the device's rows first and fixed sizes after them."""
+    """Returns whether a shape begins with the device's number of rows, followed by fixed sizes."""
     if isinstance(shape, tuple):
         return bool(shape) and shape[0] == "count" and all(flat(one) in ("same", "shape") for one in shape[1:])
     return shape in ("shape", "count")

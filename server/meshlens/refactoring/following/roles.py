@@ -88,9 +88,9 @@ def underlying(view: FileView, callee: Callee) -> Target | None:
 def read_roles(
     view: FileView, callee: Callee, call: HostCall, said: tuple[tuple[str, int], ...] = ()
 ) -> tuple[Given, ...]:
-    """Returns the role of each argument of a call; nothing for a call without a batch.
+    """Returns the role of each argument of a call; empty for a call without a batch.
 
-    A wrong guess about the batch costs speed but never changes numbers, because splitting an array does not change its
+    A wrong guess about the batch costs speed but never changes results, because splitting an array does not change its
     values.
 
     Args:
@@ -127,7 +127,7 @@ def batch_parameters(view: FileView, target: Target) -> tuple[str, ...]:
 
 
 def batches_made(view: FileView, target: Target) -> tuple[Site, ...]:
-    """Returns the expressions in a function that make a batch: several keys at once, or a value with such a name."""
+    """Returns the expressions in a function that make a batch: several keys at once, or a value named like a batch."""
     found = []
     for node in walk(target.node):
         if (
@@ -201,7 +201,7 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
 
 
 def _second_thought(view: FileView, target: Target | None, call: HostCall, given: Given) -> Given:
-    """Treats an argument that looks like state only by name as the batch if there is no other, as in RL.
+    """Treats an argument that looks like state only by name as the batch if there is no other batch, as in RL.
 
     The same applies to an argument that is named like a batch and reassigned by the call, as in a sampler.
     """

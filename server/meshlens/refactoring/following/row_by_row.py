@@ -88,7 +88,7 @@ _NEVER = frozenset("convolve correlate kron vdot".split())
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The name and the arguments of a function.
+    """The name and the arguments of a called function.
 
     Attributes:
         name: the function's name, without the module.
@@ -274,7 +274,7 @@ def _expand_dims(given: Given) -> str:
 
 
 def _swapaxes(given: Given) -> str:
-    # An axis counted from the end is not the first one if the array has more axes than it counts back.
+    # Axis -n is not the first one if the array has more than n axes.
     axes = {
         axis if axis is None or axis >= 0 or -axis >= given.least else given.least
         for axis in (_number(given.at(1, "axis1", "source")), _number(given.at(2, "axis2", "destination")))
@@ -361,7 +361,7 @@ def _convolution(given: Given) -> str:
 
 
 def _product(given: Given) -> str:
-    """Returns the kind of a product, whose first axis is that of its first operand unless it is contracted."""
+    """Returns the kind of a product, whose first axis is that of the first operand unless that axis is contracted."""
     kinds = [flat(kind) for kind in given.kinds]
     if given.name == "matmul" and kinds == ["rows", "rows"] and all(given.axes(value) > 2 for value in given.values):
         return "rows"
@@ -402,7 +402,7 @@ def _einsum(given: Given) -> str:
 
 
 def _segment_sum(given: Given) -> str:
-    """Returns the kind of segment sums; if their number is not given, it depends on the device's rows."""
+    """Returns the kind of segment sums; if the number of segments is not given, it depends on the device's rows."""
     kinds = [flat(kind) for kind in given.kinds]
     has_size = given.at(2, "num_segments") is not None
     return "total" if has_size and kinds[:2] == ["rows", "rows"] and set(kinds[2:]) <= {"same"} else "mixed"

@@ -1,4 +1,4 @@
-"""Follows functions that other functions run: `vmap`, `scan`, `cond`, `jax.tree.map`, decorators."""
+"""Follows functions that others run: through `vmap`, `scan`, `cond`, `jax.tree.map` or decorators."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Call) -> 
 
 
 def decorated_kind(follow: Follow, function: FunctionDef, around: Follow | None, node: Call) -> Kind:
-    """Returns the kind of the result of a function whose decorators may change it.
+    """Returns the kind of the result of a function whose decorators may change the result.
 
     Args:
         follow: the calling scope.
@@ -105,7 +105,7 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node:
 
     Args:
         follow: the calling scope.
-        seen: the kinds of its function's free variables.
+        seen: the kinds of the mapped function's free variables.
         given: the arguments of the `vmap`.
         node: the call.
     """
@@ -138,7 +138,7 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node:
 
 
 def _vectorized(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node: Call) -> Kind:
-    """Returns the kind of the result of a function that works on single entries, or at most along the last axis."""
+    """Returns the kind of the result of a vectorized function; rows stay apart if it uses at most the last axis."""
     signature = next((value for label, _, value in given if label == "signature"), None)
     is_small = signature is None or (
         isinstance(signature, Constant) and _LAST_AXES.fullmatch(str(signature.value)) is not None
@@ -171,7 +171,7 @@ def _run(follow: Follow, function: Node | None, kinds: list[Kind]) -> Kind:
 
 
 def _stacked(kind: Kind) -> Kind:
-    """Returns the kind of a stack of values of a kind, one per step."""
+    """Returns the kind of a stack of values of the given kind, one per loop step."""
     if isinstance(kind, tuple):
         return tuple(_stacked(one) for one in kind)
     return {"rows": "turned", "tree": "turned", "same": "same", "mean": "mean", "total": "total"}.get(kind, "mixed")

@@ -128,7 +128,7 @@ def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[
     """Returns the arguments that the user named as the batch.
 
     Raises:
-        Obstacle: the function lacks such a parameter, or the rows are not on its first axis.
+        Obstacle: the function has no parameter with such a name, or the rows are not on the argument's first axis.
     """
     own = {parameter.name for parameter in target.parameters}
     for name, axis in said:
@@ -151,8 +151,8 @@ def _second_thought(
 ) -> tuple[int | None, ...]:
     """Selects another argument as the batch if there is none yet.
 
-    Candidates are arguments named state, as in an agent that observes states, and rows that the call reassigns, as in a
-    sampler.
+    Candidates are arguments named "state", as in an agent that observes states, and arguments named like a batch that
+    the call reassigns, as in a sampler.
     """
     renewed = [
         place
@@ -369,7 +369,7 @@ def _is_a_key_for_each_row(view: FileView, target: Target, name: str) -> bool:
 
 
 def _nested(view: FileView, target: Target) -> tuple[FunctionDef, ...]:
-    """Returns the functions that receive this parameter under the same name, as a loss function does from its step."""
+    """Returns the functions that a function refers to, such as its loss; their parameters often have the same names."""
     return tuple(one for one in reached(view, target) if one is not target.node)
 
 
@@ -411,7 +411,7 @@ def _has_split_siblings(view: FileView, target: Target, uses: tuple[Use, ...], p
 
 
 def _has_as_many_rows(view: FileView, target: Target, place: int, uses: tuple[Use, ...]) -> bool:
-    """Returns whether, in all calls, only this argument has as many entries as the batch has rows."""
+    """Returns whether, in all calls, the first axis of this argument, and no other axis, is as long as the batch."""
     names = [one.name for one in target.parameters]
     shapes = shapes_given(view, names, uses)
     own = shapes.get(names[place])

@@ -96,7 +96,7 @@ def never_rows(view: FileView, place: int, uses: tuple[Use, ...]) -> bool:
 def is_used_as_rows(view: FileView, functions: Iterable[FunctionDef], name: str) -> bool:
     """Returns whether functions treat an array's first dimension as the batch size, or its entries as one per row.
 
-    For example, a network runs on the array, or the array is an index into tables of users, words or states.
+    For example, a network runs on the array, or the array is used to index tables of users, words or states.
 
     Args:
         view: the file.
@@ -185,7 +185,7 @@ def _is_first_size(node: Node, name: str) -> bool:
 
 
 def _where(view: FileView, root: FunctionDef, name: str, depth: int = 0) -> Iterator[tuple[FunctionDef, str]]:
-    """Yields the functions that a value is passed to, with its name there; skips functions run by a `vmap`."""
+    """Yields the functions that a value is passed to, with the value's name there; skips those run by a `vmap`."""
     yield root, name
     if depth >= _DEPTH:
         return
@@ -306,7 +306,7 @@ def _draws_one(view: FileView, use: Use, node: Call, depth: int) -> bool:
 
 
 def _has_no_rows(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
-    """Returns whether an argument is certainly a number, or an array indexed along its first axis."""
+    """Returns whether an argument is certainly a number, or an array whose first axis is not the row axis."""
     if depth > _DEPTH:
         return False
     if isinstance(node, Constant):

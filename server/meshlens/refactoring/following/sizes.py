@@ -53,7 +53,7 @@ def shape_of(node: Node, shapes: Shapes, depth: int = _DEPTH) -> Shape:
     Args:
         node: the expression.
         shapes: the shapes of the variables.
-        depth: how deep nested expressions are read.
+        depth: the maximum depth to which nested expressions are read.
     """
     if depth == 0:
         return None
@@ -161,7 +161,7 @@ def _reshaped(given: list[Expression], *, is_method: bool) -> Shape:
     last = given[-1] if given and len(given) <= 2 else None
     if isinstance(last, (TupleDisplay, ListDisplay)):
         return _sizes(last.items)
-    # `jnp.reshape(x, -1)` or `x.reshape(rows, -1)`: only a known array tells.
+    # Only a known array distinguishes `x.reshape(rows, -1)` from `jnp.reshape(x, -1)`.
     return _sizes(given) if is_method or len(given) != 2 else None
 
 

@@ -1,4 +1,4 @@
-"""Calls under `jit` tracing: followed, working on traced values, or requiring their numbers."""
+"""Calls under `jit` tracing: those to follow, those that work on traced values, and those that need concrete values."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def called(walk: Walk, node: Call, *, is_statement: bool) -> Kind:
 
 
 def _scanned(walk: Walk, dotted: str, arguments: tuple[Argument, ...]) -> None:
-    """Notes which arguments are scanned along their first axis, so that their rows are along the second."""
+    """Notes which arguments are scanned along their first axis, so that their rows are along the second axis."""
     label, place = _SCANS[dotted]
     positional = [value for said, _, value in arguments if said is None]
     given = next((value for said, _, value in arguments if said == label), None)
@@ -179,7 +179,7 @@ def _library(walk: Walk, dotted: str, node: Call) -> None:
 
 
 def _is_of_project(walk: Walk, callee: Node) -> bool:
-    """Returns whether a callee is a workspace class."""
+    """Returns whether a callee is a function of the workspace or is named like a class."""
     return imported_function(walk.at.view, callee) is not None or _is_class_name(callee)
 
 

@@ -1,4 +1,4 @@
-"""Follows a function as `jit` would trace it: which values are known at compile time."""
+"""Follows a function as `jit` would trace it, to find out which values are known at compile time."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class Walk:
             self.at.names[name_of_block(node.key)] = Function(self.at.view, node.key, root, self.at)
 
     def branches(self, *suites: tuple[Node, ...]) -> None:
-        """Runs alternative branches; a name that is traced after one of them is traced."""
+        """Runs alternative branches; a name that is traced after any one of them is traced after all of them."""
         before = dict(self.at.names)
         after = dict(before)
         for suite in suites:
@@ -355,7 +355,7 @@ class Walk:
         return "python" if not changed else changed[0] if len(changed) == 1 else "value"
 
     def comprehension(self, node: Comprehension) -> Kind:
-        """Returns the kind of a comprehension, in which its names are bound."""
+        """Returns the kind of a comprehension; its variables are bound only inside it."""
         found: list[Kind] = []
         before = dict(self.at.names)
         for target, iterable, conditions in node.clauses:
@@ -393,7 +393,7 @@ class Walk:
         return known if known is not None else self.kind(node)
 
     def follow(self, function: Function, given: list[tuple[str | None, Kind | Function]] | None) -> Kind:
-        """Runs a function with arguments, or with None if other code calls it with traced values."""
+        """Runs a function with the given arguments; `given` is None if other code calls it with traced values."""
         if self.at.depth >= _DEEPEST:
             return "value"
         names = _bound(parameters_of(function.node), given)
@@ -411,7 +411,7 @@ class Walk:
 def _bound(
     parameters: tuple[Parameter, ...], given: list[tuple[str | None, Kind | Function]] | None
 ) -> dict[str, Kind | Function]:
-    """Returns the values of a function's parameters."""
+    """Returns the kinds of a function's parameters, or the functions passed for them."""
     names: dict[str, Kind | Function] = {}
     positional = [one for one in parameters if one.how in ("only", "any")]
     for one in parameters:

@@ -23,8 +23,8 @@ class Within:
     """The functions that a step defines in its own body, and how they were followed.
 
     Attributes:
-        functions: the functions and lambdas in it, by site.
-        lines: the statements that assign values to reduce after them, by site and kind.
+        functions: the functions and lambdas in the step, by site.
+        lines: the statements after which assigned values are reduced, by site and kind.
         arrays: the names of the step's parameters and of values in its arithmetic: arrays or trees of arrays.
         entered: the kinds of everything that a function reads, for each time that it was followed, by site.
         followed: the sites of the calls that were followed.
@@ -56,7 +56,7 @@ def must_always_reduce(view: FileView, target: Target, known: Within, sites: set
         view: the file.
         target: the step.
         known: the facts about the step's functions, found by following the step.
-        sites: the expressions to reduce.
+        sites: the sites of the expressions to reduce.
 
     Raises:
         Obstacle: that is not certain.

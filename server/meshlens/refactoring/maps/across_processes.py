@@ -1,4 +1,4 @@
-"""The calls to a map over several processes' devices: which arguments are split, and the results."""
+"""The calls to a map over the devices of several processes: the arguments to split, and the results to gather."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNSEEDED = re.compile(rb"\bdefault_rng\(\)|\b(?:np|numpy)\.random\.(?!seed|defa
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """An argument of a call whose rows are split over devices.
+    """A call's argument whose rows are split over devices.
 
     Attributes:
         value: its expression.
@@ -44,8 +44,8 @@ class Crossing:
 
     Attributes:
         call: the site of the call.
-        split: the arguments to pass as arrays of all processes.
-        is_gathered: whether the result is split over devices, so that each process has only a part of it.
+        split: the arguments to pass as arrays that span all processes.
+        is_gathered: whether to gather the result, because it is split over devices and each process has only a part.
     """
 
     call: Site
@@ -57,7 +57,7 @@ def must_be_laid_out_plainly(view: FileView) -> None:
     """Checks that a file leaves the placing of arrays to its maps, and draws the same random numbers in every process.
 
     Raises:
-        Obstacle: it does not.
+        Obstacle: the file does otherwise.
     """
     found = _PLACED.search(view.source)
     if found is not None:

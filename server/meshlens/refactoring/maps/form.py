@@ -32,6 +32,7 @@ class Form:
         others: whether the function is also used unmapped.
         around: whether the map splits the batch and merges rows itself, so that no call changes.
         obstacle: why the function cannot be mapped for all of its uses, if that was tried.
+        filled: the parameters that the jitted `partial` of the function binds.
     """
 
     how: Literal["decorator", "call", "wrapper"]
@@ -45,10 +46,10 @@ class Form:
 
 
 def as_decorator(view: FileView, target: Target, wishes: Wishes) -> Form:
-    """Returns the form of a decorator, if every use is a call that it can replace.
+    """Returns the decorator form, if every use is a call that the map can run.
 
     Raises:
-        Obstacle: a use is not such a call.
+        Obstacle: a use is something else.
     """
     uses = uses_of(view, target)
     folded = jit_above(view, target)
@@ -64,7 +65,7 @@ def form_of(view: FileView, target: Target, asked: Span, wishes: Wishes) -> Form
     Args:
         view: the file.
         target: the function.
-        asked: the cursor; on a call, only that call is mapped.
+        asked: the cursor; if it is on a call, only that call is mapped.
         wishes: the user's wishes.
 
     Raises:
@@ -106,7 +107,7 @@ def _instead_of_jit(
 ) -> Form:
     above = parent_of(view, call.call)
     if isinstance(above, Assign) and [one.name for one in above.targets if isinstance(one, Name)] == [target.name]:
-        # `step = jax.jit(step)`: later uses of the name use the compiled function.
+        # `step = jax.jit(step)`: later uses of the name refer to the compiled function.
         if home_of(view, call.call) is None:
             _must_be_used_here_only(view, target.name, wishes)
         made, uses = tuple(one for one in uses if one is not use), (use,)
@@ -120,7 +121,7 @@ def _instead_of_jit(
 
 
 def _compiled_partial(view: FileView, target: Target, use: Use) -> tuple[ApiCall, frozenset[str]] | None:
-    """Returns the `jit` of a `partial` that contains a use, with the parameters that it binds; None for other uses."""
+    """Returns the `jit` around a `partial` of a used function, with the parameters that the `partial` binds, if any."""
     above = parent_of(view, use.site)
     if not isinstance(above, Call) or dotted_name(view, above.callee) != "functools.partial":
         return None

@@ -29,7 +29,7 @@ UNSEEN = frozenset(
     "used-elsewhere unknown-object several-definitions traced-call used-as-value keyword-arguments several-counts "
     "compiled-for-others several-maps nameless-batch rows-among-results batch-apart object-argument method".split()
 )
-"""The reasons that prevent changing the calls but not the function."""
+"""The reasons why the calls cannot be changed, although the function can."""
 _TRACES = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "diffrax.", "numpyro.", "blackjax.")
 _COMPILES = frozenset({"jax.jit", "equinox.filter_jit", "flax.nnx.jit"})
 _DEEPEST = 8
@@ -39,7 +39,7 @@ def form_around(view: FileView, target: Target) -> Form | None:
     """Returns the form for mapping a compiled function at its definition; None if the function is not compiled.
 
     Raises:
-        Obstacle: JAX certainly traces a use of it, or its decorators cannot be analyzed.
+        Obstacle: JAX certainly traces a use of the function, or its decorators cannot be analyzed.
     """
     mentions = _mentions(view, target)
     try:
@@ -111,7 +111,7 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
     """Checks that JAX does not trace a use, for example to take gradients of a function.
 
     Raises:
-        Obstacle: JAX does.
+        Obstacle: JAX traces it.
     """
     line = line_of(view, mention.site)
     if mention.call is None:
@@ -127,10 +127,10 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
 
 
 def must_not_be_differentiated_elsewhere(view: FileView, target: Target) -> None:
-    """Checks that no function in another file that is passed to JAX, such as a loss function, calls a function.
+    """Checks that no traced code in another file, such as a loss function, calls a function.
 
     Raises:
-        Obstacle: such a function does.
+        Obstacle: traced code does.
     """
     for other, key, node in calls_elsewhere(view, target.name) if not target.is_method else ():
         site = Site(str(other.path), key, node.site)

@@ -1,4 +1,4 @@
-"""The arrays that a step processes along their last axis, which may also be their only axis: the row axis."""
+"""The arrays that a step processes along their last axis; if it is their only axis, it is the row axis."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def may_be_flat(view: FileView, target: Target, seen: AxesSeen) -> bool:
 
 
 def _may_have_one_axis(view: FileView, sources: list[Node], seen: AxesSeen, *, is_given: bool) -> bool:
-    """Returns whether an array may have one value per row, from a network or elementwise from the step's arguments."""
+    """Returns whether an array may be a network's output, or an elementwise result, with only one value per row."""
     calls = [node for source in sources for node in walk(source) if isinstance(node, Call)]
     if any(_most(seen.networks.get((view.path, call.site), 0)) == 1 for call in calls):
         return True
@@ -64,7 +64,7 @@ def _may_have_one_axis(view: FileView, sources: list[Node], seen: AxesSeen, *, i
 
 
 def _along_last_of_unknown(root: FunctionDef) -> list[Call]:
-    """Returns the calls that work along the last axis of values that are not multiplied by a matrix on the right."""
+    """Returns the calls that work along the last axis of arrays never multiplied by a matrix on the right."""
     nodes = tuple(walk(root))
     # A product with a matrix on the right contracts an axis other than the row axis.
     several = {
@@ -80,7 +80,7 @@ def _along_last_of_unknown(root: FunctionDef) -> list[Call]:
 
 
 def _is_spread_over(call: Call, names: set[str]) -> bool:
-    """Returns whether a call works on the entries of one of these arrays, or of an elementwise expression of one."""
+    """Returns whether a call works on one of the given arrays, or on an elementwise expression that contains one."""
     given = [walk(value) for label, _, value in call.arguments if label is None][:1]
     parts = [node for nodes in given for node in nodes]
     is_plain = all(
@@ -113,7 +113,7 @@ def _value_of(node: Node) -> Node | None:
 
 
 def _arrays(call: Call) -> Iterator[Expression]:
-    """Yields the operands of a call: its first argument, its keyword arguments, or the object of a method."""
+    """Yields the operands of a call: its first argument, its keyword arguments, and the object of a method."""
     yield from (one.value for place, one in enumerate(call.arguments) if not place or one.label not in (None, "axis"))
     if isinstance(call.callee, Attribute):
         yield call.callee.object

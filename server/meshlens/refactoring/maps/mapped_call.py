@@ -22,11 +22,11 @@ _SLICE = re.compile(r"(?:\w+\.)?(?:local_)?devices\(\)\[:(\d+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """An argument that a call passes to a mapped axis.
+    """A mapped argument of a call.
 
     Attributes:
         place: its position.
-        span: the expression.
+        span: the span of the expression.
         node: the expression.
         values: its possible values on all routes.
         pointed_at: whether the cursor is on it.
@@ -48,7 +48,7 @@ class Handed:
 
     @property
     def rows(self) -> set[int | None]:
-        """Returns the sizes of its first axis."""
+        """Returns the possible sizes of the argument's first axis."""
         return {size for value in self.values for size in _rows(value)}
 
 

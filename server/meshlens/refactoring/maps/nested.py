@@ -20,7 +20,7 @@ _CHOSEN = ("devices", "backend", "axis_size", "static_broadcasted_argnums")
 
 
 class Axes(NamedTuple):
-    """The axes of an array, as passed to the outer pmap, that are mapped over the two names; None if not mapped."""
+    """The axes that the two pmaps map, as axes of the array passed to the outer pmap; None if a pmap maps none."""
 
     outer: int | None
     inner: int | None
@@ -28,7 +28,7 @@ class Axes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """The arguments of one of the pmaps that determine how arrays are mapped."""
+    """One of the two pmaps, with the arguments that determine how it maps arrays."""
 
     pmap: Pmap
 
@@ -110,7 +110,7 @@ def nest_at(view: FileView, span: Span) -> Nest | None:
     """Returns the two nested pmaps at a cursor or selection.
 
     Raises:
-        Obstacle: one shard_map cannot replace them.
+        Obstacle: a single shard_map cannot replace them.
     """
     here = pmap_at(view, span)
     if here is None:

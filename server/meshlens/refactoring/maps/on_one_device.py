@@ -57,7 +57,7 @@ def uses_under(view: FileView, site: Site) -> Iterator[AxisUse]:
 
 
 def _are_made_same(view: FileView, pmap: Pmap) -> bool:
-    """Returns whether the function makes every result whose axis is `None` equal on all devices."""
+    """Returns whether the function makes every result whose `out_axes` entry is `None` equal on all devices."""
     operand, axes = pmap.binder.operand, pmap.in_axes
     target = next((one for one in functions(view) if isinstance(operand, Function) and one.site == operand.site), None)
     if target is None or isinstance(axes, Entries):
@@ -97,7 +97,7 @@ def _is_full(view: FileView, perm: Site | None) -> bool:
 
 
 def _unmapped(axes: Prefix, value: Value) -> Iterator[Value]:
-    """Yields the parts of a result whose axis is `None`."""
+    """Yields the parts of a result whose `out_axes` entry is `None`."""
     if axes is None:
         yield value
     elif isinstance(axes, Items):

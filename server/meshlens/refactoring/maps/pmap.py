@@ -41,7 +41,7 @@ class Pmap:
         binding: its record; if several routes lead to it, their records agree.
         calls: the visible calls to its result.
         in_axes, out_axes: the mapped axes.
-        static: the static positions.
+        static: the positions of the static arguments.
         arguments: its arguments by parameter.
         parameters: the names of the operand's positional parameters; None if unknown.
     """
@@ -68,7 +68,7 @@ class Pmap:
 
 
 def pmap_at(view: FileView, span: Span, dotted: str = "jax.pmap") -> Binding | None:
-    """Returns the innermost application of `jax.pmap` at a cursor or selection, or on a function that it decorates.
+    """Returns the innermost application of a map whose code, or whose decorated function, contains a selection.
 
     Args:
         view: the file.
@@ -88,7 +88,7 @@ def _places_applied(view: FileView, dotted: str) -> tuple[tuple[Binding, list[Sp
     known: dict[int, tuple[object, tuple[tuple[Binding, list[Span]], ...]]] = view.solution.once(
         f"assists: places of {dotted} in {view.path}", lambda _: {}
     )
-    # A solution survives edits that only move lines, but facts do not; they are stored with the results.
+    # A solution survives edits that only move lines, but facts do not; so the facts are stored with the results.
     if id(view.facts) not in known:
         known[id(view.facts)] = view.facts, tuple(_find_applied(view, dotted))
     return known[id(view.facts)][1]
@@ -157,7 +157,7 @@ def decorated(view: FileView, binding: Binding) -> FunctionDef | None:
 
 
 def read_pmap(view: FileView, binding: Binding) -> Pmap:
-    """Returns everything needed to rewrite an application of the map.
+    """Returns everything needed to rewrite an application of `jax.pmap`.
 
     Raises:
         Obstacle: something about it is unknown, or it cannot be rewritten where it is.

@@ -69,7 +69,7 @@ def must_be_the_real_pmap(view: FileView, pmap: Pmap) -> None:
 
 
 def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
-    """Checks that there are as many rows as devices: a pmap takes the first devices, a mesh all of them.
+    """Checks that there are as many rows as devices: a pmap uses one device per row, but a mesh uses all devices.
 
     Raises:
         Obstacle: a program that applies or calls the pmap uses only some devices, and the number of rows is unknown.

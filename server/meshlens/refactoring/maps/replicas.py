@@ -35,7 +35,7 @@ _TAKES_ONE = ("unreplicate", "first", "get_first", "tree_map", "map")
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """An expression that reads a variable with such copies, or a part of it.
+    """An expression that reads a variable with one copy per device, or a part of that variable.
 
     Attributes:
         span: the expression.
@@ -47,7 +47,7 @@ class Replica:
 
 
 def replica_at(view: FileView, span: Span) -> Replica | None:
-    """Returns the expression at a cursor if all devices certainly hold the same value."""
+    """Returns the expression at a cursor if its value is certainly the same on all devices."""
     named = name_at(view, span)
     if named is None:
         return None
@@ -71,9 +71,9 @@ def replica_at(view: FileView, span: Span) -> Replica | None:
 
 
 def _results(view: FileView, site: Site, name: str) -> tuple[Call, list[Value]] | None:
-    """Returns the last pmap call before a place that assigns to a variable, and its result on each route.
+    """Returns the last pmap call before a place that sets a variable, and the variable's value on each route.
 
-    Returns None if something else assigns it in between.
+    Returns None if something else is assigned to the variable in between.
     """
     here = view.span(site).start
     last: tuple[int, Site, Node] | None = None
@@ -105,7 +105,7 @@ def _is_around(view: FileView, key: str, root: str) -> bool:
     if isinstance(block.shape, (FunctionDef, FunctionShape, For, While, Try)):
         # On the next iteration, assignments at the end of a loop come before reads at its start.
         return outermost(view, key) == root
-    # At the top level every statement may assign the variable, but functions have their own.
+    # At the top level every statement may assign the variable, but functions have their own variables.
     return key in view.facts.top and not isinstance(view.facts.blocks[key].shape, FunctionDef)
 
 

@@ -67,7 +67,7 @@ _WHY = {
 
 
 def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
-    """Returns the axis name of a new map: the one that its collectives use, else the user's, else "batch".
+    """Returns the axis name of a new map: the one that the function's collectives use, else the user's, else "batch".
 
     Raises:
         Obstacle: the collectives name several axes, or one that differs from the user's.
@@ -103,7 +103,7 @@ class Step:
         care: the requirements of its modules' layers.
         library: the library whose map it needs.
         static: the arguments that it needs as Python values, if no `jit` declares them static.
-        sums: whether a sum over devices counts rows once for each device that holds them.
+        sums: whether the results would change if several devices held the same rows, because it sums over devices.
     """
 
     form: Form
@@ -148,7 +148,7 @@ class Step:
 
     @property
     def note(self) -> str:
-        """Returns why the numbers will differ from those on one device; "" if they will not."""
+        """Returns why the results will differ from those on one device; "" if they will not."""
         return "each device draws its own random numbers" if self.draws else ""
 
     @property
@@ -167,7 +167,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
     """Returns everything needed to map a function.
 
     Raises:
-        Obstacle: something is unknown, or the numbers would change.
+        Obstacle: something is unknown, or the results would change.
     """
     _must_be_plain(view, target)
     must_not_be_on_a_mesh(view, target, [(call.whole, call.values) for call in form.calls])
@@ -285,10 +285,10 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
 
 
 def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ...], found: Reductions) -> None:
-    """Checks that a call does not assign rows to an argument that all devices share.
+    """Checks that rows that a call returns are not assigned to an argument that all devices share.
 
     Raises:
-        Obstacle: it does.
+        Obstacle: they are.
     """
     above = parent_of(view, call.whole)
     if not isinstance(above, Assign) or len(above.targets) != 1:
@@ -312,7 +312,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
 
 
 def _whole(kind: Kind) -> str:
-    """Returns the kind of a result with parts: all the same, or all rows."""
+    """Returns the kind of a result with parts: "same" or "rows" if all parts are, else "mixed"."""
     kinds = {flat(one) if isinstance(one, str) else _whole(one) for one in ((kind,) if isinstance(kind, str) else kind)}
     if kinds <= SAME:
         return "same"
@@ -362,7 +362,7 @@ def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:
     """Checks that a function reads its split arguments, because otherwise all devices do the same work.
 
     Raises:
-        Obstacle: it does not.
+        Obstacle: it reads none of them.
     """
     split = [one.name for one, axis in zip(target.parameters, axes, strict=False) if axis is not None]
     read = {node.name for statement in target.body for node in walk(statement) if isinstance(node, Name)}

@@ -56,7 +56,7 @@ def read_plainly(view: FileView, binding: Binding) -> Pmap:
 
 
 def read_replaceable(view: FileView, binding: Binding) -> Pmap:
-    """Returns everything about a vmap that a map over devices may replace: one written out here, run in one process.
+    """Returns everything about a vmap that a map over devices may replace: it is spelled out and runs in one process.
 
     Raises:
         Obstacle: something about it is unknown, or it must not be replaced.
@@ -90,10 +90,10 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
 
 
 def must_stand_outside_maps(view: FileView, vmap: Pmap) -> None:
-    """Checks that no other map over devices runs a vmap, or places arrays in the same program.
+    """Checks that no map over devices runs a vmap, and that no other code in its program places arrays on devices.
 
     Raises:
-        Obstacle: another map does.
+        Obstacle: a map or other code does.
     """
     for context in (vmap.binding.context, *(call.context for call in vmap.calls)):
         if context.env.maps:
@@ -207,7 +207,7 @@ def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
 
 
 def _names_of(view: FileView, site: Site) -> set[str]:
-    """Returns the names that a statement assigns a mapped function to, or its compiled version."""
+    """Returns the names to which a statement assigns a mapped function, or the jitted version of one."""
     above = parent_of(view, site)
     if isinstance(above, Call) and dotted_name(view, above.callee) in COMPILES:
         above = parent_of(view, Site(site.path, site.block, above.site))
@@ -281,7 +281,7 @@ def _wanted(view: FileView, node: Node) -> set[str]:
 
 
 def _plainly(node: Node) -> set[str]:
-    """Returns the names whose values an expression uses; their shapes are known while tracing."""
+    """Returns the names whose values an expression uses, without those of which it reads attributes, such as shapes."""
     shapes = {
         inner.object.name for inner in walk(node) if isinstance(inner, Attribute) and isinstance(inner.object, Name)
     }
@@ -289,7 +289,7 @@ def _plainly(node: Node) -> set[str]:
 
 
 def _must_not_come_back(view: FileView, vmap: Pmap) -> None:
-    """Checks that the result, which is on all devices, does not become an argument that has another layout."""
+    """Checks that the result, which is on all devices, does not become an argument with another layout."""
     if vmap.in_axes == 0 and vmap.out_axes == 0:
         return
     for call in vmap.calls:

@@ -26,7 +26,7 @@ def _results_of(view: FileView, site: Site) -> frozenset[str]:
 def name_at(view: FileView, span: Span) -> tuple[Site, str] | None:
     """Returns the variable at a cursor or selection: the site of its name, and the name."""
     given = "assists: name at a cursor", view.path
-    # A solution survives edits that only move lines, but facts do not.
+    # Cached by facts: unlike a solution, they do not survive edits that only move lines.
     return view.solution.once_of(given, view.facts, span, lambda: _name_at(view, span))
 
 

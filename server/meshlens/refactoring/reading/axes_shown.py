@@ -1,4 +1,4 @@
-"""The minimum number of axes of a function's arrays, because its code would fail if they had fewer."""
+"""The minimum number of axes that a function's arrays must have, because its code would fail if they had fewer."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _MADE_OF_SIZES = ("zeros", "ones", "full", "empty", "normal", "uniform", "orthog
 
 
 def axes_shown(function: Node, dotted: Dotted) -> dict[str, int]:
-    """Returns the minimum number of axes of the arrays that a function binds once, by name.
+    """Returns the minimum number of axes of each array that a function binds once, by name.
 
     Only code that certainly runs on every call of the function counts.
 
@@ -112,7 +112,7 @@ def _put(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _axes_made(value: Node, values: Mapping[str, list[Node]], depth: int = 4) -> int:
-    """Returns the number of sizes that an array is created with; 0 if unknown."""
+    """Returns the number of axes in the shape that an array is created with; 0 if unknown."""
     if depth == 0:
         return 0
     if isinstance(value, Name):
@@ -141,7 +141,7 @@ def _most(shown: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def _certainly_shown(function: FunctionDef, dotted: Dotted) -> Iterator[tuple[str, int, frozenset[str]]]:
-    """Yields the names of arrays, their minimum number of axes, and the names bound by earlier statements."""
+    """Yields the name of each array, its minimum number of axes, and the names bound by earlier statements."""
     before: frozenset[str] = frozenset()
     for statement in function.function.body:
         if isinstance(statement, Return):
@@ -169,7 +169,7 @@ def _certain(node: Node) -> Iterator[Node]:
 
 
 def _shown(node: Node, dotted: Dotted) -> Iterator[tuple[str, int]]:
-    """Yields the names of arrays whose minimum number of axes a node shows."""
+    """Yields the name of each array whose minimum number of axes a node shows, with that number."""
     if isinstance(node, Assign) and len(node.targets) == 1:
         target = node.targets[0]
         if isinstance(target, TupleDisplay) and _of_shape(node.value):
@@ -179,7 +179,7 @@ def _shown(node: Node, dotted: Dotted) -> Iterator[tuple[str, int]]:
     if isinstance(node, Call) and isinstance(node.callee, Call) and dotted(node.callee.callee) in _OF_FEATURES:
         yield from ((one.value.name, 2) for one in node.arguments[:1] if isinstance(one.value, Name))
     if isinstance(node, Call) and last_name(node.callee) == "param" and not dotted(node.callee):
-        # A model's parameters do not have the size of a batch.
+        # A model's parameters do not have the batch size in their shapes, so this axis is not the only one.
         sizes = (part for one in node.arguments for part in walk(one.value) if isinstance(part, Subscript))
         yield from ((_of_shape(one.object), 2) for one in sizes if _of_shape(one.object) and _integer(one.key) == -1)
     if isinstance(node, Subscript):

@@ -1,4 +1,4 @@
-"""The names that one block of a file reads, binds and defines, cached by its tree because most edits are elsewhere."""
+"""The names that one block of a file reads, binds and defines, cached by tree because most edits are elsewhere."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from meshlens.project.trees import Node, bound_by, children
 
 @dataclass(frozen=True, slots=True)
 class BlockNames:
-    """The names of one block; sites are those of the block.
+    """The names in one block; sites are relative to the block.
 
     Attributes:
-        names, attributes: the reads by name: the node, and the call if it is called.
-        bound_at_top: how many times a name is bound outside every function.
-        bound_inside: how many times a name is bound inside functions.
+        names, attributes: the reads, by name: each node, and the call to it if it is called.
+        bound_at_top: how many times each name is bound outside all functions.
+        bound_inside: how many times each name is bound inside functions.
         stored_attributes: the attributes that are assigned to somewhere.
-        made_of: the names assigned a new instance of a class, by the name of the class.
+        made_of: the names that are assigned a new instance of a class, by class name.
         functions: the function nodes, with whether each is directly in a class of this block.
         name: the function's name if the block is a function, else "".
     """
@@ -50,11 +50,11 @@ class BlockNames:
 
 @lru_cache(maxsize=8192)
 def names_in_block(top: Node, is_below: bool) -> BlockNames:
-    """Returns the names of a block.
+    """Returns the names in a block.
 
     Args:
-        top: its tree.
-        is_below: whether it is a method or a nested function, whose name is bound in the block around it.
+        top: the block's tree.
+        is_below: whether the block is a method or a nested function, whose name is bound in the block around it.
     """
     found = BlockNames(name=top.function.name if isinstance(top, FunctionDef) else "")
     called: dict[int, Call] = {}

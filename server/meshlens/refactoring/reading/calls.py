@@ -20,9 +20,9 @@ class PlainCall:
     """A call whose arguments are in the order of the parameters.
 
     Attributes:
-        use: the use.
+        use: the reference to the function.
         values: the arguments, without keywords.
-        spans: the span of each, including its keyword.
+        spans: the span of each argument, including its keyword.
     """
 
     use: Use
@@ -37,10 +37,10 @@ class PlainCall:
 
 
 def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
-    """Returns a call in a form that can be passed to a map.
+    """Returns a call in the form that a map needs.
 
     Raises:
-        Obstacle: the function is passed as an argument there, or the arguments cannot be given by position.
+        Obstacle: the function is passed as an argument instead, or its arguments cannot be passed by position.
     """
     line = line_of(view, use.site)
     if use.call is None:

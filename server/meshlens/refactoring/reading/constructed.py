@@ -15,12 +15,12 @@ _PARTIAL = "functools.partial"
 
 
 class Made(NamedTuple):
-    """A value, with the place of its code.
+    """The expression for a value, and where it is.
 
     Attributes:
         view: the file.
-        block: the block of the code.
-        value: its expression.
+        block: the block of the expression.
+        value: the expression.
     """
 
     view: FileView
@@ -29,7 +29,7 @@ class Made(NamedTuple):
 
 
 def field_values(view: FileView, owner: str, name: str, views: Iterable[FileView]) -> list[Made] | None:
-    """Returns the possible values of a field of a class; None if no class declares it.
+    """Returns the possible values of a field of a class; None if neither the class nor a base class declares it.
 
     Args:
         view: the file of the class.
@@ -50,7 +50,7 @@ def field_values(view: FileView, owner: str, name: str, views: Iterable[FileView
 
 
 def parameter_values(view: FileView, owner: str, name: str, views: Iterable[FileView]) -> list[Made]:
-    """Returns the possible values of a parameter of a class's `__init__`; nothing if they are unknown.
+    """Returns the possible values of a parameter of a class's `__init__`; empty if they are unknown.
 
     Args:
         view: the file of the class.
@@ -80,7 +80,7 @@ def _fields(view: FileView, key: str) -> Iterator[AnnAssign]:
 
 
 def is_declared(view: FileView, owner: str, name: str) -> bool:
-    """Returns whether a class or one of its bases declares a field with this name or sets it in its body."""
+    """Returns whether the body of a class or of one of its bases declares a field with this name or assigns to it."""
     shapes = (one.facts.blocks[key].shape for one, key in classes_above(view, owner))
     return any(
         isinstance(target, Name) and target.name == name
@@ -93,7 +93,10 @@ def is_declared(view: FileView, owner: str, name: str) -> bool:
 
 
 def _given(view: FileView, owner: str, name: str, place: int, views: Iterable[FileView]) -> Iterator[Made]:
-    """Yields the values that calls to a class, and calls to unknown callees, pass for a keyword or position."""
+    """Yields the values that calls to a class pass for a keyword or position.
+
+    Calls to unknown callees may create instances too; only what they pass for the keyword is included.
+    """
     for one in views:
         for key, given, meant in _creations(one):
             is_own = meant == (str(view.path), owner)

@@ -25,11 +25,11 @@ _TRANSPARENT = frozenset(
 
 
 def applied_by(decorator: Expression, dotted: Callable[[Expression], str]) -> tuple[Expression, tuple[Argument, ...]]:
-    """Returns the function that a decorator calls, directly or in a `partial`, and its other arguments.
+    """Returns the function that a decorator calls, directly or through a `partial`, and the other arguments.
 
     Args:
         decorator: the expression.
-        dotted: returns the name of an expression.
+        dotted: returns the dotted name of an expression.
     """
     callee, given = (decorator.callee, decorator.arguments) if isinstance(decorator, Call) else (decorator, ())
     if given and dotted(callee) == "functools.partial":
@@ -40,8 +40,8 @@ def applied_by(decorator: Expression, dotted: Callable[[Expression], str]) -> tu
 def is_transparent(view: FileView, decorator: Node) -> bool:
     """Returns whether a decorator preserves a function's signature and result.
 
-    A workspace decorator does if its inner function, marked with `functools.wraps`, passes on all arguments and returns
-    the result.
+    A decorator defined in the workspace does so if its inner function, marked with `functools.wraps`, passes on all
+    arguments and returns the result.
 
     Args:
         view: the file in which it is applied.
@@ -85,7 +85,7 @@ def _hands_on(view: FileView, node: FunctionDef) -> bool:
 
 
 def _returns_what_comes_back(node: FunctionDef, given: str) -> bool:
-    """Returns whether every return value of a function comes from calling another function with all its arguments."""
+    """Returns whether all that a function returns or yields comes from calling another with the same arguments."""
     parameters = node.function.parameters
     if [one.how for one in parameters] != ["*", "**"]:
         return False
@@ -110,7 +110,7 @@ def _returns_what_comes_back(node: FunctionDef, given: str) -> bool:
 
 
 def _passes(node: Node, function: str, names: list[str]) -> bool:
-    """Returns whether an expression calls a function with all arguments of its caller."""
+    """Returns whether an expression calls a function with all arguments of the function that contains it."""
     return (
         isinstance(node, Call)
         and isinstance(node.callee, Name)

@@ -51,7 +51,7 @@ class Target:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Returns its parameters as in the facts, without a method's `self` and without bound ones."""
+        """Returns its parameters, without a method's `self` and without those that a `partial` binds."""
         named = (parameter for parameter in self.node.function.parameters if parameter.name)
         every = tuple(parameter for parameter in named if parameter.name not in self.filled)
         return every[1:] if self.has_object else every
@@ -62,7 +62,7 @@ class Target:
         return self.node.function.body
 
     def at(self, index: int) -> Site:
-        """Returns the site with an index in its block."""
+        """Returns the site at an index in the function's block."""
         return Site(self.site.path, self.site.block, index)
 
 
@@ -82,7 +82,7 @@ class Use:
 def function_at(view: FileView, span: Span) -> Target | None:
     """Returns the function that is defined at the cursor, or that the name at the cursor certainly refers to."""
     given = "assists: function at a cursor", view.path
-    # A solution survives edits that only move lines, but facts do not.
+    # Cached by facts: unlike a solution, they do not survive edits that only move lines.
     return view.solution.once_of(given, view.facts, span, lambda: _function_at(view, span))
 
 
@@ -122,7 +122,7 @@ def _method(view: FileView, name: str) -> Target | None:
 
 
 def maps_around(view: FileView, target: Target) -> frozenset[Binder]:
-    """Returns the maps over devices under which a function runs on some route, including its own."""
+    """Returns the maps over devices that run a function on any route, including those applied to it directly."""
     records = view.records
     contexts = [
         one.context
@@ -153,7 +153,7 @@ def _underlying(value: Value) -> Site | None:
 
 
 def dotted_name(view: FileView, node: Node) -> str:
-    """Returns the dotted name that top-level imports give a name or attribute, "" if unknown."""
+    """Returns the dotted name that top-level imports give a name or attribute; "" if unknown."""
     attributes: list[str] = []
     while isinstance(node, Attribute):
         attributes.append(node.name)
@@ -176,7 +176,7 @@ def _imports(view: FileView) -> Iterator[tuple[str, str]]:
             if not isinstance(statement, (Import, ImportFrom)):
                 for name in names_bound((statement,)):
                     tried.setdefault(name, set()).update(("", name))
-    # A name that is imported several times is known if every import means the same.
+    # A name that is imported several times is known if every import refers to the same thing.
     yield from ((name, found.pop()) for name, found in tried.items() if len(found) == 1)
     for shape in view.facts.statements:
         yield from _imported_by(shape)
@@ -240,7 +240,7 @@ def reached(view: FileView, target: Target) -> tuple[FunctionDef, ...]:
 
 
 def line_of(view: FileView, site: Site) -> int:
-    """Returns the line of a site, from 1."""
+    """Returns the line of a site, counted from 1."""
     return view.texts[site.path].count(b"\n", 0, view.span(site).start) + 1
 
 

@@ -36,7 +36,7 @@ _WRAPS = _MAPS | frozenset(row.dotted for row in TRANSPARENT.values() if row.how
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """A callable of the program: a function of the file, or a variable that holds one transformed by `jit` or `vmap`.
+    """A function of the file, or a variable that holds a lambda or the result of `jit` or `vmap`.
 
     Attributes:
         name: its name.
@@ -72,7 +72,7 @@ class HostCall:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """An expression whose value is the function or a wrapper of it."""
+    """An expression whose value is the function or a wrapper around it."""
 
     site: Site
     skipped: int = 0
@@ -133,7 +133,7 @@ def _followed(view: FileView, waiting: list[_Value]) -> tuple[HostCall, ...]:
 
 
 def _between(view: FileView, callee: Callee) -> _Value:
-    """Returns the effect on parameters of a function's decorators, or of the calls that made a variable's value."""
+    """Returns how a function's decorators, or the calls that made a variable's value, affect the parameters."""
     value = _Value(callee.site)
     if callee.target is not None:
         for decorator in reversed(callee.target.node.function.decorators):
@@ -156,7 +156,7 @@ def _between(view: FileView, callee: Callee) -> _Value:
 
 
 def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
-    """Returns the effect of a `vmap` among the decorators of a function, with or without `partial`."""
+    """Returns the effect of a decorator on a value; only a `vmap`, with or without `partial`, has one."""
     if not isinstance(decorator, Call):
         return replace(value, is_vmapped=True) if dotted_name(view, decorator) in _MAPS else value
     dotted = dotted_name(view, decorator.callee)
@@ -166,7 +166,7 @@ def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
 
 
 def _vmapped(value: _Value, call: Call) -> _Value:
-    """Returns the effect of a `vmap`, which passes an argument whole if its `in_axes` entry is None."""
+    """Returns the effect of a `vmap` on a value; an argument whose `in_axes` entry is None is passed whole."""
     axes = next((one.value for one in call.arguments if one.label == "in_axes"), None)
     items = axes.items if isinstance(axes, (TupleDisplay, ListDisplay)) else ()
     is_none = [isinstance(one, Constant) and one.value is None for one in items]
@@ -197,7 +197,7 @@ def _steps(view: FileView, value: _Value) -> Iterator[HostCall | _Value]:
 
 
 def _uses(view: FileView, callee: Callee) -> tuple[Use, ...]:
-    """Returns the reads of a function or variable; for a rebound name, those before the rebinding."""
+    """Returns the reads of a function or variable; for a rebound name, those in functions or before the rebinding."""
     path = path_to(view, callee.site)
     is_attribute = (
         callee.target.is_method if callee.target is not None else bool(path) and isinstance(path[-1], Attribute)
@@ -220,7 +220,7 @@ def _uses(view: FileView, callee: Callee) -> tuple[Use, ...]:
 
 
 def _is_own(view: FileView, mention: AttributeMention, home: str) -> bool:
-    """Returns whether an attribute belongs to an instance of a class, including `self` in its methods."""
+    """Returns whether an attribute belongs to an instance of a class, including `self` in the class's methods."""
     value = mention.node.object
     return (
         isinstance(value, Name) and value.name == "self" and mention.site.block.startswith(f"{home}.")
@@ -237,7 +237,7 @@ def _is_inside(view: FileView, mention: Mention) -> bool:
 
 
 def _bound_again(view: FileView, callee: Callee, home: str | None) -> int:
-    """Returns the start of the next definition of a name, as in the later cells of a notebook."""
+    """Returns the start of the next definition of a name, for example in a later notebook cell."""
     after = view.span(callee.site).start
     places = [
         view.span(one.site).start

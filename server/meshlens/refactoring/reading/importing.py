@@ -18,7 +18,7 @@ class Imported:
         path: the file.
         module: the module after `import` or `from`, including dots.
         name: the file's name for the module itself; None if it imports names from it.
-        first: the position of the first imported name; None for a star.
+        first: the site of the first imported name; None for a star import or for the module itself.
     """
 
     path: str

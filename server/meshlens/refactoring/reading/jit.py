@@ -1,4 +1,4 @@
-"""The `jit` on or around a function, which a pmap makes unnecessary."""
+"""Finds the `jit` on or around a function; a pmap makes it unnecessary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMES = {"static_argnames": "static_broadcasted_argnums", "donate_argnames": "d
 
 
 _BINDING = frozenset({"staticmethod", "classmethod"})
-"""The decorators that determine a method's first argument, but not the arguments of the `jit` below them."""
+"""The decorators that determine a method's first argument but do not affect the arguments of the `jit` below them."""
 Library = Literal["jax", "equinox", "nnx"]
 _JITS: dict[str, Library] = {
     "jax.jit": "jax",
@@ -38,11 +38,11 @@ class Folded:
 
     Attributes:
         site: the decorator, or the call.
-        arguments: the source of the arguments that move to the pmap.
+        arguments: the source text of the arguments that move to the pmap.
         static: the names of the static parameters.
-        places: their positions.
+        places: the positions of the static parameters.
         comments: the comments between its arguments.
-        library: its library; equinox accepts values other than arrays, nnx tracks objects that change.
+        library: its library: equinox's `jit` accepts values other than arrays; nnx's tracks objects that change.
     """
 
     site: Site
@@ -57,7 +57,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     """Returns the `jit` that decorates a function; None if there is none.
 
     Raises:
-        Obstacle: there are other decorators, or the `jit` has arguments that pmap does not accept.
+        Obstacle: another decorator has an unknown effect, or the `jit` has arguments that pmap does not accept.
     """
     decorators = target.node.function.decorators
     if not decorators:
@@ -114,7 +114,7 @@ def _value(node: Node) -> object:
 
 
 def jit_around(view: FileView, use: Site) -> ApiCall | None:
-    """Returns the call to `jit` that a function is passed to at a place."""
+    """Returns the call to `jit` that receives the function named at a site; None if there is none."""
     for call in view.records.calls:
         if canonical(call.dotted) in _JITS and not call.decorator and call.args and call.args[0].site == use:
             return call
@@ -122,13 +122,13 @@ def jit_around(view: FileView, use: Site) -> ApiCall | None:
 
 
 def folded_jit(view: FileView, target: Target, call: ApiCall, *, is_bound: bool) -> Folded:
-    """Returns the arguments of a `jit` that a pmap needs.
+    """Returns a `jit` with the arguments that the pmap takes over from it.
 
     Args:
         view: the file.
         target: the function.
         call: the `jit`.
-        is_bound: whether it receives a bound method.
+        is_bound: whether the `jit` receives a bound method.
 
     Raises:
         Obstacle: an argument is unknown, or pmap does not accept it.
@@ -168,7 +168,7 @@ def _folded(
 
 
 def _is_jit(dotted: str) -> bool:
-    """Returns whether this is JAX's own `jit`; unlike pmap, those of libraries track more than arrays."""
+    """Returns whether a name is JAX's own `jit`; a library's jit, unlike its pmap, tracks more than arrays."""
     return canonical(dotted) in ("jax.jit", "jax.experimental.pjit.pjit")
 
 

@@ -23,7 +23,7 @@ class Outer:
 
     Attributes:
         span: the `jit` and the map together.
-        arguments: its arguments by pmap's parameter names, with the sites of the values.
+        arguments: the arguments of the `jit`, each as pmap's name for it and the site of its value.
     """
 
     span: Span
@@ -31,10 +31,10 @@ class Outer:
 
 
 def jit_around(view: FileView, binding: Binding) -> Outer | None:
-    """Returns the `jit` above the decorator, or around the call, that applies a map.
+    """Returns the `jit` above the decorator, or around the call, that applies a map; None if there is none.
 
     Raises:
-        Obstacle: it has arguments that pmap does not accept.
+        Obstacle: the `jit` has arguments that pmap does not accept.
     """
     site = binding.binder.site
     function = decorated(view, binding)

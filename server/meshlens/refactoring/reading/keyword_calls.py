@@ -17,12 +17,12 @@ _KEYWORD = re.compile(r"\w+\s*=\s*")
 
 
 def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefix, tuple[str, ...]]:
-    """Returns the edits that make every call pass arguments by position, the resulting `in_axes`, and names.
+    """Returns the edits that make every call pass arguments by position, the resulting `in_axes`, and some names.
 
-    The names are those of trailing arguments that the function still has to receive by keyword.
+    The names are those of the trailing arguments that the function must still receive by keyword.
 
     Raises:
-        Obstacle: a call cannot be rewritten like that.
+        Obstacle: a call cannot be rewritten this way.
     """
     for call in pmap.calls:
         if call.exact:

@@ -1,6 +1,7 @@
 """The layers in a workspace's modules that keep batch statistics or draw random numbers.
 
-BatchNorm keeps batch means, which cover all rows only if averaged over devices; dropout draws numbers for each row.
+BatchNorm keeps batch means, which cover all rows only if averaged over the devices; dropout draws random numbers for
+each row.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def _layers_of(view: FileView) -> Layers:
 
 
 def _only_building(views: list[FileView]) -> frozenset[str]:
-    """Returns the methods that run only while an instance is created: no other code calls them."""
+    """Returns the methods that run only while an instance is created, because no other code calls them."""
     calling: dict[str, set[str]] = {}
     for view in views:
         for key, root in _roots(view):
@@ -168,7 +169,7 @@ def _draws(view: FileView, node: Node, in_init: bool) -> bool:
 
 
 def _kept(root: Node) -> Iterator[str]:
-    """Yields the values that a module's method stores in the module, except counters."""
+    """Yields names for the values that a module's method stores in the module, except counters."""
     for node in _walk(root):
         if isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ("sow", "perturb"):
             yield node.callee.name

@@ -1,4 +1,4 @@
-"""Outside names that hold functions made by expressions, and how many times a scope binds a name."""
+"""Names outside a function that hold functions made by expressions, and how many times a scope binds a name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BATCH = re.compile(
     r"(?!(?:n|num|max|min)_)(?:.*_)?(?:batch|data|inputs?|images?|imgs?|labels?|lbls?|targets?|tokens?|examples?|minibatch|observations?|obs|features|xs?"
     r"|ys?|actions?|rewards?|dones?|preds?|predictions?|logits|samples?|sequences?|points|transitions?|trajectory|rollout)s?(?:_batch|_train|_test)?"
 )
-"""Matches names of variables that hold a batch, not a number of something."""
+"""Matches the names of variables that hold a batch, but not of those that hold a count."""
 _NO_ARRAYS = frozenset(
     "PRNGKey key split fold_in RandomState default_rng seed float32 float64 int32 bfloat16 float16 dtype sqrt".split()
 )
@@ -56,7 +56,7 @@ def made_outside(view: FileView, home: str | None) -> dict[str, tuple[Node, None
 
     Args:
         view: the file.
-        home: the outermost function around the followed one; None for the top level.
+        home: the outermost function around the function being followed; None for the top level.
     """
     key = f"assists: functions made around {home or ''} in {view.path}"
     found: dict[str, tuple[Node, None]] = view.solution.once(key, lambda _: dict(_made_outside(view, home)))
@@ -68,7 +68,7 @@ def kind_outside(view: FileView, home: str | None, name: str) -> str:
 
     Args:
         view: the file.
-        home: the outermost function around the followed one; None for the top level.
+        home: the outermost function around the function being followed; None for the top level.
         name: the variable.
     """
     key = f"assists: arrays around {home or ''} in {view.path}"
@@ -91,7 +91,7 @@ def _arrays_outside(view: FileView, home: str | None) -> Iterator[str]:
 
 
 def _makes_array(view: FileView, value: Node) -> bool:
-    """Returns whether an expression is an array made by a function of NumPy or JAX, or a part of one."""
+    """Returns whether an expression is an array made by a NumPy or JAX function, or is derived from one."""
     while isinstance(value, (BinaryOperation, Subscript, UnaryOperation)) or (
         isinstance(value, Call) and isinstance(value.callee, Attribute)
     ):
@@ -111,7 +111,7 @@ def _makes_array(view: FileView, value: Node) -> bool:
 
 
 def times_bound(view: FileView, home: str | None, name: str) -> int:
-    """Returns how many times the top level, or a function itself, binds a name."""
+    """Returns how many times the top level, or a function without its nested functions, binds a name."""
     key = f"assists: names bound in {home or ''} of {view.path}"
     counted: Counter[str] = view.solution.once(key, lambda _: Counter(_bound(view, _statements(view, home))))
     return counted[name]
@@ -141,7 +141,7 @@ def _made_outside(view: FileView, home: str | None) -> Iterator[tuple[str, tuple
 
 
 def compiled_under_its_name(view: FileView, home: str | None, name: str) -> Assign | None:
-    """Returns the statement of a scope, at its own level, that rebinds a function to its `jit`."""
+    """Returns the statement directly in a scope that rebinds a function's name to the jitted function."""
     found = [
         one
         for one in _statements(view, home)
@@ -172,7 +172,7 @@ def _bound(view: FileView, statements: Iterable[Node]) -> Iterator[str]:
 
 
 def _compiles_itself(view: FileView, node: Node) -> bool:
-    """Returns whether a statement rebinds a name to its `jit`, which behaves the same."""
+    """Returns whether a statement rebinds a function's name to the jitted function, which behaves the same."""
     if (
         not isinstance(node, Assign)
         or not isinstance(node.value, Call)
@@ -185,7 +185,7 @@ def _compiles_itself(view: FileView, node: Node) -> bool:
 
 
 def in_arithmetic(statements: Iterable[Node]) -> frozenset[str]:
-    """Returns the names that statements use directly in arithmetic, which hold arrays, not trees or objects."""
+    """Returns the names that statements use directly in arithmetic; they hold arrays, not trees or objects."""
     nodes = [node for statement in statements for node in walk(statement)]
     operands = [
         *(part for node in nodes if isinstance(node, BinaryOperation) for part in (node.left, node.right)),
@@ -207,6 +207,6 @@ def used_as_arrays(function: Node) -> frozenset[str]:
         ):
             parts = (node.object,)
         found.update(part.name for part in parts if isinstance(part, Name))
-    # A single integer picks a row; using only one entry of a tuple is rare.
+    # If the only index is one integer, it picks a row of an array; code rarely uses only one entry of a tuple.
     found.update(name for name, taken in items.items() if len(taken) == 1 and type(next(iter(taken))) is int)
     return frozenset(found)

@@ -20,7 +20,7 @@ class Mention:
 
     Attributes:
         site: its site.
-        root: the block of the outermost function around it, or the block itself.
+        root: the block of the outermost function around it; its own block if there is none.
         node: the name or attribute node.
         call: the call to it, if it is called there.
     """
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
     Attributes:
         key: the block.
-        root: the block of the outermost function around it, or the block itself.
+        root: the block of the outermost function around it; the block itself if there is none.
         in_class: whether it is a method.
         found: its names.
     """
@@ -88,7 +88,7 @@ def attributes_called(view: FileView, name: str) -> tuple[AttributeMention, ...]
 
 
 def is_read(view: FileView, name: str) -> bool:
-    """Returns whether a file reads a variable or attribute with a name, for example to call a function."""
+    """Returns whether a file reads a variable or attribute with the given name, for example to call a function."""
     return bool(mentions_of(view, name) or attributes_called(view, name))
 
 
@@ -98,7 +98,7 @@ def bound_at_top(view: FileView, name: str) -> int:
 
 
 def bound_inside(view: FileView, name: str) -> dict[str, int]:
-    """Returns how many times functions bind a name, by the block of the outermost one."""
+    """Returns how many times functions bind a name, by the block of the outermost function."""
     found: dict[str, int] = {}
     for one in entries(view):
         if name in one.found.bound_inside:

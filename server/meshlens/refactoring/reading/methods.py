@@ -19,7 +19,7 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
     """Checks that a method's instance is or can become a static argument.
 
     Raises:
-        Obstacle: it cannot.
+        Obstacle: the instance cannot become one.
     """
     if not target.has_object or form.is_bound:
         return

@@ -1,4 +1,4 @@
-"""The requirements of layers with batch statistics or random numbers on a mapped function."""
+"""The requirements that layers with batch statistics or random numbers impose on a mapped function."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Care:
     """The requirements of a step's layers while the step is mapped.
 
     Attributes:
-        norms: the layers to set, in their classes, to average over all devices.
-        joins: whether the objects passed to the step are set to average while it runs.
+        norms: the layers that must be created so that they average over all devices.
+        joins: whether the objects passed to the step are set to average over all devices while it runs.
         draws: whether the objects passed to the step get separate random streams on each device while it runs.
     """
 
@@ -51,7 +51,7 @@ def care_for(view: FileView, target: Target, library: Library) -> Care:
     """Returns what a step's layers require while it is mapped.
 
     Raises:
-        Obstacle: its modules store or draw something that would differ between devices.
+        Obstacle: the step's modules store or draw something that would differ between devices.
     """
     inside = [node for root in reached(view, target) for node in walk(root)]
     layers = layers_of(view)
@@ -106,7 +106,7 @@ def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Laye
 
 
 def _run_on_one_device(view: FileView, target: Target, inside: list[Node], layers: Layers) -> tuple[int, str] | None:
-    """Returns the line and name of a use of batch statistics outside any axis."""
+    """Returns the line and name of a use of batch statistics where no axis is bound."""
     mention = _called_on_one_device(view, layers)
     if mention is not None:
         return line_of(view, mention.site), last_name(mention.node)
@@ -145,7 +145,7 @@ def _must_update_here_only(view: FileView, functions_of_step: Collection[Functio
     """Checks that no code outside a step, where no axis is bound, updates batch statistics.
 
     Raises:
-        Obstacle: such code does.
+        Obstacle: some code does.
     """
     for entry in entries(view):
         root = tree(view, str(view.path), entry.key)
@@ -165,7 +165,7 @@ def _outside(node: Node, apart: Collection[FunctionDef]) -> Iterator[Node]:
 
 
 def _called_on_one_device(view: FileView, layers: Layers) -> Mention | None:
-    """Returns where plain Python calls a module in training mode, outside any axis."""
+    """Returns where plain Python, with no axis bound, calls a module in training mode."""
     first = view.source.find(b".eval()")
     for name in sorted({name for one in layers.classes for name in made_of(view, one)}):
         for mention in mentions_of(view, name):
@@ -180,7 +180,7 @@ def joined(norm: Norm, axis: str) -> FileEdit:
     """Returns the edit that makes a layer average over all devices.
 
     Raises:
-        Obstacle: the call has no place for the argument.
+        Obstacle: the argument cannot be added to the call that creates the layer.
     """
     span = norm.view.span(norm.site)
     text = norm.view.source[span.start : span.end].decode("utf-8", "replace")

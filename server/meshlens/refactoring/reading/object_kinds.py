@@ -43,7 +43,7 @@ _DEEPEST = 8
 
 
 def kind_of_argument(view: FileView, call: HostCall, node: Node) -> str | None:
-    """Returns \"nnx\", \"eqx\", \"linen\", \"optax\", \"function\" or \"pytree\"; None if unknown."""
+    """Returns an argument's kind: "nnx", "eqx", "linen", "optax", "function", "pytree" or "plain"; None if unknown."""
     if isinstance(node, Lambda):
         return "function"
     if isinstance(node, Attribute):
@@ -76,7 +76,7 @@ def kind_of_argument(view: FileView, call: HostCall, node: Node) -> str | None:
 
 
 def _statements(view: FileView, call: HostCall, name: str) -> Iterator[Node]:
-    """Yields the code that may bind a name used at a call: of the enclosing function or the top level."""
+    """Yields the code that may bind a name used at a call: that of the enclosing function, or of the top level."""
     home = home_of(view, call.site)
     if home is not None and bound_inside(view, name).get(home, 0):
         for entry in entries(view):
@@ -96,7 +96,7 @@ def kind_of_class(view: FileView, name: str | None, node: Node | None = None, de
 
     Args:
         view: the file.
-        name: the class; not needed with a node.
+        name: the class; not needed if `node` is given.
         node: an expression for the class.
         depth: the number of bases followed so far.
     """

@@ -63,10 +63,10 @@ def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[
     Args:
         view: the file.
         target: the function.
-        calls: the place of each call in the file, with the arguments whose origin counts.
+        calls: the place of each call in the file, with the arguments to check.
 
     Raises:
-        Obstacle: the function, a mesh around its calls, or their arguments do so.
+        Obstacle: the function sets a sharding, its calls run on a mesh, or their arguments are already on devices.
     """
     inside = [node for root in reached(view, target) for node in walk(root) if isinstance(node, Call)]
     if any(dotted_name(view, node.callee) in _CONSTRAINS for node in inside):
@@ -81,15 +81,15 @@ def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[
 
 
 def must_not_be_on_one_device(view: FileView, target: Target, shared: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
-    """Checks that no argument that a pmap passes whole to all devices is on one device, in releases that reject that.
+    """Checks, for JAX releases that reject it, that no argument that a pmap passes whole is already on one device.
 
     Args:
         view: the file.
         target: the function.
-        shared: the place of each call in the file, with such arguments.
+        shared: the place of each call in the file, with the arguments that the pmap passes whole.
 
     Raises:
-        Obstacle: an argument is (measured: "Received incompatible devices" from JAX 0.8.0 to 0.9.0).
+        Obstacle: an argument is on one device (measured: "Received incompatible devices" from JAX 0.8.0 to 0.9.0).
     """
     if not _ONE_DEVICE_REJECTED[0] <= view.jax_version < _ONE_DEVICE_REJECTED[1]:
         return
@@ -100,15 +100,15 @@ def must_not_be_on_one_device(view: FileView, target: Target, shared: Iterable[t
 
 
 def must_not_be_split(view: FileView, target: Target, calls: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
-    """Checks that no argument of a function is certainly split over a mesh, which copies on all devices would undo.
+    """Checks that no argument of a function is certainly split over a mesh; copying it to all devices would undo that.
 
     Args:
         view: the file.
         target: the function.
-        calls: the place of each call in the file, with the arguments that count.
+        calls: the place of each call in the file, with the arguments to check.
 
     Raises:
-        Obstacle: an argument is.
+        Obstacle: an argument is split over a mesh.
     """
     for site, values in calls:
         if any(_is_split(view, _scope(view, site), value, _DEEPEST) for value in values):
@@ -161,7 +161,7 @@ def _is_split(view: FileView, scope: tuple[Node, ...], value: Node, deeper: int)
 
 
 def _names_axis(view: FileView, node: Node) -> bool:
-    """Returns whether an expression is a spec with an axis."""
+    """Returns whether an expression is a spec that names an axis."""
     return (
         isinstance(node, Call)
         and dotted_name(view, node.callee) == "jax.sharding.PartitionSpec"

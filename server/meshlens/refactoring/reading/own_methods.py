@@ -56,7 +56,7 @@ class Own:
     Attributes:
         view: the file of its class.
         owner: the key of its class.
-        receiver: its name in the method.
+        receiver: the name of the instance in the method.
     """
 
     view: FileView
@@ -65,7 +65,7 @@ class Own:
 
 
 def owner_of(view: FileView, block: str) -> Own | None:
-    """Returns the instance that a method receives, given its block; None for other blocks."""
+    """Returns the instance that a method receives, given the method's block; None for other blocks."""
     above = view.facts.blocks.get(block.rpartition(".")[0])
     root = view.facts.blocks.get(block)
     if above is None or root is None or not isinstance(above.shape, ClassDef):
@@ -157,7 +157,7 @@ def class_named(view: FileView, name: str) -> str | None:
 
 
 def _defined(view: FileView, owner: str, name: str, depth: int) -> Iterator[tuple[FileView, Target]]:
-    """Yields the method of a class, and those of its base classes."""
+    """Yields the method of a class or, if the class does not define it, those of its base classes."""
     block = view.facts.blocks.get(owner)
     if block is None or not isinstance(block.shape, ClassDef) or depth > _DEEPEST:
         return

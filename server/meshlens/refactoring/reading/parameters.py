@@ -21,7 +21,7 @@ def new_parameter(view: FileView, target: Target, name: str) -> FileEdit:
     """Returns the edit that adds a parameter with the default None to a function.
 
     Raises:
-        Obstacle: the function already uses the name, or its parameters leave no place for another.
+        Obstacle: the function already uses the name, or its parameter list has no room for another parameter.
     """
     if name in names_used(target.node) | names_bound(target.body) | {
         one.name for one in target.node.function.parameters
@@ -66,7 +66,7 @@ def without_star(view: FileView, target: Target) -> list[FileEdit]:
     """Returns the edits that make keyword-only parameters positional, since a map passes nothing by keyword.
 
     Raises:
-        Obstacle: its parameters cannot be parsed.
+        Obstacle: the function's parameters cannot be parsed.
     """
     if all(one.how != "key" for one in target.parameters):
         return []

@@ -27,7 +27,7 @@ def home_of(view: FileView, site: Site) -> str | None:
 
 
 def parent_of(view: FileView, site: Site) -> Node:
-    """Returns the node directly around a place; an empty one if there is none."""
+    """Returns the node directly around a place; an empty node if there is none."""
     path = path_to(view, site)
     return path[-2] if len(path) > 1 else NOTHING
 

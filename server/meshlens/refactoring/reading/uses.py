@@ -1,4 +1,4 @@
-"""Every reference to a function or its transformed versions in a file, and whether plain Python runs there."""
+"""Every reference to a function or its transformed versions in a file, and whether plain Python runs at a place."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _mentions_in(view: FileView, name: str, home: str | None) -> list[Mention]:
 
 
 def is_compiled_first(view: FileView, name: str, home: str | None) -> bool:
-    """Returns whether a function's name is rebound to its `jit` before any use, as in `step = jax.jit(step)`."""
+    """Returns whether a function's name is rebound to the jitted function before any use: `step = jax.jit(step)`."""
     statement = compiled_under_its_name(view, home, name)
     count = bound_at_top(view, name) if home is None else bound_inside(view, name).get(home, 0)
     if statement is None or count != 2:

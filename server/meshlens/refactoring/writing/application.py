@@ -63,7 +63,7 @@ def applied(
 
 
 def kept(view: FileView, name: str, arg: Arg | None) -> tuple[str | Source, ...]:
-    """Returns an argument as written, with a keyword; nothing if it is not given.
+    """Returns an argument as written, with a keyword; empty if the argument is not given.
 
     Args:
         view: the file.

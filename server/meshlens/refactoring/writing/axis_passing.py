@@ -24,11 +24,11 @@ def passing_axis(view: FileView, target: Target, found: Reductions, spelling: Sp
         view: the file of the step.
         target: the step.
         found: the values that it reduces, and the functions that reduce for it.
-        spelling: spells the names in its file.
-        axis: the source of the axis name in it.
+        spelling: spells the names in the step's file.
+        axis: the source of the axis name in the step.
 
     Raises:
-        Obstacle: a function has no place for another parameter, or for its reductions.
+        Obstacle: a function has no room for another parameter, or no place for its reductions.
     """
     edits = _passed(view, target, found.calls, axis)
     for one in found.helpers:

@@ -30,7 +30,7 @@ def count_of_devices(wishes: Wishes, spelling: Spelling) -> str:
 
 
 def device_mesh(wishes: Wishes, axis: str, spelling: Spelling) -> str:
-    """Returns `Mesh(np.array(jax.devices()), ("batch",))`, or one with an unused second axis "model".
+    """Returns `Mesh(np.array(jax.devices()), ("batch",))`, or a mesh with an unused second axis "model".
 
     Args:
         wishes: the user's wishes, with the devices.

@@ -1,4 +1,4 @@
-"""Moves expressions into variables above their statement, so that an `if` can reduce them over devices or not."""
+"""Moves expressions into variables above their statement, so that an `if` can reduce them only if there is an axis."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def reduction(names: tuple[str, ...], how: str, spelling: Spelling, axis: str) -
 
 
 def _runs_once(statement: _Statement, node: Node, path: tuple[Node, ...], every: list[Node]) -> bool:
-    """Returns whether an expression runs exactly once with its statement, and can run before the rest of it."""
+    """Returns whether an expression runs exactly once per run of its statement, and can run before it."""
     between = path[path.index(statement) + 1 : -1]
     if any(isinstance(one, _NOT_ONCE) or any(one is other for other in every) for one in between):
         return False
@@ -102,7 +102,7 @@ def _runs_once(statement: _Statement, node: Node, path: tuple[Node, ...], every:
 
 
 def _own_name(statement: _Statement, node: Node) -> str:
-    """Returns the name of a variable that only a `return` reads, so that it can be reduced directly; else ""."""
+    """Returns the name of a variable that a `return` reads exactly once and that can be reduced directly, else ""."""
     if not isinstance(node, Name) or not isinstance(statement, Return):
         return ""
     is_only = sum(isinstance(one, Name) and one.name == node.name for one in walk(statement)) == 1

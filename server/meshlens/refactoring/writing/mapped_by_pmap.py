@@ -27,7 +27,7 @@ def mapped_by_pmap(
         step: the analyzed step.
         spelling: spells the names.
         devices: the devices as code; None for all.
-        around_calls: the decorator that maps it without changing its calls; "" for a plain map.
+        around_calls: the decorator that maps the function without changing its calls; "" for a plain map.
 
     Raises:
         Obstacle: the application cannot be written.

@@ -73,7 +73,7 @@ def mesh_name(view: FileView, text: str, site: Site, place: Place) -> tuple[str,
 
 
 def _function_around(view: FileView, site: Site, at: int) -> Span | None:
-    """Returns the innermost function around a site and an earlier place, in which a new name shadows nothing."""
+    """Returns the innermost function around a site and an earlier place; only names used in it can clash there."""
     spans = [
         view.span(Site(site.path, site.block, node.site))
         for node in path_to(view, site)
@@ -90,7 +90,7 @@ def _assigned(view: FileView, site: Site) -> Iterator[tuple[Span, str]]:
 
 
 def _drafted(view: FileView, site: Site, text: str) -> Iterator[tuple[int, str]]:
-    """Yields the assignments in source text that will certainly have run before a site, with their names."""
+    """Yields the planned assignments of an expression that will certainly run before a site, with offsets and names."""
     assigned = re.compile(rf"^\s*(\w+) = {re.escape(text)}$", re.MULTILINE)
     inserted = [(span.start, new) for span, new in view.draft.edits if span.start == span.end]
     found = [(at, match[1]) for at, new in inserted for match in assigned.finditer(new)]

@@ -1,7 +1,7 @@
 """Maps applied at import time: the mesh is created at the first call, so no import starts a backend.
 
-A module-level `Mesh(jax.devices(), …)` starts the backend when the file is imported: before
-`jax.distributed.initialize`, and on a machine without the devices.  `pmap` requests devices when it is called.
+A module-level `Mesh(jax.devices(), …)` starts the backend when the file is imported, even before
+`jax.distributed.initialize` or on a machine without the devices. `pmap` requests devices only when it is called.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MeshUse:
 
     Attributes:
         shard_map: the callee that applies the map.
-        mesh: its argument `mesh`.
+        mesh: the callee's argument `mesh`.
         edits: the edits that the callee and the mesh need.
     """
 
@@ -71,7 +71,7 @@ def mesh_for(view: FileView, spelling: Spelling, made: OnMesh, pmap: Pmap) -> Me
 
 
 def _is_made_at_import(view: FileView, pmap: Pmap, place: Place) -> bool:
-    """Returns whether creating a mesh at a place would start the backend on an import that does not start it now."""
+    """Returns whether importing the file would start the backend only because a mesh is created at a place."""
     size = pmap.given("axis_size")
     is_plain = pmap.given("devices") is None and (size is None or isinstance(size.value, Const))
     return not place.indent and is_plain and not _starts_backend(view, pmap)

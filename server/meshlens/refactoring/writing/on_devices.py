@@ -1,7 +1,7 @@
 """Decorators that run a function on all devices without changing its calls, added once per file.
 
-Each is assembled from the lines that its functions need, depending on sums over devices, static arguments, and
-libraries that accept more than arrays.
+Each is assembled from the lines that the decorated functions need, depending on sums over devices, static arguments,
+and libraries that accept more than arrays.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Wanted:
 
     Attributes:
         library: the library of the replaced `jit`.
-        sums: whether the function sums over devices, which would count copied rows once for each device.
+        sums: whether the function sums over devices, and so would count copied rows once for each device.
         static: whether it has arguments that are not arrays and have no spec.
         by_name: whether calls may pass arguments by name.
     """
@@ -114,7 +114,7 @@ def pmap_helper(
 
 
 def each_device(view: FileView, spelling: Spelling, care: Care, axis: str) -> Helper:
-    """Returns a call to the decorator that makes a function's modules work over all devices while it runs.
+    """Returns a call to the decorator that makes a function's modules work over all devices while the function runs.
 
     Args:
         view: the file.

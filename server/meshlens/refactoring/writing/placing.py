@@ -56,7 +56,7 @@ class Place:
 
 
 def place_before(view: FileView, site: Site) -> Place | None:
-    """Returns the nearest place before an expression; None if a lambda or comprehension around it binds names."""
+    """Returns the nearest place before an expression; None if the expression is in a lambda or comprehension."""
     path = path_to(view, site)
     for number in range(len(path) - 1, -1, -1):
         node = path[number]

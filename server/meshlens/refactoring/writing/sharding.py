@@ -1,4 +1,4 @@
-"""Helper functions for new code: to split data over devices, copy state to each, and take one copy back."""
+"""Helper functions for new code: to split data over devices, copy state to each device, and take one copy back."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def {name}(tree, batch):
 def split_helper(view: FileView, spelling: Spelling, count: str, *, sums: bool, alone: bool) -> Helper:
     """Returns the helper that splits a batch, all of whose arrays must have the same number of rows.
 
-    If the rows do not divide evenly, each device gets a copy of the batch. A sum over the devices would count copies
-    once for each device, so then one device gets them, or an error is raised.
+    If the rows do not divide evenly, each device gets a copy of the batch. A function that sums over the devices would
+    count each copy, so for such a function one device gets the whole batch, or an error is raised.
 
     Args:
         view: the file.
@@ -141,7 +141,7 @@ def replicate_helper(view: FileView, spelling: Spelling, devices: str) -> Helper
 
 
 def first_replica_helper(view: FileView, spelling: Spelling) -> Helper:
-    """Returns the helper that takes back one of the copies."""
+    """Returns the helper that takes one of the copies back."""
     flax = name_of_module(view, "flax.jax_utils")
     if flax is not None:
         return f"{flax}.unreplicate", ()

@@ -1,4 +1,4 @@
-"""The names with a history in JAX that a file uses, each place once."""
+"""The names with a history in JAX that a file uses, with each place reported once."""
 
 from __future__ import annotations
 

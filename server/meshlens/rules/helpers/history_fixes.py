@@ -39,7 +39,7 @@ def wording(dated: Dated, version: tuple[int, ...]) -> str:
 
 
 def replaced_by(dated: Dated, version: tuple[int, ...]) -> str | None:
-    """Returns the replacement of a name in a JAX version; None if it does not exist there yet."""
+    """Returns the replacement of a name in a JAX version; None if none exists there yet."""
     to = dated.change.replacement
     if to is None:
         return None

@@ -1,4 +1,4 @@
-"""The leaves of a tree of values, as far as its structure is known, and the specs that are for them."""
+"""The leaves of a tree of values, as far as its structure is known, and the specs that apply to them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SpecPair(NamedTuple):
 def spec_pairs(entry: Value, value: Value) -> Iterator[SpecPair]:
     """Yields the arrays in a value with their specs in a tree of specs; skips what may have further parts.
 
-    A spec in place of a tree is for every array in that tree.
+    A spec in place of a tree applies to every array in that tree.
     """
     waiting: list[tuple[Value, Value, tuple[int, ...]]] = [(entry, value, ())]
     met: set[tuple[int, int]] = set()

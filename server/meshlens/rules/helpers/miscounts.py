@@ -70,7 +70,7 @@ def entries_of(binder: Binder, parameter: str) -> int | None:
 
 
 def positional(call: MappedCall) -> int | None:
-    """Returns how many positional arguments a call passes; None with a splat or a library in between."""
+    """Returns how many positional arguments a call passes; None if a splat or a library hides them."""
     if not call.exact:
         return None
     given = [arg for arg in call.args if arg.label is None]

@@ -44,7 +44,7 @@ def texts_handed_to_pmap(view: FileView) -> Iterator[Finding]:
 def _text(call: MappedCall) -> int | None:
     if any(name in ("*", "**") for name, _ in call.binder.arguments) or any(arg.label is not None for arg in call.args):
         return None
-    # AX302 already reports one that is mapped over an axis.
+    # AX302 already reports a string that is mapped over an axis.
     texts = (
         place
         for place, arg in enumerate(call.args)

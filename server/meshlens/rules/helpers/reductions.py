@@ -25,7 +25,7 @@ _OWN_OPTIMIZERS = frozenset(
 
 
 def reductions_of(solution: Solution, binder: Binder) -> Iterator[AxisUse]:
-    """Yields every reduction, anywhere in the workspace, that runs under a map over an axis that it binds."""
+    """Yields every reduction in the workspace that runs under a map and reduces over an axis that the map binds."""
     names = {name.value for name in binder.names}
     for records in solution.by_file.values():
         for use in records.uses:
@@ -36,7 +36,7 @@ def reductions_of(solution: Solution, binder: Binder) -> Iterator[AxisUse]:
 
 
 def in_own_optimizer(view: FileView) -> bool:
-    """Returns whether a file with its own optimizer contains a reduction that runs under no map, as if unseen."""
+    """Returns whether a file that defines an optimizer has a reduction under no known map; an unseen map may run it."""
     for records in view.solution.by_file.values():
         if any(use.kind in REDUCTIONS and not use.context.env.maps for use in records.uses):
             for call in records.calls:

@@ -10,7 +10,7 @@ from meshlens.text import Edit, FileEdit
 
 
 def write_name(view: FileView, site: Site, name: str, title: str, why: str = "") -> tuple[Fix, ...]:
-    """Replaces a string literal with another name in the same quotes; nothing if there is no literal.
+    """Returns the fix that replaces a string literal with another name in the same quotes; () if there is no literal.
 
     Args:
         view: the file.

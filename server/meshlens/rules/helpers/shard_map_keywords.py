@@ -1,4 +1,4 @@
-"""Keyword arguments of the function that `shard_map` returns, which takes positional ones only."""
+"""Keyword arguments passed to the function that `shard_map` returns, which takes only positional ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
 
 
 def keywords_of_shard_maps(view: FileView) -> Iterator[Finding]:
-    """Yields a finding for the first keyword argument of each such call."""
+    """Yields a finding for the first keyword argument of each call to a function that `shard_map` returned."""
     places: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and canonical(call.binder.dotted) in _MAPS:

@@ -1,4 +1,4 @@
-"""Arrays that a mesh cannot split into equal parts, which JAX refuses on any devices."""
+"""Arrays that a mesh cannot split into equal parts; JAX rejects them regardless of the devices."""
 
 from __future__ import annotations
 

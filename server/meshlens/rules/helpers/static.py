@@ -1,4 +1,4 @@
-"""The static arguments of a map, and names in `jit`'s static arguments that its function lacks."""
+"""The static arguments of a map, and the static or donated arguments of `jit` that the jitted function lacks."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ class UseOfName:
     Attributes:
         block: the block.
         site: the expression.
-        call: the call that calls it, or the `partial(…)` with it as first argument; else None.
-        partial: whether it is such a partial.
+        call: the call to it, or the `partial(…)` with it as first argument; else None.
+        partial: whether `call` is a `partial(…)`.
     """
 
     block: str
@@ -84,7 +84,7 @@ def with_keywords(
         view: the file.
         use: the call.
         names: the parameters after the first one, in order.
-        renamed: renamed keywords.
+        renamed: the new names of renamed keywords.
 
     Returns:
         None if the call cannot be rewritten in its current form.
