@@ -58,7 +58,7 @@ def test_a_byte_order_mark():
 def test_an_edit_may_take_the_last_line_but_not_the_next_cell():
     notebook = read_notebook(_raw("x", "y"))
     assert notebook.with_edits([Edit(Span(0, 2), "")]) == _raw("", "y")
-    with pytest.raises(ValueError, match="crosses the border"):
+    with pytest.raises(ValueError, match="crosses a cell boundary"):
         notebook.with_edits([Edit(Span(0, 3), "")])
 
 

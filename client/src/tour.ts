@@ -1,4 +1,4 @@
-// The tour: small programs with one mistake each, in a copy that the user may change.
+// The tour: small programs, most with one mistake, in a copy that the user may change.
 
 import { cp, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -24,7 +24,7 @@ HOW: dict[str, str] = {
     "switch": "calls one item of its second argument with the rest",
     "while": "calls cond(value), value = body(value)",
     "fori": "calls value = body(index, value)",
-    "map": "calls operand(x) for each row and stacks",
+    "map": "calls operand(x) for each row; stacks the results",
     "associative_scan": "calls operand(a, b) with two values of the same structure; returns another",
     "tree_map": "calls the operand with one leaf of each tree",
     "tree_map_with_path": "calls the operand with a path and one leaf of each tree",

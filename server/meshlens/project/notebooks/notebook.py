@@ -83,7 +83,7 @@ class Notebook:
             cell = self.cell_at(edit.span.start)
             # The newline after a cell belongs to the module, not to the cell.
             if cell is None or edit.span.end > cell.span.end + 1:
-                raise ValueError("an edit crosses the border between two cells")
+                raise ValueError("an edit crosses a cell boundary")
             start, end = (min(offset, cell.span.end) - cell.span.start for offset in edit.span)
             by_cell.setdefault(cell.index, []).append(Edit(Span(start, end), edit.text))
         out = self.raw

@@ -78,7 +78,9 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
         if use.context.function == target.site or any(step.function == target.site for step in use.context.route)
     }
     if None in inside or len(inside) > 1:
-        raise Obstacle("several-axes", f'the collectives of "{target.name}" do not name one axis')
+        raise Obstacle(
+            "several-axes", f'the collectives in "{target.name}" use several axes, or one whose name is unknown'
+        )
     if not inside:
         name = wishes.axis_name or wishes.usual_axis_name or _DEFAULT
         if not name.isprintable() or set(name) & set('"\\'):

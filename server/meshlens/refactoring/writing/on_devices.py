@@ -295,7 +295,7 @@ def _called(wanted: Wanted) -> list[str]:
         return ["            specs, out = (specs, out_specs) if divides else ({spec}(), {spec}())", *mapped]
     return [
         "            if not divides:",
-        "                # Sums over an axis of size 1 that has the name of theirs change nothing.",
+        "                # An axis of the same name and size 1: sums over it change nothing.",
         "                alone = {vmap}(",
         f"                    {function},",
         "                    in_axes=None,",
