@@ -119,6 +119,7 @@ def test_three_doors_lead_to_the_same_question(room: Room):
     room.play("parallelize-doors", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
 
 
+@pytest.mark.deep
 def test_what_became_a_pmap_runs_under_jax(room: Room):
     """The two questions were answered with "workers" and 8."""
     room.play("parallelize", {"meshlens.interpreter": str(_environment(room.folder / "python"))})

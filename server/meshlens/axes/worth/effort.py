@@ -357,6 +357,8 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
     if run.world.makes_arrays(function.path, function.block) and any(_holds_sizes(run, arg.value) for arg in args):
         return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
+    if len(handed) < len(args) and _keeps_map(run, args[0].value):
+        return False
     if function.name in _MAKE_ATTRIBUTES and len(handed) < len(args) and tells([arg.value for arg in handed]):
         # Methods of the new object may read an axis name from its attributes.
         handed = args
@@ -364,6 +366,14 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         # Methods of the new object may split arrays whose shapes depend on its attributes.
         handed = args
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
+
+
+def _keeps_map(run: Run, value: Value) -> bool:
+    """Returns whether an object has an attribute that is a map over devices, which its methods may call."""
+    if not isinstance(value, Instance):
+        return False
+    kept = attributes_of(run, value).values()
+    return any(isinstance(one, Mapped) and one.binder.kind in MAPS_ON_DEVICES for one in kept)
 
 
 def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
