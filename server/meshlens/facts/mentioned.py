@@ -21,6 +21,7 @@ from meshlens.facts.nodes import (
     Lambda,
     Name,
     Parameter,
+    Subscript,
     Try,
     With,
     last_name,
@@ -35,6 +36,7 @@ MAKES_FUNCTIONS = "<function>"
 LOCAL_FUNCTION = "="
 HOLDS_MESH = "<mesh>"
 SERVES_RELEASES = "<guard>"
+CALLS_ENTRY = "<entry>"
 
 _NOTED = frozenset({Assign, Try, With, Lambda, FunctionDef})
 
@@ -83,8 +85,8 @@ def names_of(shape: Any) -> frozenset[str]:
     """Returns the names and attributes that a shape mentions, except in annotations.
 
     Marks are added for the functions nested in it; for each variable that it sets to a function ("=" and the variable's
-    name); for entering or storing anything called a mesh, which may come from anywhere; and for signs that it supports
-    several JAX releases: checking the version or catching exceptions.
+    name); for calling an entry of a table, such as a registry; for entering or storing anything called a mesh, which may
+    come from anywhere; and for signs that it supports several JAX releases: checking the version or catching exceptions.
     """
     found: set[str] = set()
     waiting: list[Any] = [shape] if isinstance(shape, tuple) else []
@@ -98,6 +100,8 @@ def names_of(shape: Any) -> frozenset[str]:
             waiting.append(node.object)
         elif kind is Call:
             waiting.append(node.callee)
+            if type(node.callee) is Subscript:
+                found.add(CALLS_ENTRY)
             for label, _, value in node.arguments:
                 waiting.append(value)
                 if label:

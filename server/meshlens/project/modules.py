@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from meshlens.axes.domain.values import Module
 from meshlens.axes.runs.programs import is_program
@@ -94,6 +94,17 @@ class ModuleIndex:
         if base in self._folders:
             return Module(f"{name}:{base}", None)
         return None
+
+
+def packages_around(paths: Iterable[str], files: Container[str]) -> frozenset[str]:
+    """Returns the `__init__.py` of each package around some modules, which Python imports before them."""
+    found: set[str] = set()
+    for path in paths:
+        folder = _parent(path)
+        while (package := f"{folder}/__init__.py") in files and package not in found:
+            found.add(package)
+            folder = _parent(folder)
+    return frozenset(found)
 
 
 def imported_by(facts: FileFacts, path: str, index: ModuleIndex) -> Iterator[str]:

@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from meshlens.axes.jax.mapping import name_of
-from meshlens.checking.model import Finding, Fix, Related, Severity
+from meshlens.checking.model import Finding, Fix, Severity
 from meshlens.checking.registry import rule
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
@@ -55,7 +55,7 @@ from meshlens.rules.helpers.axis_entries import badly_written
 from meshlens.rules.helpers.axis_sizes import unlike_sizes
 from meshlens.rules.helpers.axis_structures import unlike_values
 from meshlens.rules.helpers.entries import with_entry
-from meshlens.rules.helpers.miscounts import Miscount, explained, keyword_arguments, miscounts
+from meshlens.rules.helpers.miscounts import Miscount, explained, keyword_arguments, miscounts, place_of_miscount
 from meshlens.rules.helpers.plain_objects import mapped_by_vmap
 from meshlens.rules.helpers.static import static_places
 from meshlens.text import Edit, FileEdit, Span
@@ -80,14 +80,10 @@ def _counted_wrong(view: FileView) -> Iterator[Finding]:
         if by_keyword is not None:
             yield by_keyword
             continue
-        given = miscount.binder.argument("in_axes")
-        call = miscount.call.call if miscount.call is not None else None
-        site = call if miscount.some else given.site if given is not None else None
-        if site is None or not view.is_here(site):
+        place = place_of_miscount(view, miscount, "in_axes")
+        if place is None:
             continue
-        related: tuple[Related, ...] = ()
-        if call is not None and call != site:
-            related = (Related(view.path_of(call), view.span(call), "called here"),)
+        site, related = place
         message = explained(miscount, "in_axes", name_of(miscount.binder.operand))
         fixes = () if miscount.some else _entry_added(view, miscount)
         yield Finding(view.span(site), message, fixes, related)

@@ -66,7 +66,7 @@ from meshlens.project.writing.import_statements import name_of_module
 from meshlens.rules.helpers.binder_calls import is_accepted
 from meshlens.rules.helpers.entries import as_tuple, entries_at, place_of, with_entry
 from meshlens.rules.helpers.leaves import SpecPair, spec_pairs
-from meshlens.rules.helpers.miscounts import Miscount, explained, miscounts, positional
+from meshlens.rules.helpers.miscounts import Miscount, explained, miscounts, place_of_miscount, positional
 from meshlens.rules.helpers.prefixes import Mismatch, mismatch
 from meshlens.text import Edit, FileEdit
 
@@ -94,14 +94,10 @@ def spec_count_mismatch(view: FileView) -> Iterator[Finding]:
 
 
 def _miscounted(view: FileView, miscount: Miscount) -> Iterator[Finding]:
-    given = miscount.binder.argument("in_specs")
-    call = miscount.call.call if miscount.call is not None else None
-    site = call if miscount.some else given.site if given is not None else None
-    if site is None or not view.is_here(site):
+    place = place_of_miscount(view, miscount, "in_specs")
+    if place is None:
         return
-    related: tuple[Related, ...] = ()
-    if call is not None and call != site:
-        related = (Related(view.path_of(call), view.span(call), "called here"),)
+    site, related = place
     fixes: tuple[Fix, ...] = ()
     spec = name_of_module(view, "jax.sharding.PartitionSpec")
     if miscount.entries + 1 == miscount.arguments and spec is not None:

@@ -18,6 +18,7 @@ _COMPOSED = frozenset(
         "lookahead conditionally_transform conditionally_mask"
     ).split()
 )
+_CHAINS = frozenset({"optax.chain", "optax.named_chain"})
 _STATELESS = frozenset({"optax.stateless", "optax.stateless_with_tree_map"})
 _CLIPS = frozenset({"optax.clip_by_global_norm"})
 _METHODS = ("init", "update")
@@ -70,6 +71,15 @@ def reduces_nothing(made: Made) -> bool:
         held = (option for value in _held(made) for option in options(value) if not isinstance(option, Const))
         return all(isinstance(option, Made) and reduces_nothing(option) for option in held)
     return name.startswith("optax.") and name not in _PAIRS | _STATELESS
+
+
+def may_reduce(made: Made) -> bool:
+    """Returns whether an optimizer is composed of parts of which one is unknown, so that it may reduce over devices."""
+    if canonical(made.dotted) not in _COMPOSED:
+        return False
+    parts = _held(made) if canonical(made.dotted) in _CHAINS else _held(made)[:1]
+    known = [option for value in parts for option in options(value) if not isinstance(option, Const)]
+    return any(not isinstance(option, Made) or may_reduce(option) for option in known)
 
 
 def _is_own(part: Made) -> bool:

@@ -25,6 +25,8 @@ def import_modules(run: Run, node: Import, frame: Frame, ctx: Context) -> None:
             frame.home(alias).vars[alias] = _module(run, frame, dotted)
         else:
             frame.home(root).vars[root] = _module(run, frame, root)
+            _load(run, run.world.locate(frame.path, 0, dotted) if dotted != root else None)
+        _load_packages(run, frame, dotted)
         note_mention(run, dotted, numbered(frame, site), ctx, "import")
 
 
@@ -32,6 +34,8 @@ def import_names(run: Run, node: ImportFrom, frame: Frame, ctx: Context) -> None
     """Runs `from a.b import c as d`; after a star import from JAX, unknown names count as names of JAX."""
     level, dotted, names = node.level, node.module, node.names
     module = run.world.locate(frame.path, level, dotted)
+    if not level and module is not None:
+        _load_packages(run, frame, dotted)
     for text, alias, site in names:
         if text == "*":
             _star(run, module, dotted, level, frame)
@@ -56,9 +60,10 @@ def member(run: Run, module: Module, name: str) -> Value:
             if value is not None:
                 return value if type(value) is not Dict else as_seen(run, value, name, state.frame)
     inner = run.world.submodule(module, name)
-    if inner is not None:
-        return inner
-    return UNKNOWN
+    if inner is None:
+        return UNKNOWN
+    _load(run, inner)
+    return inner
 
 
 def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["import", "attribute", "with"]) -> None:
@@ -82,6 +87,23 @@ def _module(run: Run, frame: Frame, dotted: str) -> Value:
         if state is not None:
             take_over(run, state)
     return found if found is not None else Ext(dotted)
+
+
+def _load_packages(run: Run, frame: Frame, dotted: str) -> None:
+    """Runs the packages around a module, which Python imports before it."""
+    parts = dotted.split(".")
+    for count in range(1, len(parts)):
+        _load(run, run.world.locate(frame.path, 0, ".".join(parts[:count])))
+
+
+def _load(run: Run, module: Module | None) -> None:
+    """Runs a module that the top level of a file imports, for what it puts into the variables of others."""
+    world = run.world
+    if module is None or module.path is None or world.is_running(module.path) or not world.is_running(run.path):
+        return
+    state = world.module_state(module.path, run)
+    if state is not None:
+        take_over(run, state)
 
 
 def _star(run: Run, module: Module | None, dotted: str, level: int, frame: Frame) -> None:

@@ -32,6 +32,7 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
+from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import modules, optimizers, train_states
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.libraries import consume, of_layer
@@ -296,7 +297,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     if name == "update" and receiver.dotted.startswith("optax.") and isinstance(result, Data):
         came = labels_of(args[0].value) if args else NONE
         hidden = _OPAQUE - came if optimizers.reduces_nothing(receiver) else NONE
-        return replace(result, labels=result.labels - hidden, over=of_all(arg.value for arg in args))
+        over = ANYTHING if optimizers.may_reduce(receiver) else of_all(arg.value for arg in args)
+        return replace(result, labels=result.labels - hidden, over=over)
     return Data(labels_of(result) | {"mean"}) if name == "mean" else result
 
 

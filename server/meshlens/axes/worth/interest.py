@@ -20,7 +20,7 @@ from meshlens.axes.worth.interesting_words import (
     using_words,
     words_in_maps,
 )
-from meshlens.facts.mentioned import LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
+from meshlens.facts.mentioned import CALLS_ENTRY, LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
 from meshlens.facts.model import Block, FileFacts, Shape
 from meshlens.facts.nodes import Assign, FunctionDef, Name
 from meshlens.jaxapi.known_names import CONFIGURATION_WORDS, OPTIMIZER_WORDS
@@ -175,6 +175,7 @@ class Interest:
         near = [not closure.keys().isdisjoint(mentioned) for closure in closures]
         makes, draws = MAKES_FUNCTIONS in mentioned, not words_in_maps().isdisjoint(mentioned)
         is_light = len(mentioned) <= _SMALL or not _HOLD_NAMES_OR_FUNCTIONS.isdisjoint(mentioned)
+        is_light |= CALLS_ENTRY in mentioned
         is_light |= len(mentioned) <= _SHORT and not (spec_words() | _MATCH).isdisjoint(mentioned)
         arrays = len(mentioned) <= _SHORT and not _MAKE_ARRAYS.isdisjoint(mentioned)
         return (is_light, *near, makes, draws, arrays)

@@ -16,7 +16,7 @@ from meshlens.axes.worth.interest import Interest
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts
 from meshlens.project.failures import Failure
-from meshlens.project.modules import ModuleIndex
+from meshlens.project.modules import ModuleIndex, packages_around
 from meshlens.project.settings.devices import says_devices
 from meshlens.project.settings.jax_folders import JaxFolders
 from meshlens.project.solving.changes import BlockKey, changed_blocks, with_worth
@@ -222,10 +222,9 @@ def solve(
                 solution.modules[path] = before.modules[path]
                 solution.results[(path, "")] = result
     homes = focus.files | {path for path, _ in focus.roots} if focus is not None else frozenset()
-    for path in sorted(facts):
-        if focus is not None and path not in homes:
-            continue
-        if facts[path].top and interest.is_worth_reading(path):
+    read = [path for path in facts if facts[path].top and interest.is_worth_reading(path)]
+    for path in sorted({*read, *packages_around(read, facts)}):
+        if focus is None or path in homes:
             world.module_state(path, new_run(world, path))
     run_roots(solution, world, ledgers)
     results = solution.results

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from meshlens.axes.domain.values import Arg, Binder, Instance, Seq, Site
 from meshlens.axes.runs.records import Binding, MappedCall
 from meshlens.checking.counting import counted
+from meshlens.checking.model import Related
 from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.static import STATIC, static_places
+from meshlens.rules.helpers.static import may_have_static, static_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,23 @@ def miscounts(view: FileView, wanted: frozenset[str], parameter: str) -> Iterato
             yield from _against_parameters(group, parameter, called=bool(judged))
 
 
+def place_of_miscount(view: FileView, miscount: Miscount, parameter: str) -> tuple[Site, tuple[Related, ...]] | None:
+    """Returns the place to mark, and the calls that show why; None if it is in another file."""
+    given = miscount.binder.argument(parameter)
+    call = miscount.call
+    site = call.call if call is not None and miscount.some else given.site if given is not None else None
+    if site is None or not view.is_here(site):
+        return None
+    shown = [] if call is None or call.call == site else [call.call]
+    if call is not None and call.context.route and any(view.text(arg.whole)[:1] == "*" for arg in _written(call)):
+        shown.append(call.context.route[-1].site)
+    return site, tuple([Related(view.path_of(one), view.span(one), "called here") for one in shown])
+
+
+def _written(call: MappedCall) -> list[Arg]:
+    return [arg for arg in call.args if arg.whole is not None]
+
+
 def entries_of(binder: Binder, parameter: str) -> int | None:
     """Returns the number of entries in `in_axes` or `in_specs`; None if unknown, or if one entry applies to all."""
     given = binder.argument(parameter)
@@ -89,20 +107,12 @@ def _is_receiver(arg: Arg) -> bool:
 
 def _differs(view: FileView, call: MappedCall, parameter: str) -> bool | None:
     entries, count = entries_of(call.binder, parameter), positional(call)
-    if entries is None or count is None or not (_is_written(view, call, parameter) or entries == count):
+    if entries is None or count is None:
         return None
-    if call.binder.argument(STATIC) is None:
+    if not may_have_static(call.binder):
         return entries != count
     dynamic = [place for place in range(count) if place not in static_places(call.binder)]
     return entries < dynamic[-1] + 1 if static_places(call.binder) and dynamic else None
-
-
-def _is_written(view: FileView, call: MappedCall, parameter: str) -> bool:
-    """Returns whether the entries are written at the map or the arguments at the call, not passed by a wrapper."""
-    given = call.binder.argument(parameter)
-    if given is not None and given.site is not None and view.text(given.site)[:1] in "([":
-        return True
-    return not any(arg.whole is not None and view.text(arg.whole).startswith("*") for arg in call.args)
 
 
 def _against_parameters(group: list[Binding], parameter: str, *, called: bool) -> Iterator[Miscount]:
@@ -122,7 +132,7 @@ def _positionals(binding: Binding) -> list[bool]:
 
 def _does_not_fit(binding: Binding, parameter: str, called: bool) -> bool | None:
     entries = entries_of(binding.binder, parameter)
-    if entries is None or binding.parameters is None or binding.binder.argument(STATIC) is not None:
+    if entries is None or binding.parameters is None or may_have_static(binding.binder):
         return None
     if any(how == "*" for _, how, _ in binding.parameters):
         return None

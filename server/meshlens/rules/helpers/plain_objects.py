@@ -14,7 +14,7 @@ from meshlens.checking.model import Finding, Related
 from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.static import STATIC, static_places
+from meshlens.rules.helpers.static import may_have_static, static_places
 
 _OWN_WAYS = ("__jax_array__", "tree_flatten", "__init_subclass__", "__getattr__", "shape")
 _Wants = Callable[[MappedCall, int], bool]
@@ -75,7 +75,7 @@ def _objects(view: FileView, dotted: str, wants: _Wants, remedy: str) -> Iterato
 
 
 def _is_dynamic(call: MappedCall, place: int) -> bool:
-    unseen = call.binder.argument(STATIC) is not None and not static_places(call.binder)
+    unseen = may_have_static(call.binder) and not static_places(call.binder)
     return not unseen and place not in static_places(call.binder)
 
 

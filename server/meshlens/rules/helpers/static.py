@@ -23,6 +23,12 @@ _BY_NUMBER = ("static_argnums", "donate_argnums")
 _OTHER_SIGNATURES = (b"wraps", b"update_wrapper", b"__signature__")
 
 
+def may_have_static(binder: Binder) -> bool:
+    """Returns whether a map may have static arguments; `static_broadcasted_argnums=()` says that it has none."""
+    given = binder.argument(STATIC)
+    return given is not None and integers(given.value) != ()
+
+
 def static_places(binder: Binder) -> tuple[int, ...]:
     """Returns the positions in `static_broadcasted_argnums`; () if there are none or they are unknown."""
     given = binder.argument(STATIC)
