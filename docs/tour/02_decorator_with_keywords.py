@@ -1,7 +1,7 @@
 """Lesson 2: `pmap` is not a decorator factory.
 
-`@jax.jit(static_argnames=…)` works since JAX 0.8.1, `@jax.pmap(axis_name=…)` never did:
-the call wants the function, and `functools.partial` is how to hold the rest.
+`@jax.jit(static_argnames=…)` has worked since JAX 0.8.1, but `@jax.pmap(axis_name=…)` never has:
+the call needs the function. Use `functools.partial` to hold the other arguments.
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Lesson 3: a collective works only while its map runs.
 
 `step` is fine under `pmap`. The evaluation calls the same loss without the map,
-where no device has a neighbour to talk to.
+where no device has a neighbor to talk to.
 """
 
 from functools import partial

@@ -1,7 +1,7 @@
 """Lesson 4: one spec for each argument.
 
-The bias came later, the specs stayed. JAX says so at the first call, in terms of pytree prefixes;
-here it is said where the specs stand.
+The bias was added later, but the specs stayed the same. JAX reports that at the first call, in terms
+of pytree prefixes; MeshLens reports it at the specs.
 """
 
 import jax

@@ -1,7 +1,7 @@
-"""Lesson 5: nothing fails when the gradient is forgotten.
+"""Lesson 5: nothing fails if you forget to average the gradient.
 
 The loss is averaged, so the curve looks right. Each device follows its own gradient,
-and after a while there are eight models where one was meant.
+and after a while there are eight models instead of one.
 """
 
 from functools import partial

@@ -1,7 +1,7 @@
 """Lesson 6: what worked last year.
 
-`jax.device_put_replicated` went with JAX 0.10.0, `jax.lax.pvary` as well, `jax.tree_map` with 0.6.0.
-Type checkers still know the first one; the program ends with an AttributeError.
+JAX 0.10.0 removed `jax.device_put_replicated` and `jax.lax.pvary`, and JAX 0.6.0 removed `jax.tree_map`.
+Type checkers still know the first of these, but the program ends with an AttributeError.
 """
 
 from functools import partial

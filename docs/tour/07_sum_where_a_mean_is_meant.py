@@ -1,7 +1,7 @@
 """Lesson 7: `psum` of gradients makes the learning rate depend on the machine.
 
-The loss is a mean over the device's own examples. Summing its gradients over eight devices
-is eight times the step that was tuned on one.
+The loss is a mean over each device's own examples. Summing its gradients over eight devices
+makes the step eight times as large as the one that was tuned on one device.
 """
 
 import jax

@@ -1,7 +1,7 @@
 """Lesson 8: eight devices, one random number.
 
-The key is handed to every device as it is, so all of them drop the same units.
-Folding in the device's index gives each its own stream.
+Every device gets the same key, so all of them drop the same units.
+Folding in the device index gives each device its own stream.
 """
 
 from functools import partial

@@ -1,6 +1,6 @@
-"""Lesson 9: a spec speaks of its mesh.
+"""Lesson 9: a spec names the axes of its mesh.
 
-The mesh is ("data", "model"). One spec has a slip of the finger, and the error comes from deep inside `device_put`.
+The mesh has the axes "data" and "model". One spec has a typo, and the error comes from deep inside `device_put`.
 """
 
 from functools import partial

@@ -1,12 +1,12 @@
 """Lesson 12: what a step moves between devices.
 
-A transformer block is sharded over "data" and "model".  It is right, and MeshLens finds nothing; but its MLP asks for
-hidden activations that are whole on each device, so in every step XLA gathers the weights over the model axis, and each
-device computes all columns of the product.
+A transformer block is sharded over "data" and "model".  It is correct, and MeshLens finds nothing; but the constraint in
+its MLP does not split the hidden activations over "model", so in every step XLA gathers the weights over that axis, and
+each device computes all columns of the product.
 
 Click *Trace on 4x2* above `entry` below, or run `meshlens cost 12_a_hidden_all_gather.py::entry --devices 4x2`: the line
-with the all-gather stands first.  Write `P("data", None, "model")` in the constraint of `mlp`, trace again, and it is
-gone.
+with the all-gather comes first.  Change the constraint in `mlp` to `P("data", None, "model")` and trace again: the
+all-gather is gone.
 """
 
 import jax

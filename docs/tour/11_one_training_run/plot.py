@@ -18,7 +18,7 @@ RUN = "import json, runpy, sys; print(json.dumps(runpy.run_path(sys.argv[1])['lo
 
 
 def losses(name):
-    """What a program's list of losses holds in the end."""
+    """Returns the losses that a program recorded."""
     flags = f"--xla_force_host_platform_device_count={DEVICES[name]}"
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
     command = [sys.executable, "-c", RUN, str(HERE / f"{name}.py")]

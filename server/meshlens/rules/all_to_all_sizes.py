@@ -3,9 +3,10 @@
 With `tiled=True`, each device gets an equal part, so the size of `split_axis` must be a multiple of the number of
 devices along the named axis; otherwise, JAX raises `ValueError: The size of all_to_all split_axis (6) has to be
 divisible by the size of the named axis expert (8)`.
-Without `tiled=True`, each device gets one index, so the size must equal the number of devices; otherwise, JAX raises
-`ValueError: all_to_all requires the size of the mapped axis axis_name to equal x.shape[split_axis], but they are 8 and
-16 respectively.`
+Without `tiled=True`, each device gets the slice at one index, so the size must equal the number of devices; otherwise,
+JAX raises `ValueError: all_to_all requires the size of the mapped axis axis_name to equal x.shape[split_axis], but they
+are 8 and 16 respectively.`
+The rule checks `psum_scatter` in the same way.
 
 `devices: 8`
 
@@ -63,6 +64,7 @@ from meshlens.axes.domain.axis_sizes import size_along_all
 from meshlens.axes.domain.values import Site
 from meshlens.axes.jax.collecting import names_of
 from meshlens.axes.runs.records import AxisUse
+from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.places import quoted
 from meshlens.checking.registry import rule
@@ -116,7 +118,7 @@ def _complaint(use: AxisUse) -> tuple[str, str] | None:
     for name in (parameter, _CONCAT) if use.kind == "all_to_all" else (parameter,):
         axis = integer(found, name, 0 if use.kind == "psum_scatter" else None)
         if axis is not None and not -len(shape) <= axis < len(shape):
-            return name, f"axis {axis} does not exist; the array has {len(shape)} axes"
+            return name, f"axis {axis} does not exist; the array has {counted(len(shape), 'axis', 'axes')}"
     axis = integer(found, parameter, 0 if use.kind == "psum_scatter" else None)
     names, tiled = names_of(use.whole), flag(found, "tiled")
     size = shape[axis] if axis is not None else None

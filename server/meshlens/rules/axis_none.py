@@ -121,8 +121,8 @@ def _finding(view: FileView, use: AxisUse, elsewhere: bool) -> Finding | None:
     site = _where_given(use)
     if site is None or not view.is_here(site):
         return None
-    related = Related(view.path_of(axis), view.span(axis), f"{use.kind} uses it as its axis here")
-    message = f"None reaches {use.kind} as its axis name on this call path; {text} is None"
+    related = Related(view.path_of(axis), view.span(axis), f"{use.kind} gets {text} as its axis name here")
+    message = f"{use.kind} gets None as its axis name on this call path, because {text} is None"
     return Finding(view.span(site), message, (), (*route, related))
 
 
@@ -156,7 +156,7 @@ def _fixes(view: FileView, use: AxisUse, axis: Site, text: str) -> tuple[Fix, ..
     if not _stands_alone(view, use.call):
         guarded = f"({guarded})"
     edit = FileEdit(view.path_of(use.call), Edit(span, guarded))
-    why = "the caller may have to name an axis"
+    why = "the caller may need to pass an axis name instead"
     return (Fix(f"skip the {use.kind} if {text} is None", (edit,), "unsafe", why),)
 
 

@@ -1,7 +1,7 @@
 """A spec of a partially manual `shard_map` names a mesh axis that is not in its `axis_names`.
 
-With `axis_names`, only the axes it names are manual; the compiler handles the others, and specs may name only manual
-axes.
+If `axis_names` is given, only the axes in it are manual; the compiler handles the others, and specs may name only
+manual axes.
 Otherwise, `shard_map` raises `ValueError: shard_map in_specs argument must refer to an axis marked as manual
 (frozenset({'dp'})), but: in_specs refers to 'tp'`.
 
@@ -96,7 +96,8 @@ def _finding(view: FileView, place: Site, name: str, binding: Binding) -> Findin
     manual = _manual(binding) or ()
     chosen = binding.binder.argument("axis_names")
     assert chosen is not None and chosen.site is not None
-    related = Related(view.path_of(chosen.site), view.span(chosen.site), f"only {quoted(manual)} is manual here")
+    are = "is" if len(manual) == 1 else "are"
+    related = Related(view.path_of(chosen.site), view.span(chosen.site), f"only {quoted(manual)} {are} manual here")
     message = f'axis "{name}" is not manual here (axis_names: {quoted(manual)})'
     return Finding(view.span(place), message, _also_manual(view, chosen.site, name), (related,))
 
@@ -108,4 +109,5 @@ def _also_manual(view: FileView, site: Site, name: str) -> tuple[Fix, ...]:
     quote = text[-2]
     end = view.span(site).end - 1
     edit = FileEdit(view.path_of(site), Edit(Span(end, end), f", {quote}{name}{quote}"))
-    return (Fix(f'make axis "{name}" manual too', (edit,), "unsafe", "the body then sees shards along it"),)
+    why = "the function body then sees shards along this axis"
+    return (Fix(f'make axis "{name}" manual too', (edit,), "unsafe", why),)

@@ -22,8 +22,8 @@ def total(x):
         return carry + jnp.sum(row), None
 
     carry, _ = jax.lax.scan(add, jnp.zeros(()), x)
-    #                            ^^^^^^^^^^^^^ AX406: this is the same on all devices, but the carry varies over \\
-    #                            "data" after a step
+    #                            ^^^^^^^^^^^^^ AX406: this carry starts out the same on all devices, but varies over \\
+    #                            "data" after a step; cast it to varying
     return jax.lax.psum(carry, "data")
 ```
 """
@@ -62,6 +62,6 @@ def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
         seen.add(span)
         over = f'"{use.axis}"' if use.axis != SOME_AXIS else "the devices"
         binder = next(binder for binder in reversed(context.env.maps) if binder.kind in MAPS_ON_DEVICES)
-        place = Related(view.path_of(binder.site), view.span(binder.site), "JAX checks this map")
-        message = f"this is the same on all devices, but the carry varies over {over} after a step"
-        yield Finding(span, message, (), (place,))
+        place = Related(view.path_of(binder.site), view.span(binder.site), "JAX checks varying types in this map")
+        message = f"this carry starts out the same on all devices, but varies over {over} after a step"
+        yield Finding(span, f"{message}; cast it to varying", (), (place,))

@@ -1,7 +1,7 @@
 """A reduction gets a bare string as its axis and reads it letter by letter.
 
 `jnp.sum`, `jnp.mean`, `jax.nn.softmax`, array methods and similar functions accept axis names, but only in a tuple: a
-bare string is a sequence of axes, so `axis="batch"` means the axes `"b"`, `"a"`, `"t"`, `"c"`, `"h"`.
+bare string is read as a sequence of axes, so `axis="batch"` means the axes `"b"`, `"a"`, `"t"`, `"c"`, `"h"`.
 Tracing fails with `NameError: unbound axis name: b`, even if `"batch"` is bound; a letter that appears twice raises
 `ValueError: duplicate value in 'axis'`.
 

@@ -1,8 +1,8 @@
 """A collective is in a branch that only some devices or processes take.
 
 A collective waits for every device of its axis.
-If the condition depends on `axis_index`, on `process_index` or on data that is split over the devices, some of them
-never reach the collective, and the program hangs without an error message; JAX cannot detect this.
+If the condition depends on `axis_index`, on `process_index` or on data that is split over the devices, some devices may
+never reach the collective, and the program then hangs without an error message; JAX cannot detect this.
 Under `vmap`, both branches run, and nothing hangs.
 
 ```python
@@ -14,7 +14,8 @@ from functools import partial
 def step(x):
     first = jax.lax.axis_index("data") == 0
     return jax.lax.cond(first, lambda v: jax.lax.psum(v, "data"), lambda v: v, x)
-    #                                    ^^^^^^^^^^^^^^^^^^^^^^^ AX303: only some devices reach this psum over "data"
+    #                                    ^^^^^^^^^^^^^^^^^^^^^^^ AX303: only some devices reach this psum over \\
+    #                                    "data"; move it out of the branch
 ```
 
 Let every device take part, and choose afterwards:
@@ -153,4 +154,4 @@ def _finding(view: FileView, branch: Site, meeting: _Meeting) -> Finding:
     if not meeting.axis:
         who = f"processes reach this {meeting.what}"
     place = Related(view.path_of(branch), view.span(branch), "this selects the branch")
-    return Finding(view.span(meeting.site), f"only some {who}", (), (place,))
+    return Finding(view.span(meeting.site), f"only some {who}; move it out of the branch", (), (place,))

@@ -93,7 +93,7 @@ def _keywords(view: FileView) -> Iterator[Finding]:
                 continue
             seen.add(span)
             text = (
-                f'keyword "{row.keyword}" of "{row.dotted}" has been deprecated since {version_words(row.deprecated)}'
+                f'argument "{row.keyword}" of "{row.dotted}" has been deprecated since {version_words(row.deprecated)}'
             )
             yield Finding(span, f"{text}; {row.note}" if row.note else text, severity=Severity.HINT)
 
@@ -115,6 +115,6 @@ def _mesh_contexts(view: FileView) -> Iterator[Finding]:
         is_choice = any(isinstance(node, IfExpression) for node in path_to(view, mention.site)[-1:])
         if jax is not None and not is_choice:
             edit = FileEdit(view.path, Edit(span, f"{jax}.set_mesh({view.text(mention.site)})"))
-            why = "arrays created inside are then placed on the mesh, which jit may reject"
+            why = "arrays created inside are then placed on the mesh, and jit may reject them"
             fixes = (Fix('use "jax.set_mesh"', (edit,), "unsafe", why),)
         yield Finding(span, f"`with mesh:` has been deprecated since {since}; use `with jax.set_mesh(mesh):`", fixes)

@@ -1,7 +1,7 @@
 """The program needs more devices than there are, or splits an axis that does not divide evenly over them.
 
-You set the target devices with `--devices`, in the configuration or with a `# meshlens: devices=8` comment, or the file
-itself requests them (`XLA_FLAGS`, `jax_num_cpu_devices`).
+The target devices are those that you set with `--devices`, in the configuration or in a `# meshlens: devices=8`
+comment, or those that the file itself requests (`XLA_FLAGS`, `jax_num_cpu_devices`).
 If no target is set, the rule checks only arrays that are split over a mesh of known sizes.
 `pmap` raises `ValueError: cannot select an axis to squeeze out which has size not equal to one, got shape=(2, 4)` for
 16 rows on 8 devices, and `make_mesh` raises `ValueError: Number of devices 8 must be >= the product of mesh_shape
@@ -57,6 +57,7 @@ from collections.abc import Iterator
 from meshlens.axes.data.arrays import product, shape_of, sizes
 from meshlens.axes.domain.values import Arg, Data, Mesh, Seq, Site
 from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
@@ -116,9 +117,10 @@ def _reshape(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     if want <= 0 or (have % want == 0 if -1 in shape else have == want):
         return None
     if "devices" in receiver.labels:
-        return span, f"reshape needs {want} devices, but {_there_are(view, have)}"
+        needed = "a multiple of" if -1 in shape else "exactly"
+        return span, f"reshape needs {needed} {counted(want, 'device')}, but {_there_are(view, have)}"
     if shape and shape[0] is not None and shape[0] in (view.devices.local_count, view.device_count):
-        return span, f"{have} values do not divide evenly: {_there_are(view, shape[0])}"
+        return span, f"{have} values do not fit shape {shape}; {_there_are(view, shape[0])}"
     return None
 
 
@@ -135,7 +137,7 @@ def _grid(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
     want = product(sizes(shape.value))
     if want is None or want == view.device_count or want <= 0:
         return None
-    return _at(view, call, shape), f"this mesh needs {want} devices, but {there_are(view.devices)}"
+    return _at(view, call, shape), f"this mesh needs exactly {counted(want, 'device')}, but {there_are(view.devices)}"
 
 
 def _mesh(view: FileView, call: ApiCall) -> tuple[Span, str] | None:

@@ -1,7 +1,8 @@
 """A value that is already reduced over the devices is reduced again.
 
 In a checked `shard_map` (JAX 0.6.1 and later), JAX already sums the gradient of an argument that all devices share.
-A `pmean` of that gradient has no effect and leaves the sum; a `psum` multiplies the sum by the number of devices.
+A `pmean` of that gradient has no effect: the result is still the sum.
+A `psum` multiplies the sum by the number of devices.
 The same program is correct with `pmap`, with `check_vma=False` and before JAX 0.6.1, so a migration silently breaks it.
 
 ```python
@@ -18,7 +19,7 @@ mesh = Mesh(np.array(jax.devices()), ("batch",))
 def gradient(w, x):
     grads = jax.grad(lambda w, x: jnp.mean(w * x))(w, x)
     return jax.lax.pmean(grads, "batch")
-    #      ^^^^^^^^^^^^^ AX404: shard_map already sums this gradient over "batch"; this pmean leaves it a sum
+    #      ^^^^^^^^^^^^^ AX404: shard_map already sums this gradient over "batch"; this pmean does not average it
 ```
 
 becomes
@@ -122,8 +123,8 @@ def _names(specs: Value, name: str) -> bool:
 
 def _of_gradient(view: FileView, use: AxisUse, binder: Binder, span: Span) -> Finding:
     name = literal_name(use.name)
-    effect = "this pmean leaves it a sum" if use.kind == "pmean" else "this psum multiplies it by the number of devices"
-    message = f'shard_map already sums this gradient over "{name}"; {effect}'
+    effects = {"pmean": "does not average it", "psum": "multiplies it by the number of devices"}
+    message = f'shard_map already sums this gradient over "{name}"; this {use.kind} {effects[use.kind]}'
     keyword = "check_rep" if binder.dotted == "jax.experimental.shard_map.shard_map" else "check_vma"
     place = Related(view.path_of(binder.site), view.span(binder.site), f"{keyword} is on here")
     fixes: tuple[Fix, ...] = ()

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 
 mesh = jax.make_mesh((8,), ("data",))
-#      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX215: axis "data" of this mesh is explicit since JAX 0.9.0, but a shard_map \\
-#      splits an unsplit array over it
+#      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX215: axis "data" of this mesh is explicit by default as of JAX 0.9.0, but a \\
+#      shard_map splits an unsplit array over it
 double = jax.shard_map(lambda x: 2 * x, mesh=mesh, in_specs=P("data"), out_specs=P("data"))
 print(double(jnp.ones((8, 4))))
 ```
@@ -168,8 +168,9 @@ def _is_default(maker: ApiCall) -> bool:
 
 def _at_mesh(view: FileView, maker: ApiCall, faults: list[_Use]) -> Finding:
     use = faults[0]
-    related = [Related(view.path_of(one.site), view.span(one.site), "here") for one in faults[:_MOST_RELATED]]
-    message = f'axis "{use.name}" of this mesh is explicit since JAX 0.9.0, {use.why.format("a")}'
+    used = "the axis is used here"
+    related = [Related(view.path_of(one.site), view.span(one.site), used) for one in faults[:_MOST_RELATED]]
+    message = f'axis "{use.name}" of this mesh is explicit by default as of JAX 0.9.0, {use.why.format("a")}'
     return Finding(view.span(maker.call), message, _made_automatic(view, maker), tuple(related))
 
 

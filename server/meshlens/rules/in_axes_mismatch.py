@@ -9,7 +9,7 @@ The mapped axes of all arguments must have the same size; otherwise, the error i
 axes to be mapped`.
 Under `pmap`, a list raises `ValueError: pytree structure error: different types at key path pmap in_axes`;
 a bool, float or string raises a `TypeError`.
-A negative axis is worse: since JAX 0.8 `pmap` accepts it and returns a result of the wrong shape.
+A negative axis is worse: since JAX 0.8, `pmap` accepts it but returns a result of the wrong shape.
 
 ```python
 import jax
@@ -47,6 +47,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from meshlens.axes.jax.mapping import name_of
+from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Fix, Severity
 from meshlens.checking.registry import rule
 from meshlens.jaxapi.names import canonical
@@ -97,10 +98,8 @@ def _given_by_keyword(view: FileView, miscount: Miscount) -> Finding | None:
         return None
     if any(arg.whole is None or not view.is_here(arg.whole) for arg in keywords):
         return None
-    message = (
-        f"in_axes has {miscount.entries} entries, but the call passes {miscount.arguments} by position; "
-        "keyword arguments do not count"
-    )
+    entries, passes = counted(miscount.entries, "entry", "entries"), counted(miscount.arguments, "argument")
+    message = f"in_axes has {entries}, but the call passes {passes} by position; keyword arguments do not count"
     return Finding(view.span(keywords[0].whole), message, _by_position(view, miscount))
 
 

@@ -18,7 +18,7 @@ def first_is_zero(x):
 print(jax.pmap(first_is_zero, axis_name="i")(jnp.ones((8, 4))))
 ```
 
-Every device computes both values and takes one:
+Every device computes both values and picks one:
 
 ```python
 import jax

@@ -136,7 +136,7 @@ def _in_function(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding
     if _depends(inside[-2:], changing) or not _only_called(inside, owner):
         return None
     message = f"{made.kind} is created on every call of {owner.function.name} from a loop, so it recompiles every time"
-    place = Related(view.path_of(loop), view.span(loop), f"{owner.function.name} is called in this loop")
+    place = Related(view.path_of(loop), view.span(loop), f"{owner.function.name} is called in a loop here")
     return Finding(callee_span(view, made.site, made.kind), message, (), (place,))
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from jax.sharding import Mesh
 
 mesh = Mesh(np.array(jax.devices()), ("data", "model"))
-#                                    ^^^^^^^^^^^^^^^^^ AX203: 2 axis names, but the device array has 1 dimension
+#                                    ^^^^^^^^^^^^^^^^^ AX203: the mesh has 2 axis names, but its device array has 1 \\
+#                                    dimension
 
 grid = jax.make_mesh((4, 2), ("data",))
-#                            ^^^^^^^^^ AX203: 1 axis name, but the mesh shape has 2 sizes
+#                            ^^^^^^^^^ AX203: the mesh has 1 axis name, but its shape has 2 sizes
 ```
 
 Reshape the array, or use `jax.make_mesh`, which takes the sizes and arranges the devices:
@@ -81,11 +82,11 @@ def _of_sizes(view: FileView, call: ApiCall) -> Finding:
     assert isinstance(mesh, Mesh) and mesh.sizes is not None
     dimensions = len(mesh.sizes)
     what = (
-        f"the device array has {counted(dimensions, 'dimension')}"
+        f"its device array has {counted(dimensions, 'dimension')}"
         if row.shape is None
-        else f"the mesh shape has {counted(dimensions, 'size')}"
+        else f"its shape has {counted(dimensions, 'size')}"
     )
-    message = f"{counted(len(mesh.names), 'axis name')}, but {what}"
+    message = f"the mesh has {counted(len(mesh.names), 'axis name')}, but {what}"
     shape = argument_of(call.args, row.shape or row.devices or "", 0)
     related: tuple[Related, ...] = ()
     if shape is not None and shape.site is not None:
@@ -99,7 +100,8 @@ def _of_types(view: FileView, call: ApiCall) -> Finding:
     assert isinstance(call.result, Mesh) and types is not None and isinstance(types.value, Seq)
     site = types.site if view.is_here(types.site) else None
     given, names = counted(len(types.value.items), "axis type"), counted(len(call.result.names), "axis name")
-    return Finding(view.span(site or call.call), f"{given}, but {names}", (), route_places(view, call.context))
+    message = f"the mesh has {given}, but {names}"
+    return Finding(view.span(site or call.call), message, (), route_places(view, call.context))
 
 
 def _names(view: FileView, call: ApiCall) -> Site:

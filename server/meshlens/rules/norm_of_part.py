@@ -3,8 +3,8 @@
 After `psum_scatter`, each device holds a part of the gradient, as in sharded optimizers (ZeRO, FSDP).
 The norm of a part differs between devices and is smaller than the norm of the whole gradient. Clipping by it scales
 each part differently, so the step silently no longer points along the gradient.
-Sum the squares over the devices before taking the root; `optax.clip_by_global_norm` cannot do that, so clip before the
-update.
+Sum the squares over the devices before taking the root; `optax.clip_by_global_norm` cannot do that, so clip the
+gradient yourself before the update.
 
 ```python
 import jax

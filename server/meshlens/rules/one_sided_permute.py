@@ -98,7 +98,7 @@ def _of_pairs(use: AxisUse, perm: Seq, size: int | None) -> str | None:
     strange = next((one for pair in known for one in pair if size is not None and not 0 <= one < size), None)
     if size is None or strange is None:
         return None
-    return f'index {strange} is not on axis "{literal_name(use.name)}", which has indices 0 to {size - 1}'
+    return f'index {strange} is out of range for axis "{literal_name(use.name)}", which has indices 0 to {size - 1}'
 
 
 def _clashes(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int]]]:

@@ -6,7 +6,7 @@ from, so the result silently names the wrong rows.
 The same happens if a contrastive loss compares a device's rows with those of all devices and uses `arange` to match
 rows with columns: on every device but the first, those columns are the rows of another device.
 Likewise, if each device takes its rows from an array that all devices hold, its slice must start at the device's index
-times the number of rows; if it starts at the bare index, the slices overlap.
+times the number of rows in a slice; if it starts at the bare index, the slices overlap.
 Add the offset of the part first: `lax.axis_index(axis)` times the size of a part.
 
 ```python
@@ -74,12 +74,12 @@ _MESSAGES = {
         'add lax.axis_index("{axis}") times the size of a part before gathering them'
     ),
     "own-rows-of-all": (
-        'these count the rows of each device from 0, but the columns are the rows of all devices along "{axis}"; '
-        'add lax.axis_index("{axis}") times the number of rows'
+        'these positions count from 0 on each device, but the columns are the rows of all devices along "{axis}"; '
+        'add lax.axis_index("{axis}") times the number of rows per device'
     ),
     "slices-overlap": (
         "each slice has several rows but starts at the bare device index, so the slices overlap; multiply "
-        'lax.axis_index("{axis}") by the number of rows'
+        'lax.axis_index("{axis}") by the number of rows in a slice'
     ),
 }
 """The messages, by the kind of the recorded use."""

@@ -1,11 +1,11 @@
 """An axis name appears twice in a collective, a spec or a mesh.
 
 A collective raises `ValueError: repeated axis` (under `vmap`: `duplicate value in 'axes' of reduction`).
-JAX accepts such a spec, but a sharding that uses it raises `DuplicateSpecError`: a mesh axis can split only one
-dimension of an array.
+JAX accepts a spec that repeats an axis, but a sharding that uses the spec raises `DuplicateSpecError`: a mesh axis can
+split only one dimension of an array.
 `vmap(spmd_axis_name=…)` adds its axis to the sharding constraints inside it, so they must not name that axis
-themselves: `ValueError: vmap spmd_axis_name ('ensemble',) cannot appear in with_sharding_constraint spec, but got spec
-P('ensemble', None)`.
+themselves; otherwise, JAX raises `ValueError: vmap spmd_axis_name ('ensemble',) cannot appear in
+with_sharding_constraint spec, but got spec P('ensemble', None)`.
 JAX silently accepts a mesh with a repeated name, but the mesh then has one axis instead of two.
 
 ```python
@@ -224,11 +224,11 @@ def _of_vmaps(view: FileView, constraints: list[ApiCall]) -> Iterator[tuple[Site
             vmap = added.get(name.value)
             if vmap is None or place is None:
                 continue
-            message = f'the spmd_axis_name of a vmap already adds axis "{name.value}" to this constraint'
+            added_by = f'the spmd_axis_name of a vmap already adds axis "{name.value}" to this constraint'
             related: tuple[Related, ...] = ()
             if vmap.whole is not None:
                 related = (Related(view.path_of(vmap.whole), view.span(vmap.whole), "the vmap adds it here"),)
-            yield place, Finding(view.span(place), message, (), related)
+            yield place, Finding(view.span(place), f"{added_by}; remove it from the spec", (), related)
 
 
 def _of_tables(view: FileView, entries: list[ApiCall]) -> Iterator[tuple[Site, Finding]]:

@@ -1,7 +1,7 @@
 """One PRNG key gives the same random numbers on every device.
 
 If every device gets the same key (through `in_axes=None`, an empty spec or a closure), all of them draw the same
-dropout mask, noise and samples: there is no error, only less randomness than it seems.
+dropout mask, noise and samples: there is no error, only less randomness than there seems to be.
 Fold the device index into the key, or map over one key for each device.
 Parameters drawn from a shared key should be the same on every device, so the rule does not report them.
 

@@ -2,7 +2,7 @@
 
 `flax.jax_utils.replicate` puts a copy of each array on every device, along a new leading axis that `pmap` maps over.
 If you save all copies, the file is larger by a factor of the number of devices and can be restored only on that number
-of devices. Anywhere else it does not fit the model: you get a `flax.errors.ScopeParamShapeError` or, if nothing
+of devices. Anywhere else, it does not fit the model: you get a `flax.errors.ScopeParamShapeError` or, if nothing
 compares the shapes, wrong shapes later.
 Save only the first device's copy.
 

@@ -2,12 +2,12 @@
 
 Over explicit axes, the default of `make_mesh` since JAX 0.9.0, an array's sharding is part of its type, and JAX derives
 the sharding of each result from those of the operands.
-If both operands of a product are split over the same mesh axis along the dimension that it sums, the result could be
+If both operands of a product are split over the same mesh axis along the summed dimension, the result could be
 either split or the same on all devices, and JAX asks you to choose: `ShardingTypeError: Contracting dimensions are
 sharded and it is ambiguous how the output should be sharded. Please specify the output sharding via the `out_sharding`
 parameter.`
 JAX also raises an error if elementwise operands are split over different mesh axes along the same dimension, if the
-result would be split over one mesh axis along two dimensions, if the code takes a part of a split dimension, or if
+result would be split over one mesh axis along two dimensions, if the code takes part of a split dimension, or if
 `scan` runs along a split dimension.
 
 ```python

@@ -71,7 +71,7 @@ from meshlens.rules.helpers.prefixes import Mismatch, mismatch
 from meshlens.text import Edit, FileEdit
 
 _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
-_WHY = "check how the argument is split"
+_WHY = "the argument may be meant to be split"
 
 
 @rule("AX202", Severity.ERROR, reads="places")
@@ -213,7 +213,7 @@ def _unlike_arguments(view: FileView, calls: list[MappedCall]) -> Iterator[Findi
     if found is not None:
         differs, call = found.mismatch, found.call.call
         related = (Related(view.path_of(call), view.span(call), "called here"),)
-        message = f"in_specs has {differs.given}, but argument {differs.path[0]} has {differs.wanted}"
+        message = f"in_specs has {differs.given} for argument {differs.path[0]}, but the call passes {differs.wanted}"
         yield Finding(view.span(found.place), message, (), related)
 
 

@@ -127,7 +127,7 @@ def _out_of_range(view: FileView, bindings: list[Binding], calls: list[MappedCal
         message = f"argument {place} is static and must be passed by position"
         yield Finding(view.span(keyword.whole), message, _by_position(view, found, keyword, place))
         return
-    passes = f"the call passes {counted(count or 0, 'positional argument')}"
+    only = f"only {counted(count, 'positional argument')}" if count else "no positional arguments"
     some = any(verdict is False for _, _, verdict in judged)
     within = bindings[0].parameters is not None and place < len(bindings[0].parameters)
     given = found.binder.argument("static_broadcasted_argnums")
@@ -135,8 +135,8 @@ def _out_of_range(view: FileView, bindings: list[Binding], calls: list[MappedCal
     if site is None or not view.is_here(site):
         return
     related = (Related(view.path_of(found.call), view.span(found.call), "called here"),) if site != found.call else ()
-    default = "; its default does not count" if within else ""
-    yield Finding(view.span(site), f"argument {place} is static, but {passes}{default}", (), related)
+    default = "; defaults do not count" if within else ""
+    yield Finding(view.span(site), f"argument {place} is static, but the call passes {only}{default}", (), related)
 
 
 def _entry(view: FileView, given: Arg | None, place: int) -> Site | None:

@@ -1,12 +1,12 @@
 """Values that each device computes from its own part alone are summed as if they came from the whole array.
 
-A softmax subtracts the maximum before `exp`. If its dimension is split over devices and each device subtracts the
-maximum of its own part, the exponentials have different scales and their sum is silently wrong; `pmax` gives all
-devices the same maximum.
-A lookup in a split table has a similar problem: a device looks up an index that belongs to another device's part and
-gets a wrong row, or NaN, so it must contribute zeros instead.
+A softmax subtracts the maximum before `exp`. If the dimension that it normalizes is split over devices and each device
+subtracts the maximum of its own part, the exponentials have different scales and their sum is silently wrong; `pmax`
+gives all devices the same maximum.
+A lookup in a split table has a similar problem: for an index in another device's part, a device gets a wrong row, or
+NaN; it must contribute zeros instead.
 A variance or covariance needs the mean of all rows: if each device subtracts the mean of its own rows, the result
-leaves out how far those rows are from the rows of other devices.
+leaves out the differences between the devices' means.
 
 ```python
 import jax
@@ -22,7 +22,7 @@ def attend(query, keys, values):
     scores = query @ keys.T
     weights = jnp.exp(scores - scores.max(-1, keepdims=True))
     #         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX411: each device subtracts the maximum of its own \\
-    #         part along "seq" before the sum over all devices; subtract lax.pmax of it
+    #         part along "seq" before the sum over all devices; subtract the maximum over all devices (lax.pmax)
     total = lax.psum(weights.sum(-1, keepdims=True), "seq")
     return lax.psum(weights @ values, "seq") / total
 
@@ -66,7 +66,7 @@ from meshlens.project.view import FileView
 _MESSAGES = {
     "own-maxima-summed": (
         'each device subtracts the maximum of its own part along "{axis}" before the sum over all devices; '
-        "subtract lax.pmax of it"
+        "subtract the maximum over all devices (lax.pmax)"
     ),
     "picked-summed": (
         'each device picks an entry of its own part along "{axis}" before the sum over all devices, even if the index '
@@ -76,7 +76,10 @@ _MESSAGES = {
         'each device picks an entry of its part along "{axis}", but the index depends on the device\'s place along '
         'another axis; use lax.axis_index("{axis}")'
     ),
-    "centred-summed": 'each device subtracts the mean of its own rows along "{axis}" before the sum over all devices',
+    "centred-summed": (
+        'each device subtracts the mean of its own rows along "{axis}" before the sum over all devices; '
+        "subtract the mean over all devices (lax.pmean)"
+    ),
 }
 """The messages, by the kind of the recorded use."""
 

@@ -42,7 +42,7 @@ def step(w, x):
 step = jax.pmap(step, axis_name="batch")
 ```
 
-Differentiating *through* an `all_gather` also sums, because its transpose is a `psum_scatter`.
+Differentiating *through* an `all_gather` also sums the gradients, because its transpose is a `psum_scatter`.
 So does differentiating through a `psum`: under `pmap` and unchecked `shard_map`, the transpose of a `psum` is a `psum`,
 so the gradient comes out multiplied by the number of devices.
 """
@@ -122,7 +122,7 @@ def _summed(view: FileView, call: Site, kind: str, name: str) -> Finding:
 
 
 def _gathered(span: Span, axis: str) -> Finding:
-    message = f'differentiating this all_gather sums the gradient of a mean over "{axis}", and nothing divides it'
+    message = f'through this all_gather, the gradient of a mean is summed over "{axis}" but never divided'
     return Finding(span, message)
 
 

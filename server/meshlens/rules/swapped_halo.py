@@ -2,7 +2,7 @@
 
 In a halo exchange, each device gets the rows next to its part: the last rows of the previous device at the front, and
 the first rows of the next device at the back. If the edges or the directions are swapped, the shapes are still right,
-but a stencil silently computes with rows from elsewhere.
+but a stencil silently computes with the wrong rows.
 
 ```python
 import jax

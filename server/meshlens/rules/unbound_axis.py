@@ -1,6 +1,6 @@
 """A collective names an axis that nothing binds.
 
-An axis name exists only while a map (`pmap`, `vmap` or `shard_map`) that binds it runs its function.
+An axis name exists only while a map (`pmap`, `vmap` or `shard_map`) that binds it runs the mapped function.
 Elsewhere, tracing fails with `NameError: unbound axis name`.
 Inside a checked `shard_map`, it fails with an `AssertionError` without a message (JAX 0.9.2 and later) or with a
 `KeyError` (JAX 0.6.2 to 0.8.1).
@@ -110,7 +110,7 @@ def _finding(view: FileView, use: AxisUse, site: Site, fault: Unbound, common: t
     elif env.maps:
         state = f"({_unnamed(env.maps[-1])})"
     else:
-        state = "(no map encloses this)"
+        state = "(no enclosing map)"
     if suggestion is not None:
         hint = f'; did you mean "{suggestion}"?'
     if elsewhere:

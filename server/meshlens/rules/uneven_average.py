@@ -2,7 +2,7 @@
 
 If a total over all devices is divided by one device's count, or by one device's number of rows (`x.shape[0]`), the
 result is too large by a factor of the number of devices.
-If a mean of sums is divided by the number of all rows, the result is too small by the same factor.
+If a mean of sums is divided by the total number of rows, the result is too small by the same factor.
 Sum the count as well: `count = jax.lax.psum(jnp.sum(mask), "data")`.
 
 The rule also reports these averages, as hints:
@@ -50,10 +50,10 @@ from meshlens.text import Span
 _HINTS = {
     "ratio-averaged": "this averages quotients over {axis}, so all devices have the same weight, whatever their counts",
     "curved-averaged": "this averages over {axis} a nonlinear function of each device's own mean or sum",
-    "pieces-averaged": "this averages a value over {axis} that is nonzero on only some devices; sum it instead",
+    "pieces-averaged": "this averages over {axis} a value that is nonzero on only some devices; sum it instead",
     "pairs-averaged": "this averages over {axis} a loss that compares only rows on the same device",
     "means-summed": "this sums the devices' means over {axis}, and nothing divides the sum by the number of devices",
-    "of-fewer-axes": "this total is divided by a sum that was not also taken over {axis} and may differ along it",
+    "of-fewer-axes": "the total is summed over {axis}, but its divisor is not; sum the divisor over it too",
     "shifted-summed": "a value all devices share is added before this sum over {axis}, which counts it once per device",
 }
 _WARNINGS = {

@@ -1,6 +1,6 @@
 r"""A transformation gets an argument that it does not accept.
 
-`pmap`, `jit`, `vmap` and `shard_map` have similar arguments under different names, and the names changed between
+`pmap`, `jit`, `vmap` and `shard_map` have similar parameters with different names, and the names changed between
 releases: `jit` has `static_argnums` where `pmap` has `static_broadcasted_argnums`, and `jax.shard_map` has `check_vma`
 where `jax.experimental.shard_map` has `check_rep`.
 Python raises `TypeError: pmap() got an unexpected keyword argument 'static_argnums'`, or, for too many positional

@@ -7,8 +7,8 @@ either; with the check on, it raises `ValueError: … out_specs which require re
 inferred`.
 The rule reports all of these.
 Reduce the value in the map (`pmean`, `psum`), or declare the axis that it varies over.
-If the host takes `x[0]` or `unreplicate(x)` of an unreduced mean or sum, or of layer statistics, it reads only device
-0's value; this finding is a hint.
+If the host takes `x[0]` or `unreplicate(x)`, where `x` is an unreduced mean or sum, or layer statistics, it reads only
+device 0's value; this finding is a hint.
 
 ```python
 import jax
@@ -93,7 +93,7 @@ def _first_of_devices(view: FileView) -> Iterator[Finding]:
         span = view.span(use.site)
         if span not in seen:
             seen.add(span)
-            place = Related(view.path_of(use.other), view.span(use.other), "each device returns its own here")
+            place = Related(view.path_of(use.other), view.span(use.other), "each device returns its own value here")
             text = "each device has its own mean or sum; this keeps only device 0's"
             yield Finding(span, text, (), (place,), Severity.HINT)
 

@@ -121,7 +121,8 @@ def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
         if not view.is_here(site) or view.span(site) in seen:
             continue
         seen.add(view.span(site))
-        text = f'this gradient is not reduced over "{axis}", so the parameters, which are the same over it, drift apart'
+        drift = "the parameters, which start out the same along it, drift apart"
+        text = f'this gradient is not reduced over "{axis}", so {drift}'
         yield Finding(view.span(site), text, (), (_bound(view, binder),))
 
 
@@ -194,7 +195,7 @@ def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
         bound = _bound(view, one.binder)
         fellow = one.of_update or one.of_another
         if fellow is None:
-            yield Finding(span, f"{text}, and nothing else uses this axis", fixes, (bound,), Severity.HINT)
+            yield Finding(span, f"{text}, and nothing uses this axis", fixes, (bound,), Severity.HINT)
             continue
         places = Related(view.path_of(fellow), view.span(fellow), f'this is reduced over "{one.axis}"'), bound
         if one.of_update is None:
@@ -297,7 +298,7 @@ def _averaged_too(view: FileView, one: _Partial) -> tuple[Fix, ...]:
         span = view.span(site)
         text = view.source[span.start : span.end].decode()
         edits.append(FileEdit(view.path, Edit(span, f'{mean}({text}, "{one.axis}")')))
-    return (Fix(f'average them over "{one.axis}" too', tuple(edits), "unsafe", _CHANGES_TRAINING),)
+    return (Fix(f'average the gradients over "{one.axis}" too', tuple(edits), "unsafe", _CHANGES_TRAINING),)
 
 
 def _mean_of(view: FileView, site: Site) -> str | None:
@@ -473,7 +474,7 @@ def _of_copies(span: Span, binder: Binder, place: Related) -> Finding:
 def _unlike_another(view: FileView, span: Span, binder: Binder, fellow: Site) -> Finding:
     names = quoted(_names(binder))
     message = f"these gradients are not reduced over {names}, but those of another update are"
-    place = Related(view.path_of(fellow), view.span(fellow), "those are reduced here")
+    place = Related(view.path_of(fellow), view.span(fellow), "the other update's gradients are reduced here")
     return Finding(span, message, (), (place, _mapped(view, binder)), Severity.HINT)
 
 

@@ -1,7 +1,7 @@
 """An ignore comment silences nothing.
 
 The comment may have been needed once.
-If it stays, it hides the next finding on its line, which nobody has reviewed.
+If it stays, it hides the next finding on its line, although nobody has reviewed that finding.
 
 The rule does not report comments for rules that do not run, comments for rules that check device counts if no count is
 set, or `# noqa` without codes, which other tools read too.

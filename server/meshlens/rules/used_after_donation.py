@@ -1,4 +1,4 @@
-"""An array is read after it was donated to a call, or the call donates it twice.
+"""An array is read after it was donated to a call, or a call donates it twice.
 
 `donate_argnums` and `donate_argnames` let `jit` and `pmap` reuse the memory of arguments for results. The call deletes
 the donated arrays, and reading one of them raises `RuntimeError: Array has been deleted with shape=float32[4].`

@@ -68,7 +68,7 @@ def _fault(view: FileView, binding: Binding, arg: Arg, leaf: Const, parameter: s
         return Finding(span, f"{parameter} takes ints or None, but {shown} is {article}{hint}", fixes)
     if pmap and isinstance(leaf.value, int) and leaf.value < 0:
         fixes = _counted_from_the_front(view, binding, arg, leaf, parameter)
-        return Finding(span, f"{name} does not accept negative axes, but {parameter} has {leaf.value}", fixes)
+        return Finding(span, f"{name} does not support negative axes, but {parameter} has {leaf.value}", fixes)
     return None
 
 

@@ -48,7 +48,7 @@ def _rename(view: FileView, site: Site, use: AxisUse, to: str, safety: str) -> l
     edit = FileEdit(view.path_of(place), Edit(view.span(place), text))
     if safety == "safe":
         return [Fix(f'change to "{to}"', (edit,))]
-    return [Fix(f'change to "{to}"', (edit,), "unsafe", "the name may be wrong in the map instead")]
+    return [Fix(f'change to "{to}"', (edit,), "unsafe", "the map's axis name may be wrong instead")]
 
 
 def _name_the_axis(view: FileView, binder: Binder, name: str) -> list[Fix]:

@@ -54,7 +54,7 @@ def _complaint(call: MappedCall, devices: Devices) -> _Complaint | None:
     if given is None and rows[0][1] > have:
         return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but {local_there_are(devices)}"
     if given is not None and rows[0][1] != have:
-        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but devices= has {have}"
+        return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but devices= lists {have}"
     said = call.binder.argument("axis_size")
     if said is not None and isinstance(said.value, Const) and said.value.value not in (None, rows[0][1]):
         return call.call, f"{counted(rows[0][1], 'row is', 'rows are')} mapped, but axis_size is {said.value.value}"

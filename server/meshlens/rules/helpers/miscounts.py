@@ -70,13 +70,14 @@ def place_of_miscount(view: FileView, miscount: Miscount, parameter: str) -> tup
     if site is None or not view.is_here(site):
         return None
     shown = [] if call is None or call.call == site else [call.call]
-    if call is not None and call.context.route and any(view.text(arg.whole)[:1] == "*" for arg in _written(call)):
+    if call is not None and call.context.route and _is_forwarded(view, call):
         shown.append(call.context.route[-1].site)
     return site, tuple([Related(view.path_of(one), view.span(one), "called here") for one in shown])
 
 
-def _written(call: MappedCall) -> list[Arg]:
-    return [arg for arg in call.args if arg.whole is not None]
+def _is_forwarded(view: FileView, call: MappedCall) -> bool:
+    """Returns whether a call passes on the arguments of a wrapper, as in `mapped(*args)`."""
+    return any(arg.whole is not None and view.text(arg.whole).startswith("*") for arg in call.args)
 
 
 def entries_of(binder: Binder, parameter: str) -> int | None:

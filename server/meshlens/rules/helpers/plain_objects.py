@@ -59,7 +59,7 @@ def _is_text(value: Value) -> bool:
 
 def mapped_by_vmap(view: FileView) -> Iterator[Finding]:
     """Reports each object that a `vmap` would map over an axis."""
-    yield from _objects(view, "jax.vmap", _is_mapped, "give it None in in_axes")
+    yield from _objects(view, "jax.vmap", _is_mapped, "use None for it in in_axes")
 
 
 def _objects(view: FileView, dotted: str, wants: _Wants, remedy: str) -> Iterator[Finding]:

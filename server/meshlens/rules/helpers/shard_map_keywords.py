@@ -31,7 +31,8 @@ def keywords_of_shard_maps(view: FileView) -> Iterator[Finding]:
             continue
         binder = found.binder.site
         related = Related(view.path_of(binder), view.span(binder), "mapped here")
-        message = f'"{name_of(found.binder.operand)}" is mapped by shard_map, which takes no keyword arguments'
+        name = name_of(found.binder.operand)
+        message = f'"{name}" is mapped by shard_map and takes no keyword arguments; pass this by position'
         yield Finding(view.span(keyword.whole), message, _by_position(view, found, keyword), (related,))
 
 

@@ -88,11 +88,12 @@ def _unsplit(arg: Arg, value: Value, spec: Value | None, axes: Mapping[object, i
     shape = shape_of_array(value)
     if arg.site is None or shape is None or not isinstance(spec, Spec) or spec.open:
         return None
-    for entry, size in zip(spec.entries, shape, strict=False):
+    for place, (entry, size) in enumerate(zip(spec.entries, shape, strict=False)):
         parts = _parts(entry, axes)
         if parts and size is not None and size % parts:
             named = ", ".join(f'"{name}"' for name in _names(entry))
-            return arg.site, f"{size} rows do not divide evenly over {counted(parts, 'device')} along {named}"
+            rows = counted(size, "row does", "rows do") if place == 0 else f"size {size} of axis {place} does"
+            return arg.site, f"{rows} not divide evenly over {counted(parts, 'device')} along {named}"
     return None
 
 

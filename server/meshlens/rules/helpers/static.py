@@ -131,7 +131,8 @@ def _finding(view: FileView, call: ApiCall, site: Site) -> Finding:
     span = view.span(entries[place] if entries and place < len(entries) else site)
     if not named:
         number = (integers(arg.value) or ())[place]
-        takes = counted(_positional(parameters), "positional argument")
+        count = _positional(parameters)
+        takes = f"only {counted(count, 'positional argument')}" if count else "no positional arguments"
         return Finding(span, f'{arg.label} names argument {number}, but "{function}" takes {takes}')
     name = (_names(arg.value) or ())[place]
     message = f'{arg.label} names "{name}", but "{function}" has no such argument'
@@ -140,5 +141,5 @@ def _finding(view: FileView, call: ApiCall, site: Site) -> Finding:
     if meant is None or written not in (f'"{name}"'.encode(), f"'{name}'".encode()):
         return Finding(span, message)
     edit = Edit(Span(span.start + 1, span.end - 1), meant)
-    fix = Fix(f'change to "{meant}"', (FileEdit(view.path, edit),), "suggestion", "check that this is the one you mean")
+    fix = Fix(f'change to "{meant}"', (FileEdit(view.path, edit),), "suggestion", "another argument may be meant")
     return Finding(span, f'{message}; did you mean "{meant}"?', (fix,))
