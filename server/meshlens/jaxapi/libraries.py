@@ -245,6 +245,11 @@ KEEPS_FRESH: frozenset[str] = frozenset(
 APPLY = "flax.training.train_state.TrainState.apply_fn"
 """The model's `apply` in a training state."""
 
+PLAIN_TREES: frozenset[str] = frozenset(
+    {"flax.nnx.to_pure_dict", "flax.nnx.pure", "flax.core.unfreeze", "flax.core.frozen_dict.unfreeze"}
+)
+"""Functions that return the tree that they are given, with the same leaves, as plain containers."""
+
 INIT_METHODS: frozenset[str] = frozenset({"init", "init_with_output", "lazy_init"})
 """Methods of library objects that return newly created state."""
 

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 
 from meshlens.axes.domain.specs import possible_specs, sharding_parts, spec_names
 from meshlens.axes.domain.values import Arg, Const, Made, Mesh, Seq, Site, Spec, Value
@@ -167,22 +168,31 @@ def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
 
 def _meshes_of_metadata(solution: Solution) -> tuple[Value, ...]:
     """Returns the meshes whose axes array metadata names; empty if the metadata may name logical axes instead."""
-    meshes: list[Value | None] = []
+    meshes: dict[Site, list[Value]] = {}
     for call in (call for records in solution.by_file.values() for call in records.calls):
         if call.dotted.endswith("axis_rules") or any(arg.label == "sharding_rules" for arg in call.args):
             return ()
-        mesh, spec = sharding_parts(call.result)
-        if call.dotted in SHARDINGS_OF_METADATA:
-            given = argument_of(call.args, "mesh", 1)
-            meshes.append(given.value if given is not None else None)
-        elif isinstance(spec, Made) and spec.dotted in SPECS_OF_METADATA:
-            meshes.append(mesh)
-        elif call.dotted == CONSTRAINT:
-            given = argument_of(call.args, "shardings", 1)
-            if given is not None and isinstance(given.value, Made) and given.value.dotted in SPECS_OF_METADATA:
-                meshes.append(call.mesh)
-    known = [mesh for mesh in meshes if mesh is not None and mesh_axes(mesh) is not None]
-    return tuple(dict.fromkeys(known)) if len(known) == len(meshes) else ()
+        asks, mesh = _mesh_of_metadata(call)
+        if asks:
+            # A function that also runs without its callers gets an unknown mesh then.
+            known = meshes.setdefault(call.call, [])
+            known += [mesh] if mesh is not None and mesh_axes(mesh) is not None else []
+    return tuple(dict.fromkeys(chain(*meshes.values()))) if all(meshes.values()) else ()
+
+
+def _mesh_of_metadata(call: ApiCall) -> tuple[bool, Value | None]:
+    """Returns whether a call places arrays as their metadata says, and the mesh on which it does so."""
+    mesh, spec = sharding_parts(call.result)
+    if call.dotted in SHARDINGS_OF_METADATA:
+        given = argument_of(call.args, "mesh", 1)
+        return True, given.value if given is not None else None
+    if isinstance(spec, Made) and spec.dotted in SPECS_OF_METADATA:
+        return True, mesh
+    if call.dotted == CONSTRAINT:
+        given = argument_of(call.args, "shardings", 1)
+        if given is not None and isinstance(given.value, Made) and given.value.dotted in SPECS_OF_METADATA:
+            return True, call.mesh
+    return False, None
 
 
 def _of_metadata(records: Records, meshes: tuple[Value, ...]) -> Iterator[_Named]:

@@ -31,6 +31,7 @@ from meshlens.axes.jax.compiled_calls import as_arrays, place_of
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.train_states import is_state, is_static
 from meshlens.axes.jax.transparent import wraps_function
+from meshlens.axes.jax.tree_maps import is_whole
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs import fixtures
 from meshlens.axes.runs.context import Context
@@ -59,6 +60,7 @@ _TABLES: tuple[Container[str], ...] = (
     libraries.SUMS,
     libraries.PLACES,
     libraries.RESTORES,
+    libraries.PLAIN_TREES,
 )
 _TYPED_KEY = "jax.random.key"
 _RAW_KEY = "jax.random.PRNGKey"
@@ -126,6 +128,9 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         first = labels_of(args[0].value) if args else frozenset()
         fresh = frozenset({"fresh"}) & first if name in libraries.KEEPS_FRESH else frozenset({"fresh"})
         return Made(name, site, _labelled(args), fresh)
+    if name in libraries.PLAIN_TREES and args:
+        tree = args[0].value
+        return tree if isinstance(tree, (Dict, Seq)) or is_whole(tree) else None
     if name == _RAVEL and args:
         tree = args[0].value
         flat = Data(travelling(labels_of(tree)), (None,), None, True, variation_of(tree))

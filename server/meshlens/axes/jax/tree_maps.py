@@ -40,19 +40,19 @@ def leaf(value: Value) -> Value:
     if isinstance(value, Seq):
         return join_all(leaf(item) for item in value.items) if value.items else UNKNOWN
     labels = labels_of(value)
-    if isinstance(value, (Data, Const)) or _is_whole(value):
+    if isinstance(value, (Data, Const)) or is_whole(value):
         return value
     return Data(travelling(labels), over=variation_of(value))
 
 
-def _is_whole(value: Value) -> bool:
+def is_whole(value: Value) -> bool:
     """Returns whether a value is a spec or a sharding, which counts as a leaf, or represents a tree of them."""
     return isinstance(value, Spec) or (isinstance(value, Made) and value.dotted in _WHOLE)
 
 
 def _is_mapped(value: Value) -> bool:
     """Returns whether a field may hold arrays or specs, unlike names, functions and static fields."""
-    if _is_whole(value):
+    if is_whole(value):
         return True
     if isinstance(value, Const):
         return not isinstance(value.value, str) and value.value is not None
