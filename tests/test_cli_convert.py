@@ -43,7 +43,7 @@ def test_a_folder_is_written(tmp_path):
     ran = _convert(tmp_path, ".", "--all", "--write")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        "b.py:3: refused (nested-map): its function applies the pmap on line 3\n"
+        "b.py:3: refused (nested-map): the mapped function applies the pmap on line 3\n"
         "b.py:3: refused (nested-map): this pmap runs inside the pmap on line 3\n"
         "\n"
         "file  converted  refused\n"
@@ -304,7 +304,7 @@ def test_devices_that_are_none_are_refused(tmp_path):
     assert "expected a number of devices" in ran.err
     ran = meshlens("convert", "a.py::step", "--to", "pmap", "--devices", "2x4", cwd=tmp_path)
     assert (ran.code, ran.out) == (1, "")
-    assert "refused (one-axis): a pmap has one axis of devices" in ran.err
+    assert "refused (one-axis): a pmap has only one device axis" in ran.err
 
 
 def test_a_pmap_becomes_a_vmap_and_comes_back(tmp_path):
@@ -438,7 +438,7 @@ print(step(jnp.ones(3), jnp.ones((16, 3))))
 def test_what_would_have_a_new_finding_is_refused_with_it(tmp_path):
     write(tmp_path, {"a.py": EVALUATION, "b.py": JITTED_ELSEWHERE})
     ran = meshlens("parallelize", "a.py::evaluate", "--to", "pmap", "--write", cwd=tmp_path)
-    why = "the result would have AX602: pmap is called inside step, which is jitted"
+    why = "the result would trigger AX602: pmap is called inside step, which is jitted"
     assert (ran.code, f"a.py:6: refused (new-finding): {why}" in ran.err) == (1, True)
     assert (tmp_path / "a.py").read_text() == EVALUATION
     ran = meshlens("parallelize", "a.py::evaluate", "--to", "shard_map", "--write", cwd=tmp_path)

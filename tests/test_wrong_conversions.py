@@ -850,7 +850,7 @@ def test_what_is_taken_for_a_batch_and_has_other_rows_raises(tmp_path, target):
     converted = converted_step(tmp_path, HEAD + TWO_SIZES, target)
     (tmp_path / "converted.py").write_text(converted)
     found = numbers_of_programs.differences(tmp_path / "converted.py", tmp_path / "converted.py")
-    assert "ValueError: the arrays of one batch have [8, 16] rows" in found[0]
+    assert "ValueError: the arrays of one batch have different numbers of rows: [8, 16]" in found[0]
 
 
 FUNCTION = """

@@ -108,7 +108,7 @@ def test_a_function_is_parallelized_or_the_menu_says_why_not(tmp_path: Path, ver
     seen = said(run([nvim, "--clean", "--headless", *scripts, "train.py"], root).stdout)
     jitted = "Cannot parallelize with jit and sharding: "
     assert any(one.startswith(jitted) and "calls print()" in one for one in seen["refused"])
-    which = 'Cannot convert function to pmap: whether "first" is shared or split over the devices is unknown'
+    which = 'Cannot convert function to pmap: it is unknown whether "first" is shared by all devices or split over them'
     assert which in seen["asked"]
     assert "Parallelize with jit and sharding" in seen["ways"]
     assert "Convert function to pmap" in seen["ways"]

@@ -92,7 +92,7 @@ async def test_what_would_have_a_new_finding_is_refused_with_it(ed: Editor):
     ed.open("a.py", evaluation)
     refused = (await _ask(ed, "evaluate"))["refused"]
     assert refused["code"] == "new-finding"
-    assert refused["message"].startswith("the result would have AX602: pmap is called inside step")
+    assert refused["message"].startswith("the result would trigger AX602: pmap is called inside step")
     assert (await _ask(ed, "evaluate", to="shard_map"))["refused"] is None
 
 
@@ -110,7 +110,7 @@ async def test_every_refusal_has_a_code_and_a_sentence(ed: Editor):
     assert (rows["edit"], rows["places"]) == (None, 0)
     assert rows["refused"] == {
         "code": "unreduced-output",
-        "message": 'the result of "rows" differs between devices, and may not have one row for each row of the batch',
+        "message": 'the result of "rows" may differ between devices and may not have one row for each row of the batch',
     }
     nothing = await _ask(ed, "text =")
     assert nothing["refused"] == {"code": "nothing-here", "message": "nothing at the cursor can become a pmap"}

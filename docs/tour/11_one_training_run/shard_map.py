@@ -29,7 +29,7 @@ def shard(tree):
     count = jax.local_device_count()
     rows = {x.shape[0] for x in jax.tree.leaves(tree)}
     if len(rows) > 1:
-        raise ValueError(f"the arrays of one batch have {sorted(rows)} rows")
+        raise ValueError(f"the arrays of one batch have different numbers of rows: {sorted(rows)}")
 
     def split(x):
         traced = isinstance(x, jax.core.Tracer)

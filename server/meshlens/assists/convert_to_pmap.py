@@ -44,7 +44,7 @@ def shard(tree):
     count = jax.local_device_count()
     rows = {x.shape[0] for x in jax.tree.leaves(tree)}
     if len(rows) > 1:
-        raise ValueError(f"the arrays of one batch have {sorted(rows)} rows")
+        raise ValueError(f"the arrays of one batch have different numbers of rows: {sorted(rows)}")
 
     def split(x):
         traced = isinstance(x, jax.core.Tracer)
@@ -217,7 +217,8 @@ def _batch(view: FileView, call: PlainCall, step: Step) -> str:
     plain = next((value for value in given if _is_plain(view, value)), None)
     if plain is None:
         message = (
-            f"line {line_of(view, call.whole)} passes a batch that is not a variable, so its rows cannot be counted"
+            f"line {line_of(view, call.whole)} computes its batch in the call, so it would be computed twice; "
+            "assign it to a variable first"
         )
         raise Obstacle("nameless-batch", message)
     return view.text(Site(call.whole.path, call.whole.block, plain.site))

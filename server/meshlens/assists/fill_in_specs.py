@@ -126,7 +126,9 @@ def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxe
     parameters = zip(target.parameters, axes, strict=False)
     found = reductions(view, target, frozenset(parameter.name for parameter, axis in parameters if axis is None))
     if found.lines or found.inside:
-        raise Obstacle("unreduced-number", "it returns a scalar that differs between devices; reduce it first")
+        raise Obstacle(
+            "unreduced-number", "the mapped function returns a scalar that differs between devices; reduce it first"
+        )
     return found.out
 
 
@@ -144,13 +146,13 @@ def _axis(view: FileView, binding: Binding) -> str:
         raise Obstacle("unknown-mesh", "the mesh of this shard_map is unknown here")
     manual = binding.binder.argument("axis_names")
     if manual is not None:
-        raise Obstacle("axis-names", "the mesh axes that split the arguments are unknown")
+        raise Obstacle("axis-names", "this shard_map sets axis_names, so the axes that split its arguments are unknown")
     for use in uses_under(view, binding.binder.site):
         name = literal_name(use.name)
         if name != names[0]:
-            said = f'"{name}"' if name is not None else "an unknown axis"
+            said = f'the axis "{name}"' if name is not None else "an unknown axis"
             raise Obstacle(
-                "several-axes", f"it reduces over {said}, but MeshLens cannot tell which arguments are split along it"
+                "several-axes", f"the mapped function uses {said}, but it is unknown which arguments that axis splits"
             )
         if use.kind in ("all_gather", "all_to_all", "psum_scatter"):
             raise Obstacle(
@@ -177,7 +179,7 @@ def _operand(view: FileView, binding: Binding) -> Target:
         found = [one for one in functions(view) if one.site == binder.operand.site]
         if found:
             return found[0]
-    raise Obstacle("unknown-function", "the mapped function is not in this file; convert it where it is defined")
+    raise Obstacle("unknown-function", "the mapped function is not in this file")
 
 
 def _given(target: Target, specs: Value) -> tuple[int | None, ...]:
@@ -197,4 +199,7 @@ def _must_have_an_axis(view: FileView, binding: Binding, out: Prefix | tuple[int
         parts = call.returned.items if isinstance(call.returned, Seq) and isinstance(out, tuple) else (call.returned,)
         for axes, part in zip(out if isinstance(out, tuple) else (out,), parts, strict=False):
             if axes == 0 and isinstance(part, Data) and part.shape == () and "reduced" not in labels_of(part):
-                raise Obstacle("unreduced-number", "it returns a scalar that differs between devices; reduce it first")
+                raise Obstacle(
+                    "unreduced-number",
+                    "the mapped function returns a scalar that differs between devices; reduce it first",
+                )

@@ -119,11 +119,13 @@ def _written(view: FileView, target: Target, names: list[str], maps: frozenset[B
     fold, index = spelling.of("jax", "random.fold_in"), spelling.of("jax", "lax.axis_index")
     first = next((one for one in target.body if not _is_text(one)), None)
     if first is None:
-        raise Obstacle("no-body", f'"{target.name}" has no statement to change the key before')
+        raise Obstacle("no-body", f'the body of "{target.name}" is empty')
     start = view.span(target.at(first.site)).start
     line = view.source.rfind(b"\n", 0, start) + 1
     if view.source[line:start].strip():
-        raise Obstacle("no-place", f'the body of "{target.name}" begins on the line of its def')
+        raise Obstacle(
+            "no-place", f'the body of "{target.name}" does not begin on its own line; move it to the next line'
+        )
     lines = [f"{name} = {fold}({name}, {index}({axis}))" for name in names]
     return in_order((*import_edits(view, spelling.needed), lines_before(view, first, start, lines)))
 

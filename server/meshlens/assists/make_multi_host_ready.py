@@ -64,7 +64,7 @@ def global_rows(tree, mesh, spec):
 
 
 def join_processes():
-    \"\"\"Joins the processes of a cluster, or those set in the environment; a single program joins none.\"\"\"
+    \"\"\"Joins the processes of a cluster or those set by environment variables; does nothing if there are none.\"\"\"
     variables = {"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}
     given = {name: int(os.environ[key]) for name, key in variables.items() if key in os.environ}
     try:

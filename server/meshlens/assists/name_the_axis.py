@@ -87,9 +87,11 @@ def _name(view: FileView, binding: Binding, wishes: Wishes) -> str | None:
     if wishes.axis_name is not None and not wanted:
         wanted = [wishes.axis_name]
     if len(wanted) > 1:
-        raise Obstacle("several-axes", f"the collectives inside this map use {' and '.join(map(_quoted, wanted))}")
+        raise Obstacle(
+            "several-axes", f"the collectives inside this map use the axes {' and '.join(map(_quoted, wanted))}"
+        )
     if wishes.axis_name is not None and wanted != [wishes.axis_name]:
-        raise Obstacle("axis-name", f"the collectives inside this map use {_quoted(wanted[0])}")
+        raise Obstacle("axis-name", f"the collectives inside this map use the axis {_quoted(wanted[0])}")
     if not wanted and binding.binder.kind != "pmap":
         return None
     name = wanted[0] if wanted else wishes.usual_axis_name or _DEFAULT
@@ -110,7 +112,7 @@ def _must_stay(view: FileView, use: AxisUse, binding: Binding, name: str) -> Non
         raise Obstacle("guarded", f"{where} checks whether {_quoted(name)} is bound, which the new name would change")
     binder = use.context.env.binder_of(name)
     if binder is None and use.context.env.open:
-        raise Obstacle("open-route", f"{where} may mean an axis {_quoted(name)} bound by unknown callers")
+        raise Obstacle("open-route", f"{where} may refer to an axis {_quoted(name)} that unknown callers bind")
     maps = [one.site for one in use.context.env.maps]
     if binder is not None and binder.site in maps and maps.index(binder.site) < maps.index(binding.binder.site):
         message = f"{where} uses the axis {_quoted(name)} of the outer {binder.kind}, which the new name would shadow"

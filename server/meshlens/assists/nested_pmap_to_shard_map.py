@@ -119,7 +119,7 @@ def _written(view: FileView, nest: Nest, wishes: Wishes, spelling: Spelling) -> 
     place = place_before(view, nest.outer.binder.site)
     names = (axis_text(view, nest.outer, place), axis_text(view, nest.inner, place))
     if names[0] == names[1]:
-        raise Obstacle("same-axis", "both pmaps have the same axis name, or neither has one")
+        raise Obstacle("same-axis", "both pmaps have the same axis name, or neither has one; give each its own")
     axes = nest.in_axes(view)
     made = OnMesh(_mesh(view, nest, axes, names, wishes, spelling), names[0])
     mesh = mesh_for(view, spelling, made, nest.outer)
@@ -150,7 +150,7 @@ def _mesh(
     if sizes is None and target is not None and len(target.shape) == _AXES:
         sizes = target.shape
     if sizes is None:
-        raise Obstacle("unknown-sizes", 'the sizes of the two axes are unknown; set devices to both, as in "2x4"')
+        raise Obstacle("unknown-sizes", 'the sizes of the two axes are unknown; set devices to both sizes, as in "2x4"')
     devices = f"{spelling.of('jax', 'devices')}()"
     if view.devices.count != prod(sizes):
         devices = f"{devices}[:{prod(sizes)}]"

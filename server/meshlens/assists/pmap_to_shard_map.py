@@ -152,7 +152,9 @@ def _with_static(view: FileView, pmap: Pmap, in_axes: Prefix) -> Prefix:
 
 def _written(view: FileView, pmap: Pmap, spelling: Spelling, names: tuple[str, ...]) -> tuple[FileEdit, ...]:
     if pmap.binding.parameters is None and not pmap.calls:
-        raise Obstacle("unseen", "cannot find its function or a call to it, so the number of rows is unknown")
+        raise Obstacle(
+            "unseen", "cannot find the function of this pmap or a call to it, so the number of rows is unknown"
+        )
     place = place_before(view, pmap.binder.site)
     if place is not None and not place.same_scope and pmap.given("devices") is not None:
         place = None
@@ -182,7 +184,7 @@ def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit
     if not found:
         return ()
     if place is None:
-        raise Obstacle("comments", "there are comments between the arguments of this pmap")
+        raise Obstacle("comments", "there are comments between the arguments of this pmap; move them first")
     lines = "".join(f"{comment}\n{place.indent}" for comment in found)
     return (FileEdit(view.path, Edit(Span(place.at, place.at), lines)),)
 

@@ -288,7 +288,7 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
             written += import_edits(place.view, here.needed)
         written += [*imports, *lines, *wrapped]
     if not is_split:
-        raise Obstacle("already-split", f'the calls to "{callee.name}" already place their data')
+        raise Obstacle("already-split", f'the calls to "{callee.name}" already place their data on devices')
     return in_order((*import_edits(view, spelling.needed), *made, *helper, *another, *more, *above, *written))
 
 
@@ -385,7 +385,9 @@ def _first_line(view: FileView, function: Target, names: str, split: str) -> Fil
     ]
     start = view.span(function.at(body[0].site)).start if body else 0
     if not body or view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
-        raise Obstacle("no-place", f'the body of "{function.name}" is not on its own lines')
+        raise Obstacle(
+            "no-place", f'the body of "{function.name}" does not begin on its own line; move it to the next line'
+        )
     given = f"({names})" if "," in names else names
     return lines_before(view, body[0], start, [f"{names} = {split}({given})"])
 

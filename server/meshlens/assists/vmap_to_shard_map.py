@@ -42,7 +42,7 @@ def device_mesh():
 
 
 def on_all_devices(in_specs, out_specs, **options):
-    \"\"\"Runs a function on all devices; rows that split unevenly are copied to all.\"\"\"
+    \"\"\"Runs a function on all devices; rows that do not divide evenly are copied to all.\"\"\"
 
     def decorate(function):
         @functools.wraps(function)
@@ -52,7 +52,7 @@ def on_all_devices(in_specs, out_specs, **options):
             batch = [arg for arg, spec in pairs if spec != P()]
             rows = {x.shape[0] for x in jax.tree.leaves(batch)}
             if len(rows) > 1:
-                raise ValueError(f"the arrays of one batch have {sorted(rows)} rows")
+                raise ValueError(f"the arrays of one batch have different numbers of rows: {sorted(rows)}")
             divides = all(count % device_mesh().shape["batch"] == 0 for count in rows)
             specs, out = (specs, out_specs) if divides else (P(), P())
             mapped = jax.shard_map(
@@ -126,7 +126,7 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) ->
         raise Obstacle("jit-arguments", "the jit around this vmap has arguments; remove them first")
     static = needed_values(view, vmap) if outer is None else ()
     if any(along[place] is not None for place in static if place < len(along)):
-        raise Obstacle("python-value", "its function needs one of the mapped arguments as a Python value")
+        raise Obstacle("python-value", "the mapped function needs one of the mapped arguments as a Python value")
     span = outer.span if outer is not None else view.span(vmap.binder.site)
     spelling = Spelling(view, span.start)
     axis = quoted(view, wishes.axis_name or wishes.usual_axis_name or _DEFAULT)
@@ -149,4 +149,4 @@ def _why_not_along(vmap: Pmap) -> str:
         return "a call passes rows by keyword; pass them by position"
     if vmap.out_axes != 0:
         return "the rows of the result are not on axis 0; remove out_axes"
-    return "in_axes is not 0 or None for each argument; move the rows to axis 0"
+    return "in_axes must be 0 or None for each argument; move the rows to axis 0"

@@ -47,7 +47,7 @@ def device_mesh():
 
 
 def on_all_devices(in_specs, out_specs, **options):
-    \"\"\"Runs a function on all devices; rows that split unevenly are copied to all.\"\"\"
+    \"\"\"Runs a function on all devices; rows that do not divide evenly are copied to all.\"\"\"
 
     def decorate(function):
         @functools.wraps(function)
@@ -57,7 +57,7 @@ def on_all_devices(in_specs, out_specs, **options):
             batch = [arg for arg, spec in pairs if spec != P()]
             rows = {x.shape[0] for x in jax.tree.leaves(batch)}
             if len(rows) > 1:
-                raise ValueError(f"the arrays of one batch have {sorted(rows)} rows")
+                raise ValueError(f"the arrays of one batch have different numbers of rows: {sorted(rows)}")
             divides = all(count % device_mesh().shape["batch"] == 0 for count in rows)
             specs, out = (specs, out_specs) if divides else (P(), P())
             mapped = jax.shard_map(

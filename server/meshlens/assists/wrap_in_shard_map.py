@@ -50,7 +50,7 @@ def device_mesh():
 
 
 def on_all_devices(in_specs, out_specs, **options):
-    \"\"\"Runs a function on all devices; rows that split unevenly are copied to all.\"\"\"
+    \"\"\"Runs a function on all devices; rows that do not divide evenly are copied to all.\"\"\"
 
     def decorate(function):
         @functools.wraps(function)
@@ -60,7 +60,7 @@ def on_all_devices(in_specs, out_specs, **options):
             batch = [arg for arg, spec in pairs if spec != P()]
             rows = {x.shape[0] for x in jax.tree.leaves(batch)}
             if len(rows) > 1:
-                raise ValueError(f"the arrays of one batch have {sorted(rows)} rows")
+                raise ValueError(f"the arrays of one batch have different numbers of rows: {sorted(rows)}")
             divides = all(count % device_mesh().shape["batch"] == 0 for count in rows)
             specs, out = (specs, out_specs) if divides else (P(), P())
             mapped = jax.shard_map(
@@ -207,7 +207,7 @@ def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, h
         text = f"@{text}\n{indent}" + (f"@{below}\n{indent}" if below else "")
         return FileEdit(view.path, Edit(Span(span.start, span.start), text))
     if step.folded.comments:
-        raise Obstacle("comments", "there are comments between the arguments of this jit")
+        raise Obstacle("comments", "there are comments between the arguments of this jit; move them first")
     if step.form.how == "call":
         operand = view.text(operand_of(view, step.folded))
         operand = f"{below}({operand})" if below else operand

@@ -146,13 +146,13 @@ _ARRAYS = (
     Change("jax.nn.normalize", (0, 4, 29), (0, 4, 21), None, "jax.nn.standardize", rewrite="rename"),
     Change("jax.numpy.trapz", (0, 4, 24), (0, 4, 18), None, "jax.numpy.trapezoid", rewrite="rename"),
     Change("jax.numpy.fix", (0, 10, 0), (0, 9, 0), None, "jax.numpy.trunc", rewrite="rename"),
-    Change("jax.lax.tie_in", (0, 4, 29), (0, 4, 24), None, None, "drop it and use its second argument"),
+    Change("jax.lax.tie_in", (0, 4, 29), (0, 4, 24), None, None, "drop the call and use its second argument"),
     Change("jax.lax.zeros_like_array", (0, 9, 0), (0, 7, 1), None, "jax.numpy.zeros_like", rewrite="rename"),
     Change("jax.scipy.special.sph_harm", (0, 10, 0), (0, 7, 0), None, "jax.scipy.special.sph_harm_y"),
 )
 
 _PALLAS = "jax.experimental.pallas"
-_INDEXED = "read and write the reference itself: ref[index]"
+_INDEXED = "index the reference to read or write it: ref[index]"
 _PALLAS_ROWS = (
     Change(f"{_PALLAS}.load", (0, 9, 0), (0, 7, 1), note=_INDEXED),
     Change(f"{_PALLAS}.store", (0, 9, 0), (0, 7, 1), note=_INDEXED),

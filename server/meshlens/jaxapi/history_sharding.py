@@ -71,7 +71,7 @@ ROWS = (
         (0, 8, 0),
         None,
         "jax.shard_map",
-        "mesh, in_specs and out_specs become keywords, check_rep becomes check_vma",
+        "pass mesh, in_specs and out_specs by keyword, and check_vma instead of check_rep",
         rewrite="shard_map",
     ),
     Change(

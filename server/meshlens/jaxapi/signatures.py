@@ -30,7 +30,7 @@ SUMMARIES: dict[str, str] = {
     "jax.vmap": "Vectorizes a function over an axis of its arguments.",
     "jax.shard_map": "Runs a function on each device of a mesh, with that device's shards of the arguments.",
     _EXPERIMENTAL: "Runs a function on each device of a mesh, with that device's shards of the arguments.",
-    "jax.smap": "Maps a function over one axis of the mesh in force.",
+    "jax.smap": "Maps a function over one axis of the context mesh.",
     "jax.make_mesh": "Makes a mesh of devices with named axes.",
 }
 """Each map's effect in a sentence; `ide/hovering/collective_words.py` describes collectives."""

@@ -58,7 +58,7 @@ def veto(title: str, before: Workspace, after: Workspace, paths: Iterable[Path])
         for one in found:
             known[one.code] -= 1
             if known[one.code] < 0:
-                return Refused(title, CODE, f"the result would have {one.code}: {one.finding.message}")
+                return Refused(title, CODE, f"the result would trigger {one.code}: {one.finding.message}")
     return None
 
 

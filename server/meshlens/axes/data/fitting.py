@@ -109,7 +109,8 @@ def _einsum(args: tuple[Arg, ...]) -> str | None:
             continue
         known.append(shape)
         if len(shape) != len(term):
-            return f'this has shape {str(shape).replace("None", "?")}, but "{term}" names {len(term)} axes'
+            named = f"{len(term)} {'axis' if len(term) == 1 else 'axes'}"
+            return f'this has shape {str(shape).replace("None", "?")}, but "{term}" names {named}'
         for letter, size in zip(term, shape, strict=True):
             if size is None or size == 1:
                 continue

@@ -302,7 +302,7 @@ def _cases(cases: Sequence[Value]) -> str:
     if len(known) < 2 or len(known[0]) != len(known[1]) or None in known[0] + known[1]:
         return ""
     differ = [place for place, entry in enumerate(known[0]) if entry != known[1][place]]
-    return f"axis {differ[0]} is split differently in the two arrays that where chooses between" if differ else ""
+    return f"axis {differ[0]} is split differently in the two arrays that jnp.where selects from" if differ else ""
 
 
 def _product(values: Sequence[Value], is_told: bool, is_dot: bool) -> Combined | None:
@@ -383,7 +383,7 @@ def _part(entries: tuple[Entry | None, ...], shape: Sizes, key: Expression) -> C
         if kept is None:
             return None
         if (entry := entries[place]) and kept != "all":
-            return Combined(None, f"axis {place} is split over {_said(entry)}, but this takes a part of it")
+            return Combined(None, f"axis {place} is split over {_said(entry)}, but this takes only a part of it")
         if kept != "one":
             rest.append(entries[place])
     return Combined((*rest, *entries[len(keys) :]))

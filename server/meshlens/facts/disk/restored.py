@@ -75,7 +75,7 @@ def _restored(blob: bytes, size: int, *, is_whole: bool) -> FileFacts:
         blocks[block.key] = block
         at = end
     if at != len(blob) or len(blocks) != count:
-        raise NotFacts("the length differs from the table")
+        raise NotFacts("a length that does not match the table")
     keys = list(blocks)
     ordered = [keys[row] for row in top if rows[row][1] != FUNCTION]
     if len(set(ordered)) != len(top):
@@ -125,7 +125,7 @@ def _body_or_nothing(reader: Reader, numbers: array[int], number: int, sites: in
     try:
         return _body(reader, numbers, number, sites)
     except NotFacts as error:
-        _log.info("ignored the body of a function in the cache: %s", error)
+        _log.info("ignored the cached body of a function: %s", error)
         return ()
 
 
@@ -134,7 +134,7 @@ def _spans(data: bytes, most: int) -> array[int]:
     spans = array("i", data)
     starts, ends = spans[::2], spans[1::2]
     if min(starts) < 0 or max(ends) > most or not all(map(le, starts, ends)):
-        _log.info("ignored places in the cache that are outside their file")
+        _log.info("ignored cached places outside their file")
         return array("i", bytes(len(data)))
     return spans
 
@@ -168,7 +168,7 @@ def _span(value: Any, size: int) -> Span:
 def _suppression(value: Any, size: int) -> Suppression:
     span, codes, is_whole, (first, last) = value
     if type(codes) is not list or set(map(type, codes)) - {str} or type(is_whole) is not bool:
-        raise NotFacts("no suppression")
+        raise NotFacts("not a suppression")
     lines = _span((first, last), size)
     return Suppression(_span(span, size), tuple(codes), is_whole, (lines.start, lines.end))
 
@@ -178,5 +178,5 @@ def _devices_said(value: Any) -> DevicesSaid | None:
         return None
     text, how = value
     if type(text) is not str or how not in SAID:
-        raise NotFacts("no devices")
+        raise NotFacts("not a number of devices")
     return DevicesSaid(text, how)

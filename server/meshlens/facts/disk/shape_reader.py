@@ -82,7 +82,7 @@ class Reader:
         except (StopIteration, IndexError, RuntimeError) as error:
             raise NotFacts(str(error)) from None
         if next(rest, None) is not None:
-            raise NotFacts("there is more than one piece")
+            raise NotFacts("more than one piece")
         return made
 
 

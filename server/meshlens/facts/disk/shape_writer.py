@@ -64,7 +64,7 @@ class Writer:
 
 def _text(writer: Writer, value: Any) -> None:
     if type(value) is not str:
-        raise NotFacts("not a text")
+        raise NotFacts("not a string")
     writer.out.append(writer.words.setdefault(value, len(writer.words)))
 
 

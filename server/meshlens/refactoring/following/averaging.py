@@ -176,7 +176,7 @@ def reductions(
                 unknown = found
     if (possible := renewing or unknown) is not None:
         return possible
-    raise first or Obstacle("random-numbers", f'"{target.name}" returns a random key, which differs between devices')
+    raise first or Obstacle("random-numbers", f'"{target.name}" returns a random key that would differ between devices')
 
 
 def _renewing(view: FileView, target: Target, found: Reductions) -> Reductions | None:
@@ -379,7 +379,7 @@ def reducing(
     own = [f"{name} = {spelling.of('jax', 'random.fold_in')}({name}, {index})" for name in found.keys]
     renewed = {one.name: fresh(view, f"next_{one.name}") for one in found.renewed}
     if renewed and guard:
-        raise Obstacle("random-numbers", f'"{target.name}" returns a random key, which differs between devices')
+        raise Obstacle("random-numbers", f'"{target.name}" returns a random key that would differ between devices')
     own[:0] = [f"{new}, {name} = {spelling.of('jax', 'random.split')}({name})" for name, new in renewed.items()]
     edits += [FileEdit(view.path, Edit(view.span(target.at(one.site)), renewed[one.name])) for one in found.renewed]
     for name, stream in found.streams:
@@ -435,7 +435,7 @@ def _line_below(view: FileView, target: Target, statement: Node, text: str, guar
     head = view.source[start : span.start].decode("utf-8", "replace")
     if head.strip() or (rest and not rest.startswith(b"#")):
         line = line_of(view, target.at(statement.site))
-        raise Obstacle("gradient-line", f"line {line} contains more than one statement")
+        raise Obstacle("gradient-line", f"line {line} contains more than one statement; put each on its own line")
     lines = f"\n{head}{guard}\n{head}    {text}" if guard else f"\n{head}{text}"
     return FileEdit(view.path, Edit(Span(end, end), lines))
 
@@ -450,7 +450,9 @@ def _at_the_start(view: FileView, target: Target, lines: list[str], guard: str) 
     start = view.span(target.at(body[0].site)).start if body else 0
     head = view.source[view.source.rfind(b"\n", 0, start) + 1 : start].decode("utf-8", "replace")
     if not body or head.strip():
-        raise Obstacle("no-place", f'the body of "{target.name}" is not on its own lines')
+        raise Obstacle(
+            "no-place", f'the body of "{target.name}" does not begin on its own line; move it to the next line'
+        )
     if guard:
         lines = [guard, *(f"    {line}" for line in lines)]
     return [lines_before(view, body[0], start, lines)]

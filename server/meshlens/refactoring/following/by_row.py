@@ -103,7 +103,9 @@ def _bound_to(view: FileView) -> dict[str, list[Node]]:
                             found.setdefault(one.name, []).append(node.value)
         return found
 
-    known: dict[str, list[Node]] = view.solution.once(f"assists: what variables hold in {view.path}", lambda _: find())
+    known: dict[str, list[Node]] = view.solution.once(
+        f"assists: functions that variables hold in {view.path}", lambda _: find()
+    )
     return known
 
 

@@ -105,10 +105,10 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
         loss, aux = loss
     kind = flat(loss)
     if kind not in ("mean", "total", *SAME):
-        unread = ": attributes are not followed" if known is None and isinstance(operand, Attribute) else ""
+        unread = ": MeshLens does not follow attributes" if known is None and isinstance(operand, Attribute) else ""
         if follow.unread and not unread:
             unread = f': "{follow.unread[0]}" may combine rows'
-        raise Obstacle("no-mean", f"{_name(operand)} is not known to be a mean over its rows{unread}")
+        raise Obstacle("no-mean", f"{_name(operand)} is not known to return a mean or sum over the rows{unread}")
     value: Kind = (kind, aux) if with_aux else kind
     if kind in SAME and follow.within is not None:
         # A loss that is reduced inside its function is the same on all devices, but each device has only the gradient
@@ -142,8 +142,8 @@ def _along_rows(follow: Follow, node: Call, loss: str, of: Kind, is_array: bool)
     if loss == "mean" and is_array and follow.gather is not None:
         follow.gather(node, "divided")
         return "rows"
-    remedy = "; take the gradient of a sum over them instead of a mean" if loss == "mean" else ""
-    raise Obstacle("gradient-of-rows", f"gradients with respect to the rows stay on their device{remedy}")
+    remedy = "; take the gradient of a sum, not of a mean" if loss == "mean" else ""
+    raise Obstacle("gradient-of-rows", f"splitting the rows may change the gradients with respect to them{remedy}")
 
 
 def _is_array(follow: Follow, value: Node, of: Kind) -> bool:
@@ -155,7 +155,7 @@ def _is_array(follow: Follow, value: Node, of: Kind) -> bool:
 def _name(operand: Node | None) -> str:
     if isinstance(operand, Attribute) and isinstance(operand.object, Name):
         return f'"{operand.object.name}.{operand.name}"'
-    return f'"{operand.name}"' if isinstance(operand, Name) else "the loss"
+    return f'"{operand.name}"' if isinstance(operand, Name) else "the loss function"
 
 
 def _places(maker: Call) -> tuple[int, ...]:

@@ -118,7 +118,7 @@ def is_entered(caller: Helper, call: Call, helper: Helper) -> bool:
     if given is not None:
         caller.passing.add(call.site)
     if caller.calls.setdefault(call.site, (call, helper))[1] is not helper:
-        raise Obstacle("reduced-inside", f'"{helper.target.name}" shares a call site with other functions')
+        raise Obstacle("reduced-inside", f'a call to "{helper.target.name}" may also run another function')
     return True
 
 
@@ -150,7 +150,7 @@ def must_reduce_alike(helper: Helper) -> None:
     ways: dict[tuple[int, str], str] = {}
     for place, how in wanted:
         if ways.setdefault(place, how) != how or helper.kinds.get(place, set()) - _WANTED.get(how, frozenset()):
-            message = f'"{helper.target.name}" reduces over rows, but not on every call'
+            message = f'"{helper.target.name}" may need different reductions on different calls'
             raise Obstacle("reduced-inside", message)
 
 

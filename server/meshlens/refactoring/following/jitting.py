@@ -149,7 +149,7 @@ def _owner(view: FileView, target: Target) -> str:
     kind = kind_of_class(view, home) if home else None
     if kind in _OBJECTS:
         return kind or ""
-    message = "is a method, so jit would freeze what it reads from its object; make it a function"
+    message = "is a method, so jit would freeze the attributes that it reads; make it a function"
     raise _refusal(target, "method", message)
 
 
@@ -249,7 +249,7 @@ def _objects(
         if parameter.annotation is not None and (said := kind_of_class(view, "", parameter.annotation)) is not None:
             kinds = {said}
         if len(kinds) != 1 or None in kinds:
-            raise _refusal(target, "unknown-object", f'calls "{name}", which is unknown here')
+            raise _refusal(target, "unknown-object", f'uses the argument "{name}", whose class is unknown; annotate it')
         found[name] = str(kinds.pop())
     for call, given in calls:
         for one in given:
@@ -270,7 +270,11 @@ def _must_be_hashable(target: Target, name: str, calls: tuple[tuple[HostCall, tu
     for _, given in calls:
         for one in given:
             if one.name == name and isinstance(one.node, (ListDisplay, DictDisplay, SetDisplay, Comprehension)):
-                raise _refusal(target, "unhashable-static", f'needs "{name}" at compile time; pass a tuple')
+                raise _refusal(
+                    target,
+                    "unhashable-static",
+                    f'needs "{name}" as a static argument, which must be hashable; pass a tuple',
+                )
 
 
 def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: bool) -> None:

@@ -105,7 +105,7 @@ _OPTIONS = frozenset({"rngs", "mutable", "method", "capture_intermediates"})
 """The arguments of `apply` that are not passed to the module itself."""
 _SPREADS = frozenset("tile repeat broadcast_to".split())
 _MAKERS = frozenset("param zeros ones normal uniform truncated_normal".split())
-_KNOWN = "assists: what models give"
+_KNOWN = "assists: results of models"
 _KEPT = "assists: models that keep rows apart"
 _DEEPEST = 4
 
@@ -705,7 +705,7 @@ def _set_anywhere(view: FileView, name: str) -> list[Made]:
         return found
 
     known: dict[str, list[Made]]
-    known = view.solution.once(f"assists: what attributes hold in {view.path}", lambda _: find())
+    known = view.solution.once(f"assists: values of attributes in {view.path}", lambda _: find())
     return known.get(name, [])
 
 

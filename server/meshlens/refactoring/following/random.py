@@ -152,7 +152,7 @@ def _drawn(
         # Every device draws the same numbers for all rows, as a single device does.
         if all(flat(one) in SAME for one in others):
             return "alike"
-        message = f'"jax.random.{name}" draws numbers for the rows of each device from a key that all devices share'
+        message = f'all devices share the key of "jax.random.{name}", so each would draw the same numbers for its rows'
         raise Obstacle("random-numbers", message)
     if whose != "own" or name not in _SHAPE_PLACES or {flat(one) for one in kinds} - {"same", "rows"}:
         return "mixed"

@@ -135,7 +135,7 @@ def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[
         if name not in own:
             raise Obstacle("no-such-argument", f'"{target.name}" has no argument "{name}"')
         if axis:
-            raise Obstacle("batch-axis", f'the rows of "{name}" are on axis {axis}; use jit with sharding')
+            raise Obstacle("batch-axis", f'the rows of "{name}" are on axis {axis}, not 0; use jit with sharding')
     return frozenset(name for name, _ in said)
 
 
@@ -223,7 +223,9 @@ def axis_of_parameter(
     name, annotation = parameter.name, parameter.annotation
     is_carried = any(_is_carried(view, use, place) for use in uses)
     if is_carried and _is_batch(name) and any(_is_bound_with_a_batch(view, target, use, place) for use in uses):
-        raise Obstacle("which-batch", f'"{name}" is assigned together with rows, but each call updates it like a state')
+        raise Obstacle(
+            "which-batch", f'"{name}" is assigned together with a batch, but each call updates it as if it were state'
+        )
     if (
         (is_key(name) and not _is_a_key_for_each_row(view, target, name))
         or (name in learned and not is_input(view, target, name, place, uses))
@@ -284,7 +286,7 @@ def axis_of_parameter(
         return None
     if never_rows(view, place, uses):
         return None
-    raise Obstacle("which-batch", f'whether "{name}" is shared or split over the devices is unknown')
+    raise Obstacle("which-batch", f'it is unknown whether "{name}" is shared by all devices or split over them')
 
 
 def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[Use, ...]) -> bool:

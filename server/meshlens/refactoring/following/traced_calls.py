@@ -169,13 +169,13 @@ def _library(walk: Walk, dotted: str, node: Call) -> None:
     kinds = [walk.kind(value) for _, _, value in node.arguments]
     changed = next((kind for kind in kinds if kind != "python"), None)
     if root == _NUMPY and dotted.startswith("numpy.random."):
-        walk.problem("host-work", f"calls {dotted}, which draws only once, when JAX traces it")
+        walk.problem("host-work", f"calls {dotted}, which would draw numbers only once, during tracing")
     elif root in (_NUMPY, "math") and changed is not None:
-        walk.problem("python-value", f"calls {dotted}, which needs values; use jax.numpy", changed)
+        walk.problem("python-value", f"calls {dotted}, which needs concrete values; use jax.numpy", changed)
     elif dotted in _HOST_OF_JAX:
         walk.problem("host-work", f"calls {dotted}")
     elif root not in LIBRARIES and root != _NUMPY and not _is_of_project(walk, node.callee):
-        walk.problem("unknown-function", f'calls "{dotted}", which may not be compilable')
+        walk.problem("unknown-function", f"calls {dotted}, which JAX may be unable to trace")
 
 
 def _is_of_project(walk: Walk, callee: Node) -> bool:

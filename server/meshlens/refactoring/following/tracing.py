@@ -207,7 +207,7 @@ class Walk:
         kind = self.kind(iterable)
         name = iterable.name if isinstance(iterable, Name) else ""
         if kind.startswith("=") and any(word in name.lower() for word in ("loader", "dataset", "iter", "batches")):
-            self.problem("runs-a-loop", f'loops over "{name}", which is data on the host')
+            self.problem("runs-a-loop", f'loops over "{name}", whose data is on the host')
         if (
             isinstance(iterable, Call)
             and dotted_name(self.at.view, iterable.callee) == ""

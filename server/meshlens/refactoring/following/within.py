@@ -69,10 +69,10 @@ def must_always_reduce(view: FileView, target: Target, known: Within, sites: set
         is_alike = all(kinds == times[0] for kinds in times)
         decorators = one.function.decorators if isinstance(one, FunctionDef) else ()
         if not is_alike or any(_maker(view, decorator) not in _WRAPS for decorator in decorators):
-            raise Obstacle("reduced-inside", f"{_called(one)} reduces over rows, but not on every call")
+            raise Obstacle("reduced-inside", f"{_called(one)} may need different reductions on different calls")
     for name, node in _other_uses(view, target, known, reducing):
         if node.site not in known.followed:
-            message = f'"{name}" reduces over the rows of all devices, but other uses may not expect that'
+            message = f'"{name}" would reduce over the rows of all devices, but its other uses may not expect that'
             raise Obstacle("reduced-inside", message)
 
 

@@ -67,7 +67,7 @@ def must_be_laid_out_plainly(view: FileView) -> None:
             f"line {line} places arrays on devices itself, which works differently with several processes",
         )
     if _UNSEEDED.search(view.source) is not None and b"random.seed(" not in view.source:
-        raise Obstacle("unseeded", "NumPy draws different random numbers in each process here")
+        raise Obstacle("unseeded", "NumPy draws different random numbers in each process; seed its generator")
 
 
 def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
@@ -84,7 +84,9 @@ def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
             where = f"the {binding.binder.kind} on line {_line(view, binding.binder.site)}"
             raise Obstacle("other-file", f"{where} is called from another file")
         if call.context.env.maps or any(step.how in ("jit", "run", "map", "grad") for step in call.context.route):
-            raise Obstacle("inside-jit", f"line {_line(view, call.call)} runs inside compiled code")
+            raise Obstacle(
+                "inside-jit", f"line {_line(view, call.call)} calls the {binding.binder.kind} in traced code"
+            )
         if call.context.env.open:
             raise Obstacle("unseen-callers", f"line {_line(view, call.call)} may be run by unknown callers")
         if not call.exact:
@@ -106,7 +108,7 @@ def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
 def _pmapped(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
     pmap = read_pmap(view, binding)
     if any(pmap.given(name) is not None for name in ("devices", "backend", "axis_size")):
-        raise Obstacle("devices", "this pmap selects its devices itself")
+        raise Obstacle("devices", f"the pmap on line {_line(view, binding.binder.site)} selects its devices itself")
     split = []
     for place, arg in enumerate(call.args):
         axes = pmap.in_axes
@@ -115,7 +117,7 @@ def _pmapped(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
         axes = 0 if arg.label is not None else None if place in pmap.static else axes
         if axes not in (0, None) or arg.site is None:
             raise Obstacle(
-                "in-axes", f"the in_axes for line {_line(view, call.call)} contain entries other than 0 and None"
+                "in-axes", f"in_axes has an entry other than 0 or None for the call on line {_line(view, call.call)}"
             )
         if axes == 0:
             split.append(Split(_unsharded(view, arg.site)))
@@ -127,7 +129,7 @@ def _is_stacked(axes: Prefix) -> bool:
     if found == {None}:
         return False
     if found != {0}:
-        raise Obstacle("out-axes", "some results of this pmap are stacked and others are not")
+        raise Obstacle("out-axes", "out_axes must be either 0 or None for all results")
     return True
 
 
@@ -144,7 +146,9 @@ def _unsharded(view: FileView, value: Site) -> Site:
     ):
         return Site(value.path, value.block, node.arguments[0].value.site)
     if node and b"local_device_count" in view.source and not counting:
-        raise Obstacle("local-devices", f"line {_line(view, value)} may already hold the rows of this process")
+        raise Obstacle(
+            "local-devices", f"the argument on line {_line(view, value)} may already hold only the rows of this process"
+        )
     return value
 
 

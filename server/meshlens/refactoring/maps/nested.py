@@ -101,7 +101,7 @@ class Nest:
             inner = {_size(shape, one.inner) for shape, one in pairs} - {None}
             found.add((outer.pop() if len(outer) == 1 else None, inner.pop() if len(inner) == 1 else None))
         if len(found) > 1:
-            raise Obstacle("several-sizes", "the calls pass different numbers of rows, but a mesh has one size")
+            raise Obstacle("several-sizes", "the calls pass different numbers of rows, but a mesh has a fixed size")
         first, second = found.pop() if found else (None, None)
         return (first, second) if first is not None and second is not None else None
 

@@ -43,7 +43,7 @@ def must_work_under_vmap(view: FileView, pmap: Pmap) -> None:
         return
     for call in pmap.calls:
         if not all(map(_is_same, _unmapped(pmap.out_axes, call.returned))):
-            raise Obstacle("unreduced-output", "out_axes=None keeps the value of device 0, and vmap has no device 0")
+            raise Obstacle("unreduced-output", "out_axes=None keeps the value of device 0, but vmap has no device 0")
     if not pmap.calls:
         raise Obstacle("unreduced-output", "out_axes=None keeps a value that may differ between devices")
 
@@ -77,11 +77,11 @@ def _must_be_known(view: FileView, use: AxisUse) -> None:
     arguments = dict(use.arguments)
     groups = arguments.get("axis_index_groups")
     if groups is not None and groups.value != Const(None):
-        raise Obstacle("index-groups", f"{where} reduces over groups of indices, which vmap does not")
+        raise Obstacle("index-groups", f"{where} uses axis_index_groups, which vmap does not support")
     if use.kind in _UNKNOWN_TO_VMAP:
         raise Obstacle("collective", f'{where} uses "{use.kind}", which has no equivalent under vmap')
     if use.kind == "ppermute" and not _is_full(view, arguments["perm"].site if "perm" in arguments else None):
-        raise Obstacle("partial-permutation", f"{where} may leave indices out, but vmap needs all of them")
+        raise Obstacle("partial-permutation", f"{where} may leave indices out of perm, but vmap needs all of them")
 
 
 def _is_full(view: FileView, perm: Site | None) -> bool:

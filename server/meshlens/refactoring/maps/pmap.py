@@ -227,7 +227,7 @@ def _stands_alone(view: FileView, bindings: list[Binding], calls: tuple[MappedCa
         for inner, context in applied:
             if inner.kind in MAPS_ON_DEVICES and any(one.site == site for one in context.env.maps):
                 place = _where(view, inner.site)
-                raise Obstacle("nested-map", f"its function applies the {inner.kind} {place}")
+                raise Obstacle("nested-map", f"the mapped function applies the {inner.kind} {place}")
 
 
 def _where(view: FileView, site: Site) -> str:
@@ -244,7 +244,7 @@ def _prefix(binder: Binder, name: str) -> Prefix:
     except Unknown:
         raise Obstacle(f"unknown-{name.replace('_', '-')}", f"{name} is unknown here") from None
     if name == "in_axes" and isinstance(found, Items) and found.kind == "list":
-        raise Obstacle("unknown-in-axes", "in_axes is a list, which pmap does not accept")
+        raise Obstacle("unknown-in-axes", "in_axes is a list, which pmap does not accept; use a tuple")
     return found
 
 

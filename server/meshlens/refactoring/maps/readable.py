@@ -85,7 +85,7 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
     for call in pmap.calls:
         for statement in _one_row(view, call.call):
             line = _line(view.texts[statement.path], view.span(statement).start)
-            raise Obstacle("some-devices", f"line {line} gives the argument a single row; pass devices= to this pmap")
+            raise Obstacle("some-devices", f"line {line} gives an argument a single row; pass devices= to this pmap")
 
 
 def _code_around(view: FileView, pmap: Pmap) -> Iterator[tuple[str, Span]]:

@@ -55,14 +55,16 @@ _COUNTING = frozenset(
     f"jax.lax.{name}" for name in "psum psum_scatter all_gather all_to_all axis_index axis_size ppermute".split()
 )
 _MOVES_ROWS = frozenset("concatenate concat stack hstack vstack append squeeze tile arange".split())
+_DIFFERS = "differs between devices"
 _WHY = {
-    "mixed": "and may not have one row for each row of the batch",
-    "rows": "and its rows may be in a different order",
-    "tree": "and its rows may be in a different order",
-    "turned": "and its rows are not along its first axis",
-    "own": "because each has its own random key",
-    "count": "because each counts its own rows",
-    "shape": "because each has the shape of its own rows",
+    "mixed": "may differ between devices and may not have one row for each row of the batch",
+    "rows": "may have its rows in a different order",
+    "tree": "may have its rows in a different order",
+    "turned": "does not have its rows along the first axis",
+    "own": f"{_DIFFERS}, because each has its own random key",
+    "count": f"{_DIFFERS}, because each counts only its own rows",
+    "places": f"{_DIFFERS}, because each numbers only its own rows",
+    "shape": f"{_DIFFERS}, because it depends on the shape of each device's rows",
 }
 
 
@@ -89,7 +91,7 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
     (found,) = inside
     assert found is not None
     if wishes.axis_name not in (None, found):
-        raise Obstacle("axis-name", f'its collectives name "{found}"')
+        raise Obstacle("axis-name", f'the collectives in "{target.name}" use the axis "{found}"')
     return found
 
 
@@ -189,7 +191,8 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
         if form.around:
             axes += axes_of_rest(view, target, uses, learned, static)
     if any(len(call.values) > len(axes) or (len(call.values) < len(axes) and not form.around) for call in form.calls):
-        raise Obstacle("in-axes", f"in_axes has {len(axes)} entries, but a call passes a different number of arguments")
+        entries = f"{len(axes)} {'entry' if len(axes) == 1 else 'entries'}"
+        raise Obstacle("in-axes", f"in_axes has {entries}, but a call passes a different number of arguments")
     if form.folded is None and any(axes[place] is not None for place in _places(target, static, len(axes))):
         raise _as_value(target, static[0])
     shared = {
@@ -252,8 +255,8 @@ def _needed_as_values(view: FileView, target: Target, form: Form, library: Libra
 
 
 def _as_value(target: Target, name: str) -> Obstacle:
-    message = f'"{target.name}" may need "{name}" as a Python value, which a map traces'
-    return Obstacle("python-value", f"{message}; give it a jit with static_argnames first")
+    message = f'"{target.name}" may need "{name}" as a Python value, but a map would trace it'
+    return Obstacle("python-value", f"{message}; add jit with static_argnames first")
 
 
 def _places(target: Target, names: tuple[str, ...], count: int) -> list[int]:
@@ -280,7 +283,7 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
         if one in ("rows", "tree") and may_be_flat(view, target, found.seen):
             break
         which = f"result {number} of" if len(results) > 1 else "the result of"
-        raise Obstacle("unreduced-output", f'{which} "{target.name}" differs between devices, {_WHY.get(one, "")}')
+        raise Obstacle("unreduced-output", f'{which} "{target.name}" {_WHY.get(one, _DIFFERS)}')
     if may_be_flat(view, target, found.seen):
         message = f'"{target.name}" works along the last axis, which may be the batch axis'
         raise Obstacle("last-axis", message)
@@ -370,7 +373,7 @@ def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:
     read = {node.name for statement in target.body for node in walk(statement) if isinstance(node, Name)}
     inner = any(isinstance(node, SeparateDef) for statement in target.body for node in walk(statement))
     if split and not inner and read.isdisjoint(split):
-        names = " and ".join(f'"{name}"' for name in split)
+        names = " or ".join(f'"{name}"' for name in split)
         raise Obstacle("unread-batch", f'"{target.name}" never reads {names}, so every device would do the same work')
 
 
@@ -384,10 +387,10 @@ def _must_have_as_many_rows(target: Target, axes: tuple[int | None, ...], shapes
     sizes = {name: shape[0] for name in names if (shape := shapes.get(name))}
     known = {size: name for name, size in sizes.items() if size is not None}
     if len(known) > 1:
-        said = " and ".join(f'{size} in "{name}"' for size, name in known.items())
+        said = ", ".join(f'{size} in "{name}"' for size, name in known.items())
         raise Obstacle(
             "which-batch",
-            f'which argument of "{target.name}" holds the batch? the calls pass different numbers of rows: {said}',
+            f'the arguments of "{target.name}" have different numbers of rows ({said}), so the batch is unclear',
         )
 
 

@@ -64,7 +64,9 @@ def read_replaceable(view: FileView, binding: Binding) -> Pmap:
     vmap = read_plainly(view, binding)
     must_be_spelled_here(view, binding)
     must_not_be_unwrapped(view, binding)
-    must_run_in_one_process(view, vmap, "each process would pass only its own rows, but vmap sees the rows of all")
+    must_run_in_one_process(
+        view, vmap, "each process would pass only its own rows, but vmap sees the rows of all processes"
+    )
     return vmap
 
 
@@ -81,7 +83,7 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
         Obstacle: a pmap cannot, or it is unknown whether it can.
     """
     if isinstance(vmap.in_axes, Items) and all(axes is None for axes in vmap.in_axes.items):
-        raise Obstacle("nothing-to-split", "no argument is split, but pmap needs at least one")
+        raise Obstacle("nothing-to-split", "no argument is mapped, but pmap needs at least one")
     _must_stand_alone(view, vmap)
     if outer is None:
         _must_not_need_values(view, vmap)
@@ -194,7 +196,7 @@ def _must_stand_alone(view: FileView, vmap: Pmap) -> None:
         if step is not None:
             raise Obstacle(
                 "inside-grad",
-                f"line {_line(view, step.site)} takes gradients of this vmap, which would be spread over all devices",
+                f"line {_line(view, step.site)} takes gradients through this vmap, so they would span all devices",
             )
     # Code that runs a function is not always followed if nothing in it involves devices yet.
     function = decorated(view, vmap.binding)
@@ -233,14 +235,15 @@ def _must_fit(view: FileView, vmap: Pmap, wishes: Wishes) -> None:
     sizes = [_rows(vmap, call) for call in vmap.calls]
     known = sorted({size for size in sizes if size is not None})
     if devices is None:
-        raise Obstacle("unknown-devices", "the number of devices is unknown; pmap takes one row for each")
+        raise Obstacle("unknown-devices", "pmap takes one row for each device, but the number of devices is unknown")
     if known and known[-1] > devices:
-        raise Obstacle("more-rows", f"a call passes {known[-1]} rows, but pmap takes one for each of {devices} devices")
+        raise Obstacle("more-rows", f"a call passes {known[-1]} rows, but pmap takes at most {devices}, one per device")
     if (None in sizes or not sizes) and not wishes.devices:
-        raise Obstacle("unknown-rows", "the number of rows is unknown; pmap takes one for each device")
+        raise Obstacle("unknown-rows", "pmap takes one row for each device, but the number of rows is unknown")
     if len(known) > 1:
         raise Obstacle(
-            "several-sizes", f"the calls pass {' and '.join(map(str, known))} rows, so they would use different devices"
+            "several-sizes",
+            f"the calls pass {' and '.join(map(str, known))} rows, so they would use different numbers of devices",
         )
 
 
@@ -267,7 +270,7 @@ def _must_not_need_values(view: FileView, vmap: Pmap) -> None:
     for node in (inner for one in functions(view) if one.site == site for inner in walk(one.node)):
         if _wanted(view, node) & names:
             name = sorted(_wanted(view, node) & names)[0]
-            raise Obstacle("needs-value", f'its control flow depends on the value of "{name}", which pmap traces')
+            raise Obstacle("needs-value", f'the mapped function needs the value of "{name}", which pmap traces')
 
 
 def _wanted(view: FileView, node: Node) -> set[str]:

@@ -44,16 +44,17 @@ def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
     """
     line = line_of(view, use.site)
     if use.call is None:
-        raise Obstacle(
-            "used-as-value", f'line {line} passes "{view.text(use.site)}" as an argument instead of calling it'
-        )
+        raise Obstacle("used-as-value", f'line {line} uses "{view.text(use.site)}" as a value instead of calling it')
     given = use.call.arguments
     names = [parameter.name for parameter in target.parameters[: len(given)]]
     if len(names) < len(given):
         raise Obstacle("several-counts", f'the call on line {line} passes more arguments than "{target.name}" takes')
     for name, (label, _, _) in zip(names, given, strict=True):
+        if label in ("*", "**"):
+            raise Obstacle("keyword-arguments", f"a splat hides arguments on line {line}")
         if label is not None and label != name:
-            raise Obstacle("keyword-arguments", f"the call on line {line} passes arguments by keyword")
+            message = f"the call on line {line} passes keyword arguments out of order; pass them by position"
+            raise Obstacle("keyword-arguments", message)
     spans = tuple(view.span(Site(use.site.path, use.site.block, whole)) for _, whole, _ in given)
     return PlainCall(use, tuple(value for _, _, value in given), spans)
 

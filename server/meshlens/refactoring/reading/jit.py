@@ -67,9 +67,11 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     binding = [one.name for one in others if isinstance(one, Name) and one.name in _BINDING and target.is_method]
     others = [one for one in others if not (isinstance(one, Name) and one.name in binding)]
     unknown = next((one for one in others if not is_transparent(view, one)), None)
-    if unknown is not None or len(jits) > 1:
-        text = view.text(target.at((unknown or jits[1][0]).site))
+    if unknown is not None:
+        text = view.text(target.at(unknown.site))
         raise Obstacle("decorators", f'"{target.name}" is decorated with "{text}", whose effect is unknown')
+    if len(jits) > 1:
+        raise Obstacle("decorators", f'"{target.name}" is decorated with jit more than once')
     if not jits and binding:
         raise Obstacle("method", f'"{target.name}" is a {binding[0]} that is never jitted')
     if not jits:
@@ -157,7 +159,7 @@ def _folded(
     for label, where, value in given:
         wanted = _NUMBERS.get(label or "") or _NAMES.get(label or "")
         if wanted is None or label is None or where is None or wanted in texts:
-            raise Obstacle("jit-arguments", f'pmap has no equivalent of "{label}" of this jit')
+            raise Obstacle("jit-arguments", f'pmap has no equivalent of the argument "{label}" of this jit')
         numbers = [_number(item, names, label) for item in _items(value)]
         by_name = label in _NAMES
         texts[wanted] = f"{_tuple(numbers)}" if by_name else view.text(where)

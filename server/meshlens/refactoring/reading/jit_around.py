@@ -58,7 +58,9 @@ def jit_around(view: FileView, binding: Binding) -> Outer | None:
         if label in _FOLDED:
             found.append((_FOLDED[label], _at(site, value.site)))
         elif label is not None:
-            raise Obstacle("jit-arguments", f'pmap has no equivalent of "{label}" of the jit around this map')
+            raise Obstacle(
+                "jit-arguments", f'pmap has no equivalent of the argument "{label}" of the jit around this map'
+            )
     return Outer(span, tuple(found))
 
 

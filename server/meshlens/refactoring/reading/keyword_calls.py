@@ -56,7 +56,8 @@ def _must_fit(view: FileView, pmap: Pmap, call: MappedCall) -> None:
     count = sum(arg.label is None for arg in call.args)
     if isinstance(pmap.in_axes, Items) and len(pmap.in_axes.items) != count:
         entries = f"{len(pmap.in_axes.items)} {'entry' if len(pmap.in_axes.items) == 1 else 'entries'}"
-        text = f"in_axes has {entries}, but the call on line {_line(view, call.call)} passes {count} arguments"
+        arguments = f"{count} argument{'s' * (count != 1)} by position"
+        text = f"in_axes has {entries}, but the call on line {_line(view, call.call)} passes {arguments}"
         raise Obstacle("in-axes-mismatch", text)
 
 
@@ -72,7 +73,7 @@ def _node(view: FileView, call: MappedCall) -> Call:
     node = path[-1] if path else None
     if not isinstance(node, Call) or any(label in ("*", "**") for label, _, _ in node.arguments) or not call.exact:
         where = f"the call on line {_line(view, call.call)}"
-        raise Obstacle("keyword-splat", f"{where} passes keywords through a splat")
+        raise Obstacle("keyword-splat", f"{where} passes arguments through a splat")
     return node
 
 
@@ -80,7 +81,9 @@ def _wanted(view: FileView, pmap: Pmap, site: Site, node: Call) -> tuple[str, ..
     """Returns the parameters that the keywords of a call name, in positional order."""
     where = f"the call on line {_line(view, site)}"
     if pmap.parameters is None:
-        raise Obstacle("keyword-arguments", f"{where} passes keywords, but the function's parameters are unknown")
+        raise Obstacle(
+            "keyword-arguments", f"{where} passes arguments by keyword, but the function's parameters are unknown"
+        )
     only = {name for name, how, _ in pmap.binding.parameters or () if how == "key"}
     named = next((label for label, _, _ in node.arguments if label in only), None)
     if named is not None:
@@ -89,7 +92,7 @@ def _wanted(view: FileView, pmap: Pmap, site: Site, node: Call) -> tuple[str, ..
     labels = [label for label, _, _ in node.arguments if label is not None]
     wanted = pmap.parameters[positional : positional + len(labels)]
     if sorted(wanted) != sorted(labels):
-        raise Obstacle("keyword-arguments", f"{where} leaves out arguments before its keywords")
+        raise Obstacle("keyword-arguments", f"{where} leaves out arguments that come before its keyword arguments")
     return wanted
 
 

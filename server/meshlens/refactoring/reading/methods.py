@@ -30,7 +30,7 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
             return
         if receiver not in form.folded.static:
             raise Obstacle(
-                "object-argument", f'jit flattens the "self" of "{target.name}", but pmap would map its leaves'
+                "object-argument", f'jit treats the "self" of "{target.name}" as a pytree, whose leaves pmap would map'
             )
         return
     home = class_around(view, target.at(target.node.site)) or ""
@@ -41,7 +41,9 @@ def must_have_a_fixed_object(view: FileView, target: Target, form: Form) -> None
     bases, decorators = block.shape.bases, block.shape.decorators
     plain = all(base.name == "object" for _, _, base in bases if isinstance(base, Name)) and not decorators
     if not plain or any(not isinstance(base, Name) for _, _, base in bases) or methods.keys() & _COMPARES:
-        raise Obstacle("object-hash", f'pmap may confuse different objects of "{home}" when they are static arguments')
+        raise Obstacle(
+            "object-hash", f'pmap may confuse different instances of "{home}" when they are static arguments'
+        )
     for name in sorted(_read(target, receiver, methods)):
         if storing(view, name) - {"__init__"}:
             raise Obstacle(

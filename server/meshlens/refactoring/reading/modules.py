@@ -86,7 +86,7 @@ def works_on_modules(view: FileView, target: Target, inside: list[Node] | None =
 
 def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Layers, library: Library) -> Care:
     if not layers.classes:
-        message = f'"{target.name}" works on objects of flax.nnx whose classes are not in this project'
+        message = f'"{target.name}" works on flax.nnx objects whose classes are not in this project'
         raise Obstacle("objects", f"{message}; {_INSTEAD}")
     if layers.keeps:
         raise Obstacle("objects", f"a module stores data from each batch ({layers.keeps}); {_INSTEAD}")
@@ -94,7 +94,7 @@ def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Laye
     if not learns and any(b".eval()" in view.texts[path] for path in _paths(view, layers)):
         return Care()
     if layers.random and library != "nnx":
-        message = "its modules hold random streams, which would be the same on each device"
+        message = f'the modules of "{target.name}" hold random streams, which would be the same on each device'
         raise Obstacle("random-numbers", f"{message}; {_INSTEAD}")
     open_norms = tuple(one for one in layers.norms if not one.said)
     outside = _run_on_one_device(view, target, inside, layers) if open_norms else None
@@ -186,7 +186,7 @@ def joined(norm: Norm, axis: str) -> FileEdit:
     text = norm.view.source[span.start : span.end].decode("utf-8", "replace")
     body = text[:-1].rstrip()
     if not text.endswith(")") or "#" in body.rpartition("\n")[2]:
-        raise Obstacle("batch-statistics", f"BatchNorm in {norm.view.path.name} cannot take another argument")
+        raise Obstacle("batch-statistics", f"cannot add an argument to BatchNorm in {norm.view.path.name}")
     at = span.start + len(body.encode())
     said = f"{norm.keyword}={axis}"
     if body.endswith("("):

@@ -37,7 +37,7 @@ def new_parameter(view: FileView, target: Target, name: str) -> FileEdit:
     body = text[:close].rstrip()
     at = start + len(body.encode())
     if "#" in text[:close].rsplit("\n", 1)[0].rsplit("\n", 1)[-1]:
-        raise Obstacle("comments", f'there are comments between the parameters of "{target.name}"')
+        raise Obstacle("comments", f'there are comments between the parameters of "{target.name}"; move them first')
     if "\n" not in text[:close] or not body.endswith(","):
         added = f" {name}=None" if body.endswith(",") else f", {name}=None"
         return FileEdit(view.path, Edit(Span(at, at), added))

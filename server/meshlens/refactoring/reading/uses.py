@@ -93,7 +93,7 @@ def uses_of_attribute(view: FileView, name: str, home: str | None) -> tuple[Use,
     found = attributes_called(view, name)
     for one in found:
         if not home or not is_object(view, one.site, one.node.object, home):
-            message = f'line {line_of(view, one.site)} uses "{name}" of an unknown object'
+            message = f'line {line_of(view, one.site)} uses the attribute "{name}" of an object whose class is unknown'
             raise Obstacle("unknown-object", message)
     return tuple(Use(one.site, one.call) for one in found)
 

@@ -48,7 +48,9 @@ def applied(
     if operand is not None and not binding.decorator:
         text = text.replace(view.text(operand), "_", 1)
     if comments_in(text):
-        raise Obstacle("comments", f"there are comments between the arguments of this {binding.binder.kind}")
+        raise Obstacle(
+            "comments", f"there are comments between the arguments of this {binding.binder.kind}; move them first"
+        )
     indent, taken = around(view, span)
     if binding.decorator:
         lines = [_held(view, layer, spelling, indent) for layer in layers]

@@ -19,7 +19,7 @@ def pmap_devices(wishes: Wishes, spelling: Spelling) -> str | None:
     """
     if len(wishes.devices) > 1:
         shape, count = "x".join(map(str, wishes.devices)), prod(wishes.devices)
-        message = f"a pmap has one axis of devices; choose {count} devices, or a shard_map on {shape}"
+        message = f"a pmap has only one device axis; choose {count} devices, or use shard_map on {shape}"
         raise Obstacle("one-axis", message)
     return _first(wishes, spelling) if wishes.devices else None
 
@@ -46,7 +46,7 @@ def device_mesh(wishes: Wishes, axis: str, spelling: Spelling) -> str:
     if len(wishes.devices) > 2:
         raise Obstacle("mesh-axes", 'a mesh can have at most two axes here, as in "2x4"')
     if axis[1:-1] == _SECOND:
-        raise Obstacle("axis-name", f'"{_SECOND}" is already the name of the second mesh axis')
+        raise Obstacle("axis-name", f'the second mesh axis is already named "{_SECOND}"; choose another axis name')
     sizes = ", ".join(map(str, wishes.devices))
     return f"{spelling.mesh()}({devices}.reshape({sizes}), ({axis}, {axis[0]}{_SECOND}{axis[0]}))"
 

@@ -63,8 +63,10 @@ def hoisted(
         statement = next((one for one in reversed(path) if isinstance(one, _STATEMENTS)), None)
         if statement is None or how not in _NAMES or not _runs_once(statement, node, path, [one for one, _ in inside]):
             line = line_of(view, target.at(node.site))
-            message = f"line {line} reduces inside an expression; uses without an axis could not skip that"
-            raise Obstacle("reduction-inside", message)
+            message = (
+                f"line {line} reduces inside an expression, so calls without an axis name could not skip the reduction"
+            )
+            raise Obstacle("reduction-inside", f"{message}; assign it to a variable first")
         name = _own_name(statement, node) or next(one for one in _names_for(view, node, how, path) if one not in taken)
         taken.add(name)
         statements.setdefault(statement.site, (statement, []))[1].append((node, how, name))
@@ -73,7 +75,7 @@ def hoisted(
         start = view.span(target.at(statement.site)).start
         if view.source[view.source.rfind(b"\n", 0, start) + 1 : start].strip():
             line = line_of(view, target.at(statement.site))
-            raise Obstacle("no-place", f"line {line} contains more than one statement")
+            raise Obstacle("no-place", f"line {line} contains more than one statement; put each on its own line")
         fresh = [(node, name) for node, _, name in found if not (isinstance(node, Name) and node.name == name)]
         lines = [f"{name} = {_text(view, target, node)}" for node, name in fresh]
         lines.append(f"if {axis} is not None:")

@@ -41,13 +41,13 @@ def mapped_by_pmap(
     if step.form.how == "call":
         assert step.folded is not None
         if step.folded.comments:
-            raise Obstacle("comments", "there are comments between the arguments of this jit")
+            raise Obstacle("comments", "there are comments between the arguments of this jit; move them first")
         return "", _instead(view, spelling, step, arguments, around_calls)
     if step.optional_axis and step.folded is not None:
         message = f'other uses of "{target.name}" compile it without an axis to average over'
         raise step.form.obstacle or Obstacle("compiled-for-others", message)
     if step.library != "jax":
-        message = f'other uses of "{target.name}" compile it unmapped'
+        message = f'other uses of "{target.name}" compile it without a map'
         raise step.form.obstacle or Obstacle("compiled-for-others", message)
     name = fresh(view, f"parallel_{target.name}", f"p_{target.name}")
     start = view.span(target.at(target.node.site)).start

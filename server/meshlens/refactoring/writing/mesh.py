@@ -123,7 +123,7 @@ def _devices(view: FileView, pmap: Pmap, spelling: Spelling) -> str:
     sizes = sorted(rows(pmap))
     if len(sizes) > 1:
         many = " and ".join(map(str, sizes))
-        raise Obstacle("several-sizes", f"it is called with {many} rows, but a mesh has one size")
+        raise Obstacle("several-sizes", f"this pmap is called with {many} rows, but a mesh has a fixed size")
     if sizes and sizes[0] != view.device_count:
         return f"{devices}[:{sizes[0]}]"
     return devices

@@ -218,7 +218,7 @@ def _by_shard_map(wanted: Wanted) -> str:
     rest = "stay whole" if wanted.sums else "are copied to all"
     lines = [
         "def {name}(in_specs, out_specs, **options):",
-        f'    """Runs a function on all devices; rows that split unevenly {rest}."""',
+        f'    """Runs a function on all devices; rows that do not divide evenly {rest}."""',
         "",
         "    def decorate(function):",
         "        @{wraps}(function)",
@@ -228,7 +228,7 @@ def _by_shard_map(wanted: Wanted) -> str:
         "            batch = [arg for arg, spec in pairs if spec != {spec}()]",
         "            rows = {{x.shape[0] for x in {leaves}(batch)}}",
         "            if len(rows) > 1:",
-        '                raise ValueError(f"the arrays of one batch have {{sorted(rows)}} rows")',
+        '                raise ValueError(f"the arrays of one batch have different numbers of rows: {{sorted(rows)}}")',
         "            divides = all(count % {mesh}().shape[{axis}] == 0 for count in rows)",
         *_called(wanted),
         "",

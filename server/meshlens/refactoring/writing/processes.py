@@ -36,7 +36,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 _JOIN = '''\
 def {name}():
-    """Joins the processes of a cluster, or those set in the environment; a single program joins none."""
+    """Joins the processes of a cluster or those set by environment variables; does nothing if there are none."""
     variables = {{"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}}
     given = {{name: int({environ}[key]) for name, key in variables.items() if key in {environ}}}
     try:
@@ -98,7 +98,7 @@ def _start(view: FileView) -> tuple[int, str, bool]:
             return start, head, False
     importer = next((path for path in sorted(view.solution.facts) if _imports(view, path)), None)
     if importer is not None:
-        message = f"{importer.rsplit('/', 1)[-1]} imports this file, which would then join the processes too"
+        message = f"{importer.rsplit('/', 1)[-1]} imports this file and would then join the processes too"
         raise Obstacle("imported", message)
     for one in _top(view):
         shape = one.statement

@@ -45,7 +45,7 @@ def {name}(tree):
     count = {count}
     rows = {{x.shape[0] for x in {leaves}(tree)}}
     if len(rows) > 1:
-        raise ValueError(f"the arrays of one batch have {{sorted(rows)}} rows")
+        raise ValueError(f"the arrays of one batch have different numbers of rows: {{sorted(rows)}}")
 
     def split(x):
         traced = isinstance(x, {tracer})
@@ -60,7 +60,7 @@ _TOO_MANY = 'raise ValueError(f"cannot split {x.shape[0]} rows over {count} devi
 
 _MERGE = '''\
 def {name}(tree, batch):
-    """Merges the rows of all devices; if the rows of the batch did not divide, every device has all of them."""
+    """Merges the rows of all devices; if the rows of the batch did not divide evenly, every device has all of them."""
     rows = {leaves}(batch)[0].shape[0]
     return {tree_map}(lambda x: x[0] if rows % x.shape[0] else x.reshape(-1, *x.shape[2:]), tree)'''
 
@@ -86,7 +86,7 @@ def split_helper(view: FileView, spelling: Spelling, count: str, *, sums: bool, 
             f"return {broadcast_to}(x, (count, *x.shape))",
         )
     elif alone:
-        otherwise, undivided = ", or one device all rows if they do not divide evenly", "return x[None]"
+        otherwise, undivided = "; if they do not divide evenly, one device gets all rows", "return x[None]"
     # pmap rejects arrays that are whole on one or all devices.
     device_get, tracer = spelling.of("jax", "device_get"), spelling.of("jax", "core.Tracer")
     names = {"leaves": tree_leaves(spelling), "tree_map": spelling.tree_map(), "tracer": tracer}
@@ -171,7 +171,7 @@ def {name}(tree):
 
 _SHARD_TRACED = '''\
 def {name}(tree):
-    """Lets the compiler split the rows of every array over the devices, if they divide."""
+    """Lets the compiler split the rows of every array over the devices if they divide evenly."""
     mesh = {mesh}()
 
     def place(x):
@@ -213,7 +213,7 @@ def {name}(tree, axis):
 
 _SHARD_STATE = '''\
 def {name}(tree):
-    """Splits every array over the devices along its largest dimension that divides; others are copied to all."""
+    """Splits every array over the devices along its largest dimension that divides evenly; others are copied to all."""
     mesh = {mesh}()
 
     def place(x):
