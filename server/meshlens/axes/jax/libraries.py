@@ -55,7 +55,8 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
         shape = by_parameter(("key", "shape"), args).get("shape")
         return replace(result, shape=sizes(shape.value) if shape is not None else None)
     if isinstance(result, Data) and made.dotted.startswith(_LAYERS):
-        return replace(result, shape=shape_of_layer(made, args), over=of_layer(made, result, args))
+        labels = result.labels | run.given_parameters.labels if run.given_parameters is not None else result.labels
+        return replace(result, labels=labels, shape=shape_of_layer(made, args), over=of_layer(made, result, args))
     return result
 
 

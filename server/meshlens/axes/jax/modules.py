@@ -26,7 +26,6 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
-from meshlens.axes.domain.variation import Variation
 from meshlens.axes.jax.module_methods import transformed
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.python.objects import instance_attribute
@@ -70,7 +69,7 @@ def _parameter(run: Run, call: Invocation) -> Value:
     if not isinstance(made, Data):
         return made
     shape = sizes(found["shape"].value) if is_known and "shape" in found else None
-    return replace(made, shape=shape, over=run.given_parameters or made.over)
+    return replace(made, shape=shape, over=run.given_parameters.over if run.given_parameters is not None else made.over)
 
 
 def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Value:
@@ -97,12 +96,13 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
     return Data(frozenset({"fresh"}))
 
 
-def _given_parameters(args: tuple[Arg, ...]) -> Variation | None:
-    """Returns the variation of the variables that are passed to `apply`; None if they are not its first argument."""
+def _given_parameters(args: tuple[Arg, ...]) -> Data | None:
+    """Returns the variables that are passed to `apply`, as one value; None if they are not its first argument."""
     if not args or args[0].label not in (None, "variables"):
         return None
     found = tuple(variations_in(args[0].value))
-    return reduce(variation.joined, found) if found else None
+    of_maps = frozenset(label for label in labels_of(args[0].value) if label[:1] == ("argument",))
+    return Data(of_maps, over=reduce(variation.joined, found)) if found else None
 
 
 def _given_out(value: Value, labels: frozenset[Any], args: tuple[Arg, ...]) -> Value:

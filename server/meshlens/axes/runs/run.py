@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from meshlens.axes.domain.values import Const, Function, Mapped, Module, Site, Value
-from meshlens.axes.domain.variation import Variation
+from meshlens.axes.domain.values import Const, Data, Function, Mapped, Module, Site, Value
 from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.dependence import worth_of
 from meshlens.axes.runs.frames import Frame, Sites
@@ -206,7 +205,8 @@ class Run:
         ambient: meshes made current by `set_mesh`, innermost last.
         entered_meshes: meshes made current by `with mesh:`, innermost last.
         given_key: the key that a running haiku function was given, from which `next_rng_key` derives others.
-        given_parameters: the variation of the parameters that a running flax module was given.
+        given_parameters: the parameters that a running flax module was given: their variation, and which arguments of
+            maps they depend on.
         unclear_contexts: the number of enclosing `with` statements that may have made another mesh current.
         differentiating: nesting depth of `grad` and `vjp`.
         in_maps: the number of enclosing maps.
@@ -262,7 +262,7 @@ class Run:
         self.ambient: list[Value] = []
         self.entered_meshes: list[Value] = []
         self.given_key: Value | None = None
-        self.given_parameters: Variation | None = None
+        self.given_parameters: Data | None = None
         self.unclear_contexts = 0
         self.differentiating = 0
         self.entrances = 0
