@@ -11,7 +11,7 @@ from meshlens.axes.data.noise import given_to_model
 from meshlens.axes.data.operating import of_all, of_network
 from meshlens.axes.domain import variation
 from meshlens.axes.domain.joining import labels_of, variations_in
-from meshlens.axes.domain.labels import NONE, travelling
+from meshlens.axes.domain.labels import NONE, of_kinds, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -101,7 +101,7 @@ def _given_parameters(args: tuple[Arg, ...]) -> Data | None:
     if not args or args[0].label not in (None, "variables"):
         return None
     found = tuple(variations_in(args[0].value))
-    of_maps = frozenset(label for label in labels_of(args[0].value) if label[:1] == ("argument",))
+    of_maps = frozenset(of_kinds(labels_of(args[0].value), "argument"))
     return Data(of_maps, over=reduce(variation.joined, found)) if found else None
 
 
