@@ -110,7 +110,7 @@ def test_no_new_finding(source: Source, tmp_path: Path) -> None:
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("source", depth.some(CONVERTED, 24))
+@pytest.mark.parametrize("source", depth.some(CONVERTED, 16))
 def test_same_numbers(source: Source, tmp_path: Path) -> None:
     before, after = programs(source, tmp_path)
     found = numbers_of_programs.differences(before, after)

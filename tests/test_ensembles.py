@@ -88,7 +88,7 @@ def _program(loss: str, out: str = "0") -> str:
             "jnp.mean((q - y[None]) ** 2)",
             "jnp.mean((q[0] - y) ** 2 + (q[-1] - y) ** 2)",
         ],
-        2,
+        1,
     ),
 )
 def test_what_is_taken_over_the_members_keeps_the_rows(tmp_path, target, loss):

@@ -124,7 +124,7 @@ def _program(gradient: str = BY_AUX, loss: str = MEAN, **others: Any) -> str:
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
-@pytest.mark.parametrize("gradient", [BY_AUX, BY_VALUE, GATHERED])
+@pytest.mark.parametrize("gradient", depth.some([BY_AUX, BY_VALUE, GATHERED], 1))
 def test_a_state_that_takes_a_loss_reduces_its_gradients_if_it_gets_an_axis(tmp_path, target, gradient):
     before = _program(gradient)
     after = converted_step(tmp_path, before, target)

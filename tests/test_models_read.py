@@ -164,7 +164,9 @@ def test_a_layer_that_is_set_from_outside_may_be_another(tmp_path):
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
-@pytest.mark.parametrize("parts", ["z.shape[:1] + (2, 4)", "(*z.shape[:1], 2, 4)", "(-1, 2, 4)", "(-1, *pair)"])
+@pytest.mark.parametrize(
+    "parts", depth.some(["z.shape[:1] + (2, 4)", "(*z.shape[:1], 2, 4)", "(-1, 2, 4)", "(-1, *pair)"], 1)
+)
 def test_a_model_may_draw_for_its_rows_and_give_them_more_axes(tmp_path, target, parts):
     text = _draws(parts=parts)
     after = converted_step(tmp_path, text, target)
@@ -204,7 +206,9 @@ def test_what_a_model_computes_with_the_mean_of_its_rows_is_refused(tmp_path):
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
-@pytest.mark.parametrize("shown", ["b, t, d = x.shape", "t = x.shape[1]", "first = x[:, 0]", "last = x.shape[-1]"])
+@pytest.mark.parametrize(
+    "shown", depth.some(["b, t, d = x.shape", "t = x.shape[1]", "first = x[:, 0]", "last = x.shape[-1]"], 1)
+)
 def test_axes_that_the_code_or_the_call_shows_are_not_those_of_the_rows(tmp_path, target, shown):
     text = _attends(shown)
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))

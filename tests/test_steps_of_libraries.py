@@ -204,7 +204,7 @@ def _loss(hidden: str, loss: str) -> str:
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("loss", ["-jnp.mean(each)", "-jnp.sum(each) / 128"])
+@pytest.mark.parametrize("loss", depth.some(["-jnp.mean(each)", "-jnp.sum(each) / 128"], 1))
 def test_a_loss_that_haiku_transforms_gives_the_same_numbers(tmp_path, loss):
     text = _loss("h = jax.nn.relu(h)", loss)
     runs_alike(tmp_path, text, converted_step(tmp_path, text, "pmap"))
@@ -264,7 +264,7 @@ for _ in range(3):
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", depth.some(["pmap", "shard_map"], 1))
-@pytest.mark.parametrize("decorator", ["jax.vmap", "partial(jax.vmap, in_axes=(0, 0))"])
+@pytest.mark.parametrize("decorator", depth.some(["jax.vmap", "partial(jax.vmap, in_axes=(0, 0))"], 1))
 def test_a_mean_of_what_a_decorated_function_returns_for_each_row(tmp_path, target, decorator):
     text = EACH_ROW.replace("from outside import center\n", "").replace("DECORATOR", decorator)
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
@@ -309,7 +309,7 @@ def _records(loss: str, count: str, more: str = "") -> str:
 
 @pytest.mark.jax
 @pytest.mark.parametrize("target", depth.some(["shard_map", "pmap"], 1))
-@pytest.mark.parametrize("count", ["logits.shape[0]", "jnp.sum(labels)"])
+@pytest.mark.parametrize("count", depth.some(["logits.shape[0]", "jnp.sum(labels)"], 1))
 def test_a_record_of_sums_is_summed_over_the_devices(tmp_path, target, count):
     text = _records("jnp.sum(loss)", count)
     runs_alike(tmp_path, text, converted_step(tmp_path, text, target))
@@ -336,7 +336,9 @@ def test_a_record_of_something_else_is_refused(tmp_path, loss, count, more):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize(("target", "said"), [("pmap", "static_broadcasted_argnums"), ("shard_map", "static_argnums")])
+@pytest.mark.parametrize(
+    ("target", "said"), depth.some([("pmap", "static_broadcasted_argnums"), ("shard_map", "static_argnums")], 1)
+)
 def test_what_is_a_python_value_at_each_call_stays_one(tmp_path, target, said):
     text = VALUES.replace("GIVEN", "config.latents")
     after = converted_step(tmp_path, text, target)

@@ -74,11 +74,11 @@ def _environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-# The first, the fourth and the seventh are not deep.
-PLAIN = ["squiggle", "rename", "completion", "hover", "snippet", "status", "quick-fix", "mesh-view", "walkthrough"]
+# The first and the fifth are not deep.
+PLAIN = ["squiggle", "rename", "completion", "hover", "quick-fix", "snippet", "status", "mesh-view", "walkthrough"]
 
 
-@pytest.mark.parametrize("scenario", depth.some(PLAIN, 3))
+@pytest.mark.parametrize("scenario", depth.some(PLAIN, 2))
 def test_with_a_python_that_is_set(scenario: str, room: Room):
     room.play(scenario, {"meshlens.interpreter": str(_environment(room.folder / "python"))})
 
@@ -164,6 +164,7 @@ def test_a_program_runs_on_the_python_that_is_named(room: Room):
     room.play("virtual-devices", {}, VIRTUAL_ENV="")
 
 
+@pytest.mark.deep
 def test_both_ends_of_a_typo_and_what_lenses_show(room: Room):
     room.play(
         "both-ends", {"meshlens.interpreter": str(_environment(room.folder / "python"))}, {"meshlens.codeLens": True}
