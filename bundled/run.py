@@ -51,7 +51,7 @@ def main(arguments):
         # compile everything, which takes longer than all the rest.  These files are the extension's own.
         sys.dont_write_bytecode = False
     sys.argv[1:] = [argument for argument in arguments if argument not in (FROM_ENVIRONMENT, TELL)]
-    from meshlens.cli.main import main as meshlens
+    from meshlens.start import main as meshlens
 
     return meshlens()
 

@@ -9,7 +9,7 @@ import meshlens
 _PACKAGE = str(Path(meshlens.__file__).parents[1])
 
 # `-I` leaves out PYTHONPATH, by which compiled modules are put before the others.
-PROGRAM = ("-I", "-c", f"import sys; sys.path.insert(0, {_PACKAGE!r}); from meshlens.cli.main import main; main()")
+PROGRAM = ("-I", "-c", f"import sys; sys.path.insert(0, {_PACKAGE!r}); from meshlens.start import main; main()")
 SERVER = (*PROGRAM, "server")
 
 EXTENSION = ("-I", str(Path(__file__).parents[1] / "bundled" / "run.py"), "--tell", "server")

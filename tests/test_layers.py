@@ -25,6 +25,7 @@ LEVELS = (
     ("rules", "assists", "ide"),
     ("lsp",),
     ("cli",),
+    ("start",),
     ("__main__",),
 )
 LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}

@@ -19,6 +19,10 @@ import asyncio, ssl
 asyncio.run(asyncio.sleep(0))
 assert ssl.OPENSSL_VERSION
 """,
+    "the client has its answer before the server is loaded": """
+import sys, meshlens.start, meshlens.lsp.wire.first_message
+assert not {"asyncio", "attrs", "click", "logging", "lsprotocol", "pygls"} & set(sys.modules), sys.modules
+""",
     "what reads requirements is loaded where there are some": """
 import os, pathlib, sys, tempfile
 os.chdir(tempfile.mkdtemp())

@@ -9,7 +9,7 @@ import sys
 # This cannot prevent a `meshlens.py` there from being imported instead of this file: only `python -I -m meshlens` can.
 sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry) and entry != os.path.abspath("")]
 
-from meshlens.cli.main import main  # noqa: E402  # after the line above
+from meshlens.start import main  # noqa: E402  # after the line above
 
 if __name__ == "__main__":
     main()

@@ -16,7 +16,7 @@ def program() -> tuple[str, ...]:
     if not Path(meshlens.__file__).is_relative_to(own):
         return "-I", "-m", "meshlens"
     # `-I` excludes packages installed with `pip install --user`.
-    return "-I", "-c", f"import sys; sys.path.append({str(own)!r}); from meshlens.cli.main import main; main()"
+    return "-I", "-c", f"import sys; sys.path.append({str(own)!r}); from meshlens.start import main; main()"
 
 
 def isolated(code: str) -> tuple[str, ...]:

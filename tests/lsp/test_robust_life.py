@@ -127,7 +127,7 @@ def test_a_client_that_is_killed_while_something_else_holds_the_pipes(large: Pat
         sleeper.wait()
         assert _ended(server.process.pid)
         assert _ended(aside)
-        assert f"the client's process {sleeper.pid} is gone" in server.log
+        assert f"the client's process {sleeper.pid} has ended" in server.log
     finally:
         sleeper.kill()
         server.close()

@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 import meshlens
-from meshlens.cli.printing.visible import VisibleFormatter, visible
+from meshlens.cli.printing.visible import log_to_stderr, visible
 
 CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
 
@@ -86,9 +86,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     Args:
         arguments: the arguments to use instead of the program's own.
     """
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(VisibleFormatter("meshlens: %(message)s"))
-    logging.basicConfig(handlers=[handler], level=_log_level())
+    log_to_stderr()
     try:
         code = cli.main(arguments, prog_name="meshlens", standalone_mode=False)
         sys.stdout.flush()
@@ -118,10 +116,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.stderr.flush()
         os._exit(status)
     sys.exit(status)
-
-
-def _log_level() -> int:
-    return logging.DEBUG if os.environ.get("MESHLENS_DEBUG") else logging.WARNING
 
 
 def _lowered(message: str) -> str:

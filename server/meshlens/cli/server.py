@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
-
 import click
 
 
@@ -17,15 +14,9 @@ def command(stdio: bool, tcp: int | None, client: int | None) -> None:
 
     Editors start it by themselves; docs/editors.md shows how to configure them.
     """
-    # Modules imported here stay loaded; searching their objects for garbage would take a sixth of the start-up time.
-    gc.disable()
-    from meshlens.lsp.wire.light_types import import_light_types
-    from meshlens.lsp.wire.without_tls import import_asyncio
+    from meshlens.lsp.start import serve_stdio, serve_tcp
+    from meshlens.lsp.wire.first_message import begin
 
-    import_asyncio()
-    import_light_types()
-    from meshlens.lsp.server import serve_stdio, serve_tcp
-
-    gc.freeze()
-    gc.enable()
-    sys.exit(serve_stdio() if tcp is None else serve_tcp(tcp))
+    if tcp is None:
+        serve_stdio(begin())
+    serve_tcp(tcp)

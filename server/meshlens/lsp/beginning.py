@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from meshlens.lsp.beside.indexing import Indexing
@@ -34,8 +33,7 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
     def ask(method: str, content: Any) -> asyncio.Future[Any]:
         return protocol.ask(method, content)
 
-    encoding = protocol.server_capabilities.position_encoding or "utf-16"
-    session = Session(notify, ask, replace(read_client(params), encoding=str(getattr(encoding, "value", encoding))))
+    session = Session(notify, ask, read_client(params))
     folders = params.get("workspaceFolders") or []
     uris = [folder["uri"] for folder in folders] or [params["rootUri"]] * bool(params.get("rootUri"))
     session.given = tuple(path_of(uri) for uri in uris if uri.startswith("file:"))

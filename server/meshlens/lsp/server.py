@@ -17,10 +17,11 @@ from pygls.lsp.server import LanguageServer
 import meshlens
 from meshlens.lsp.commands import COMMANDS
 from meshlens.lsp.token_types import TOKEN_MODIFIERS, TOKEN_TYPES
-from meshlens.lsp.wire.client import Client, read_client
+from meshlens.lsp.wire.capabilities import ACTION_KINDS, ARGUMENT_BEGINS, NAME_BEGINS, colors_axes, pulls
+from meshlens.lsp.wire.first_message import Begun
 from meshlens.lsp.wire.lazily import lazily
-from meshlens.lsp.wire.protocol import Handle, Protocol
-from meshlens.lsp.wire.transport import Framing, PipeWriter, claim_stdout, read_pipe
+from meshlens.lsp.wire.protocol import Handle, Json, Protocol
+from meshlens.lsp.wire.transport import Framing, read_pipe
 
 NAME = "meshlens"
 PARENT_SECONDS = 0.4
@@ -88,17 +89,10 @@ HANDLERS: Mapping[str, Handle] = {
 }
 
 OPTIONS: Mapping[str, Any] = {
-    "textDocument/completion": types.CompletionOptions(trigger_characters=['"', "'", "=", "(", ","]),
-    "textDocument/signatureHelp": types.SignatureHelpOptions(trigger_characters=["(", ","]),
+    "textDocument/completion": types.CompletionOptions(trigger_characters=[*NAME_BEGINS]),
+    "textDocument/signatureHelp": types.SignatureHelpOptions(trigger_characters=[*ARGUMENT_BEGINS]),
     "textDocument/rename": types.RenameOptions(prepare_provider=True),
-    "textDocument/codeAction": types.CodeActionOptions(
-        code_action_kinds=[
-            types.CodeActionKind.QuickFix,
-            "source.fixAll.meshlens",
-            types.CodeActionKind.RefactorRewrite,
-        ],
-        resolve_provider=True,
-    ),
+    "textDocument/codeAction": types.CodeActionOptions(code_action_kinds=[*ACTION_KINDS], resolve_provider=True),
     "textDocument/semanticTokens/full": types.SemanticTokensLegend(
         token_types=list(TOKEN_TYPES), token_modifiers=list(TOKEN_MODIFIERS)
     ),
@@ -126,6 +120,8 @@ def make_server() -> LanguageServer:
             server.feature(method, OPTIONS.get(method))(_never_called)
     for command in COMMANDS:
         server.command(command)(_never_called)
+    protocol: Any = server.protocol
+    protocol.on_initialize(partial(_initialize, server))
     server.feature("initialize")(lambda params: _initialize(server))
     server.feature("initialized")(partial(_on_initialized, server))
     return server
@@ -138,7 +134,7 @@ def _never_called(params: object) -> None:
 def _initialize(server: LanguageServer) -> None:
     """Adapts the offered features to the client; slow work waits until the client has its answer."""
     protocol: Any = server.protocol
-    for method in _not_offered(read_client(protocol.client_params)):
+    for method in _not_offered(protocol.client_params):
         protocol.fm.features.pop(method, None)
 
     def begin(protocol: Protocol) -> Any:
@@ -149,12 +145,11 @@ def _initialize(server: LanguageServer) -> None:
     protocol.begin(begin)
 
 
-def _not_offered(client: Client) -> Iterator[str]:
+def _not_offered(params: Json) -> Iterator[str]:
     """Yields the requests to omit from the capabilities sent to a client."""
-    if client.axis_colors:
-        # This client colors axis names itself, and leaves semantic tokens to another server.
+    if colors_axes(params):
         yield "textDocument/semanticTokens/full"
-    if not client.pulls:
+    if not pulls(params):
         yield from ("textDocument/diagnostic", "workspace/diagnostic")
 
 
@@ -165,14 +160,15 @@ async def _on_initialized(server: LanguageServer, params: object) -> None:
     await settle_in(protocol.session())
 
 
-def serve_stdio() -> int:
+def serve_stdio(begun: Begun) -> int:
     """Runs the server on stdin and stdout until the client exits; returns the exit code."""
-    writer = claim_stdout()
     server = make_server()
-    server.protocol.set_writer(writer)
+    protocol: Any = server.protocol
+    protocol.set_writer(begun.writer)
+    protocol.answered = begun.answered
     code = 0
     try:
-        asyncio.new_event_loop().run_until_complete(_on_stdin(server, writer))
+        asyncio.new_event_loop().run_until_complete(_on_stdin(server, begun))
     except KeyboardInterrupt:
         pass
     except SystemExit as end:
@@ -189,11 +185,11 @@ def _leave(server: LanguageServer, code: int) -> None:
     os._exit(code)
 
 
-async def _on_stdin(server: LanguageServer, writer: PipeWriter) -> None:
+async def _on_stdin(server: LanguageServer, begun: Begun) -> None:
     protocol: Any = server.protocol
     watch = asyncio.ensure_future(_end_with_parent(server))
-    reading = asyncio.ensure_future(read_pipe(sys.stdin.fileno(), protocol.take))
-    writer.lost = reading.cancel
+    reading = asyncio.ensure_future(read_pipe(sys.stdin.fileno(), protocol.take, begun.data))
+    begun.writer.lost = reading.cancel
     try:
         await reading
     except asyncio.CancelledError:

@@ -6,6 +6,8 @@ Every human-readable format uses this; machine-readable ones have their own esca
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
@@ -61,3 +63,11 @@ class VisibleFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Returns the line, or several lines with a traceback."""
         return visible_lines(super().format(record))
+
+
+def log_to_stderr() -> None:
+    """Writes warnings to stderr, a line each, and everything if `MESHLENS_DEBUG` is set."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(VisibleFormatter("meshlens: %(message)s"))
+    level = logging.DEBUG if os.environ.get("MESHLENS_DEBUG") else logging.WARNING
+    logging.basicConfig(handlers=[handler], level=level)

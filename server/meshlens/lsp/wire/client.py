@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-ENCODINGS = ("utf-8", "utf-16", "utf-32")
+from meshlens.lsp.wire.capabilities import capability, colors_axes, position_encoding, pulls
+
 OLDEST_KINDS = frozenset(range(1, 19))
 """The kinds of symbols and completions in the protocol's first version, for clients that list none."""
 
@@ -77,13 +78,9 @@ class Client:
 
 def read_client(params: Mapping[str, Any]) -> Client:
     """Returns the client's capabilities, from the parameters of `initialize`."""
-    given = params.get("capabilities")
 
     def can(path: str) -> Any:
-        found: Any = given
-        for part in path.split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
-        return found
+        return capability(params, path)
 
     diagnostic = "textDocument.publishDiagnostics"
     action = "textDocument.codeAction"
@@ -91,8 +88,8 @@ def read_client(params: Mapping[str, Any]) -> Client:
     options = params.get("initializationOptions")
     return Client(
         name=str(info.get("name", "")) if isinstance(info, Mapping) else "",
-        encoding=_encoding(can("general.positionEncodings")),
-        pulls=can("textDocument.diagnostic") is not None and bool(can("workspace.diagnostics.refreshSupport")),
+        encoding=position_encoding(params),
+        pulls=pulls(params),
         refreshes_hints=bool(can("workspace.inlayHint.refreshSupport")),
         refreshes_lenses=bool(can("workspace.codeLens.refreshSupport")),
         related=bool(can(f"{diagnostic}.relatedInformation")),
@@ -108,7 +105,7 @@ def read_client(params: Mapping[str, Any]) -> Client:
         preferred_actions=bool(can(f"{action}.isPreferredSupport")),
         disabled_actions=bool(can(f"{action}.disabledSupport")),
         asks_how=isinstance(options, Mapping) and options.get("asksHow") is True,
-        axis_colors=isinstance(options, Mapping) and options.get("axisColors") is True,
+        axis_colors=colors_axes(params),
         lens_commands=isinstance(options, Mapping) and options.get("lensCommands") is True,
         shows_traces=isinstance(options, Mapping) and options.get("tracesDidChange") is True,
         shows_documents=bool(can("window.showDocument.support")),
@@ -123,12 +120,6 @@ def read_client(params: Mapping[str, Any]) -> Client:
             can("textDocument.signatureHelp.signatureInformation.parameterInformation.labelOffsetSupport")
         ),
     )
-
-
-def _encoding(offered: Any) -> str:
-    """Returns the cheapest encoding that the client offers; every client supports UTF-16."""
-    names = _strings(offered)
-    return next((name for name in ENCODINGS if name in names), "utf-16")
 
 
 def _kinds(value: Any) -> frozenset[int]:

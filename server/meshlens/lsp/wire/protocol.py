@@ -1,6 +1,6 @@
 """Dispatches messages: plain dictionaries for our handlers, pygls for the life cycle of the connection.
 
-pygls answers `initialize`, `shutdown`, `exit`, commands and progress, and manages our own requests to the client.
+pygls answers `shutdown`, `exit` and progress, and `initialize` if `first_message` has not.
 Texts are stored only once: pygls' workspace stays empty.
 """
 
@@ -42,12 +42,15 @@ class Protocol(LanguageServerProtocol):
     Attributes:
         handlers: handlers by method, which take the session and the raw parameters.
         client_params: the parameters of `initialize`.
+        answered: the id of the request to initialize if it has been answered already.
     """
 
     handlers: ClassVar[Mapping[str, Handle]] = {}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.client_params: Mapping[str, Json] = {}
+        self.answered: int | str | None = None
+        self._initialize: Callable[[], object] = lambda: None
         self._asked = 0
         self._rest: Callable[[], None] = lambda: None
         self._answers: dict[Any, asyncio.Future[Json]] = {}
@@ -58,6 +61,10 @@ class Protocol(LanguageServerProtocol):
         self._complained: set[str] = set()
         self._writes: set[asyncio.Future[Any]] = set()
         super().__init__(*args, **kwargs)
+
+    def on_initialize(self, initialize: Callable[[], object]) -> None:
+        """Sets a function to run when the client's parameters are known."""
+        self._initialize = initialize
 
     def begin(self, make: Callable[[Protocol], Any]) -> None:
         """Sets the function that creates the session; it runs after the answer to `initialize` because it is slow."""
@@ -104,6 +111,8 @@ class Protocol(LanguageServerProtocol):
         try:
             if method is None and "id" in message:
                 self._answered(message)
+            elif method == "initialize" and self.answered is not None and message.get("id") == self.answered:
+                self._take_answered(message["params"])
             elif method == "$/cancelRequest":
                 self._cancel((message.get("params") or {}).get("id"))
             elif handler is not None:
@@ -121,6 +130,12 @@ class Protocol(LanguageServerProtocol):
             _log.warning("%s could not be handled: %s: %s", method or "a message", type(error).__name__, error)
             if "id" in message and method is not None:
                 self._fail(message["id"], INVALID_REQUEST, f"this message is malformed: {error}")
+
+    def _take_answered(self, params: dict[str, Any]) -> None:
+        self.answered = None
+        self.client_params = params
+        self._server.process_id = params["processId"]
+        self._initialize()
 
     def _narrowed(self, message: dict[str, Any]) -> dict[str, Any]:
         """Returns `initialize` with only the capabilities that pygls reads; structuring all of them takes 60 ms."""

@@ -11,7 +11,6 @@ import logging
 import os
 import re
 import select
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -79,45 +78,13 @@ def encoded(message: Any, default: Callable[[Any], Any] | None = None) -> bytes:
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
-class PipeWriter:
-    """Writes whole messages to a file descriptor.
-
-    Attributes:
-        lost: called when the reader is gone.
-    """
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self.lost: Callable[[], object] = lambda: None
-
-    def write(self, data: bytes) -> None:
-        """Writes all data, or nothing if the reader is gone."""
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(self._descriptor, view) :]
-        except BrokenPipeError:
-            self.lost()
-
-    def close(self) -> None:
-        """Closes the pipe."""
-        os.close(self._descriptor)
-
-
-def claim_stdout() -> PipeWriter:
-    """Reserves stdout for the protocol: from now on, other output of this process goes to stderr."""
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return PipeWriter(kept)
-
-
-async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None]) -> None:
+async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None], begun: bytes) -> None:
     """Reads a pipe until its end.
 
     Args:
         descriptor: the pipe.
         take: called with the bodies of all messages that arrived together.
+        begun: what was read from the pipe before.
     """
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
@@ -139,6 +106,7 @@ async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None]) -> Non
             data += more
         arrived(data, last=last)
 
+    arrived(begun, last=False)
     try:
         loop.add_reader(descriptor, readable)
     except (NotImplementedError, OSError, ValueError):
