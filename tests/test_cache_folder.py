@@ -142,7 +142,9 @@ def test_none_in_a_repository_by_a_link(tmp_path, project):
 def test_the_log_says_why_there_is_none(project, caches, caplog):
     caches.write_text("a file")
     assert cache_of(project, caches) is None
-    assert [record.getMessage() for record in caplog.records] == [f"no cache in {caches}: caches is a link or a file"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"cannot use a cache in {caches}: caches is a link or a file"
+    ]
 
 
 def test_half_a_key_is_made_anew_once_nobody_can_be_writing_it(project, caches):

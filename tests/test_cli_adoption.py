@@ -57,7 +57,7 @@ def test_the_version_that_the_python_here_has_is_written_where_the_project_sets_
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     ran = meshlens("init", "--print", cwd=write(tmp_path / "project", {"train.py": CLEAN, "meshlens.toml": ""}))
     assert tomllib.loads(ran.out)["jax-version"] == json.loads(answer())["versions"]["jax"]
-    assert "no version found here" in meshlens("init", "--print", "--no-detect", cwd=tmp_path / "project").out
+    assert "no version was found" in meshlens("init", "--print", "--no-detect", cwd=tmp_path / "project").out
 
 
 def test_pyproject_keeps_what_it_has(tmp_path: Path):
@@ -80,7 +80,7 @@ def test_the_devices_that_the_projects_python_has_become_the_target(tmp_path: Pa
     (tmp_path / ".venv" / "pyvenv.cfg").touch()
     ran = meshlens("init", "--print", cwd=tmp_path)
     assert ran.code == 0
-    assert "devices = 4  # 4 × NVIDIA H100 80GB HBM3, as here" in ran.out
+    assert "devices = 4  # 4 × NVIDIA H100 80GB HBM3, as on this machine" in ran.out
     assert not (tmp_path / "meshlens.toml").exists()
 
 

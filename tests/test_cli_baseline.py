@@ -80,8 +80,11 @@ def test_writing_again_changes_nothing(project):
     ("content", "reason"),
     [
         ("{", "not a baseline: "),
-        ("[]", 'this version cannot read the baseline; rewrite it with "--write-baseline"'),
-        ('{"version": 1, "findings": {"a.py": [{}]}}', "not a baseline: an entry lacks code, message, line or count"),
+        ("[]", "this version of MeshLens cannot read it; rewrite it with --write-baseline"),
+        (
+            '{"version": 1, "findings": {"a.py": [{}]}}',
+            "not a baseline: an entry has no valid code, message, line or count",
+        ),
     ],
 )
 def test_a_bad_baseline(project, content, reason):

@@ -61,9 +61,9 @@ def test_a_folder_is_written(tmp_path):
 def test_several_processes_are_spoken_of(tmp_path):
     leading = STEP + '\nif jax.process_index() == 0:\n    print("ready")\n'
     write(tmp_path, {"a.py": leading, "b.py": STEP, "c.py": leading})
-    note = "process; shard_map takes the rows of all processes as one global array\n"
-    assert f"note: a.py and 1 more request their {note}" in _convert(tmp_path, ".", "--all").err
-    assert f"note: a.py requests its {note}" in _convert(tmp_path, "a.py::step").err
+    note = "the process index or count; shard_map takes the rows of all processes as one global array\n"
+    assert f"note: a.py and 1 more use {note}" in _convert(tmp_path, ".", "--all").err
+    assert f"note: a.py uses {note}" in _convert(tmp_path, "a.py::step").err
     assert "note:" not in _convert(tmp_path, "b.py::step").err
     assert "note:" not in meshlens("convert", "a.py::step", "--to", "vmap", cwd=tmp_path).err
 
@@ -118,9 +118,9 @@ def test_a_compiled_method_that_does_not_name_jax_gets_a_reason(tmp_path):
     [
         (["a.py"], "FILE --all"),
         (["a.py::step", "--all"], "FILE --all"),
-        (["a.py::nothing"], 'nothing to convert is named "nothing"; its functions: step\n'),
-        (["a.py::stepp"], 'nothing to convert is named "stepp"; did you mean "step"?\n'),
-        (["broken.py::step"], 'nothing to convert is named "step"; the file has a syntax error\n'),
+        (["a.py::nothing"], 'found no function or map named "nothing" to convert; the file\'s functions: step\n'),
+        (["a.py::stepp"], 'found no function or map named "stepp" to convert; did you mean "step"?\n'),
+        (["broken.py::step"], 'found no function or map named "step" to convert; the file has a syntax error\n'),
         ([".::step"], ". is a folder; name the file of the function: FILE::FUNCTION"),
         (["gone.py::step"], "gone.py: no such file or folder"),
     ],
@@ -329,7 +329,7 @@ def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
 def test_vmap_of_what_no_pmap_maps(tmp_path):
     ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
     assert ran.code == 2
-    assert ran.err == 'meshlens: a.py: nothing to convert is named "rows"\n'
+    assert ran.err == 'meshlens: a.py: found no function or map named "rows" to convert\n'
 
 
 PLAIN = """\
@@ -486,7 +486,7 @@ def test_numbers_that_change_are_spoken_of(tmp_path, target, said):
     write(tmp_path, {"a.py": DRAWS})
     ran = meshlens("parallelize", "a.py::step", "--to", target, cwd=tmp_path)
     assert ran.code == 0, ran.err
-    note = "a.py:11: note: each device draws its own random numbers, so the numbers change\n"
+    note = "a.py:11: note: each device draws its own random numbers, so the results change\n"
     assert (note in ran.err) == said, ran.err
 
 

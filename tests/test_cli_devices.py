@@ -91,7 +91,7 @@ def test_a_failure(tmp_path):
     root = project(tmp_path, raised("RuntimeError", "The TPU is already in use by process with pid 7"))
     ran = meshlens("devices", cwd=root)
     assert ran.code == 2
-    assert ran.err == "meshlens: the TPU is in use by process 7; end that process, or try again when it is done\n"
+    assert ran.err == "meshlens: the TPU is in use by process 7; end that process, or try again when it has ended\n"
     assert "devices      not known\n" in ran.out
     assert json.loads(meshlens("devices", "--json", cwd=root).out)["failure"] in ran.err
 
@@ -100,7 +100,8 @@ def test_no_python_at_all(tmp_path):
     ran = meshlens("devices", cwd=write(tmp_path / "project", {"meshlens.toml": ""}))
     assert ran.code == 2
     assert ran.err == (
-        'meshlens: found no Python for this folder; pass the one that has JAX as --interpreter, or set "interpreter"\n'
+        "meshlens: found no Python for this folder; "
+        'use --interpreter or set "interpreter" to name the one that has JAX\n'
     )
 
 
@@ -170,7 +171,7 @@ def test_check_says_why_no_devices_were_detected(tmp_path):
     assert ran.code == 2
     assert ran.err == (
         "meshlens: devices were not detected: the TPU is in use by process 7; end that process, "
-        "or try again when it is done\n"
+        "or try again when it has ended\n"
     )
 
 

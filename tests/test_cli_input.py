@@ -84,8 +84,11 @@ def test_a_broken_notebook(tmp_path, content, reason):
         ("devices = true", '"devices": expected a number of devices (8), a shape'),
         ('devices = "2x"', '"devices": expected a number of devices (8), a shape'),
         ("jax-version = 0.4", '"jax-version": expected a version of JAX, such as "0.4.30", not 0.4'),
-        ("interpreter = []", '"interpreter": expected a string, not []'),
-        ("per-file-ignores = []", '"per-file-ignores": expected a table of file patterns with lists of rules, not []'),
+        ("interpreter = []", '"interpreter": expected a non-empty string, not []'),
+        (
+            "per-file-ignores = []",
+            '"per-file-ignores": expected a table that maps file patterns to lists of rules, not []',
+        ),
         ('select = ["AX999"]', '"select": unknown rule "AX999"'),
         ('ignore = ["unbound-axes"]', '"ignore": unknown rule "unbound-axes"; did you mean "unbound-axis"?'),
     ],

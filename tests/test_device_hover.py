@@ -101,7 +101,7 @@ def test_a_mesh(target, report, text):
             "v5e-16",
             CPU,
             "jax.devices",
-            "jax.devices: all devices of all processes.\n"
+            "jax.devices: the devices of all processes.\n"
             "Simulated (target v5e-16): 16 × TPU v5e on 16 chips (4 × 4), 4 hosts with 4 each.\n"
             "Detected here: 1 CPU device, default backend cpu (Python at /opt/venv/bin/python).",
         ),
@@ -109,7 +109,7 @@ def test_a_mesh(target, report, text):
             None,
             GPUS,
             "jax.devices",
-            "jax.devices: all devices of all processes.\n"
+            "jax.devices: the devices of all processes.\n"
             "Detected here: 2 × NVIDIA H100 80GB HBM3, default backend gpu (Python at /opt/venv/bin/python).\n"
             "- 0: NVIDIA H100 80GB HBM3, 60.0 GiB, 0.5 GiB in use\n"
             "- 1: NVIDIA H100 80GB HBM3, 60.0 GiB, 0.5 GiB in use",
@@ -118,13 +118,13 @@ def test_a_mesh(target, report, text):
             "v5e-16",
             None,
             "jax.local_devices",
-            "jax.local_devices: the devices of this process.\nSimulated (target v5e-16): 4 of 16.",
+            "jax.local_devices: the devices in this process.\nSimulated (target v5e-16): 4 of 16.",
         ),
         (
             "v5e-16",
             CPU,
             "jax.device_count",
-            "jax.device_count: the number of devices of all processes.\n"
+            "jax.device_count: the number of devices across all processes.\n"
             "Simulated (target v5e-16): 16.\n"
             "Detected here: 1 (Python at /opt/venv/bin/python).",
         ),
@@ -138,7 +138,7 @@ def test_a_mesh(target, report, text):
             "8",
             NO_JAX,
             "jax.local_device_count",
-            "jax.local_device_count: the number of devices of this process.\n"
+            "jax.local_device_count: the number of devices in this process.\n"
             "Simulated (target 8): 8.\n"
             'Here: jax is not installed; run "pip install jax"',
         ),
@@ -146,8 +146,8 @@ def test_a_mesh(target, report, text):
             None,
             None,
             "jax.local_device_count",
-            "jax.local_device_count: the number of devices of this process.\n"
-            "The target devices are not set: "
+            "jax.local_device_count: the number of devices in this process.\n"
+            "No target devices are set; "
             "set devices, or write # meshlens: devices=8 at the top of the file.",
         ),
     ],

@@ -35,7 +35,7 @@ def test_gpus_with_their_memory(tmp_path):
         ),
         (
             "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
-            'NVIDIA\'s driver does not respond; check with "nvidia-smi" that it is installed and loaded',
+            "NVIDIA's driver does not respond; run `nvidia-smi` to check that it is installed and loaded",
         ),
         ("No devices were found", None),
     ],

@@ -113,5 +113,5 @@ def test_virtual_devices(environ):
 def test_a_platform_that_is_not_there(platforms):
     failure = asked("devices", JAX_PLATFORMS=platforms).failure
     assert failure is not None
-    assert failure.startswith(f'JAX_PLATFORMS is "{platforms}", which does not start here')
+    assert failure.startswith(f'JAX_PLATFORMS is "{platforms}", which cannot be started here')
     assert "; unset it, or install " in failure

@@ -47,44 +47,44 @@ def probed(interpreter: str, tmp_path: Path, **environ: str) -> Report:
         (
             raised("ImportError", "numpy.core.multiarray failed to import", "import"),
             "jax cannot be imported (ImportError: numpy.core.multiarray failed to import); "
-            'run `{python} -c "import jax"` to see where',
+            'run `{python} -c "import jax"` to see where it fails',
         ),
         (
             raised("RuntimeError", IN_USE),
-            "the TPU is in use by process 2718466; end that process, or try again when it is done",
+            "the TPU is in use by process 2718466; end that process, or try again when it has ended",
         ),
         (
             raised("RuntimeError", "libtpu.so already in use by another process probably owned by another user."),
-            "the TPU is in use by another process; end that process, or try again when it is done",
+            "the TPU is in use by another process; end that process, or try again when it has ended",
         ),
         (
             raised("RuntimeError", "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported"),
-            "NVIDIA's driver does not match JAX's CUDA version; update the driver, or restart if it was just updated",
+            "NVIDIA's driver does not match JAX's CUDA version; update the driver, or reboot if you just did",
         ),
         (
             raised("XlaRuntimeError", "CUDA driver version is insufficient for CUDA runtime version"),
-            "NVIDIA's driver does not match JAX's CUDA version; update the driver, or restart if it was just updated",
+            "NVIDIA's driver does not match JAX's CUDA version; update the driver, or reboot if you just did",
         ),
         (
             raised("RuntimeError", OUTDATED),
-            "the cuDNN here is older than JAX needs; update it, or remove its folder from LD_LIBRARY_PATH",
+            "the installed cuDNN is older than JAX needs; update it, or remove its folder from LD_LIBRARY_PATH",
         ),
         (
             raised("XlaRuntimeError", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate"),
-            'the device is out of memory; use "nvidia-smi" to see which process uses it, end it and try again',
+            "the device is out of memory; use `nvidia-smi` to find the process that uses it, and end that process",
         ),
         (
             raised("RuntimeError", "Unable to initialize backend 'cuda': no plugin (you may need to uninstall the …"),
-            'JAX could not start "cuda" (no plugin); set JAX_PLATFORMS=cpu, or install its plugin again',
+            'JAX could not start "cuda" (no plugin); set JAX_PLATFORMS=cpu, or reinstall its plugin',
         ),
         (
             raised("AttributeError", "module 'jax' has no attribute 'process_index'"),
             "JAX could not list its devices (AttributeError: module 'jax' has no attribute 'process_index'); "
-            f"run {LOOK}",
+            f"run {LOOK} to see where it fails",
         ),
         (
             answer(contract=2),
-            '"{python}" answered in format 2, which this MeshLens cannot read; update MeshLens',
+            '"{python}" answered in format 2, which this version of MeshLens cannot read; update MeshLens',
         ),
         (
             answer(devices=3),
@@ -108,19 +108,19 @@ def test_what_is_said(tmp_path, line, sentence):
     [
         (
             raised("AssertionError"),
-            'JAX_PLATFORMS is "cuda", which does not start here; ' + PLUGIN,
+            'JAX_PLATFORMS is "cuda", which cannot be started here; ' + PLUGIN,
         ),
         (
             raised("RuntimeError", "Unable to initialize backend 'cuda':  (set JAX_PLATFORMS='' to automatically …"),
-            'JAX_PLATFORMS is "cuda", which does not start here; ' + PLUGIN,
+            'JAX_PLATFORMS is "cuda", which cannot be started here; ' + PLUGIN,
         ),
         (
             raised("RuntimeError", "Unable to initialize backend 'cuda': not in the list (set JAX_PLATFORMS='')"),
-            'JAX_PLATFORMS is "cuda", which does not start here (not in the list); ' + PLUGIN,
+            'JAX_PLATFORMS is "cuda", which cannot be started here (not in the list); ' + PLUGIN,
         ),
         (
             raised("RuntimeError", "Unknown backend: 'gpu' requested, but no platforms"),
-            'JAX_PLATFORMS is "cuda", which does not start here; ' + PLUGIN,
+            'JAX_PLATFORMS is "cuda", which cannot be started here; ' + PLUGIN,
         ),
     ],
 )  # fmt: skip
@@ -134,11 +134,12 @@ def test_a_platform_that_is_not_there(tmp_path, line, sentence):
     [
         (
             "os.kill(os.getpid(), signal.SIGSEGV)",
-            f'"{{python}}" was killed by SIGSEGV while JAX started; run {LOOK} to see why',
+            f'"{{python}}" was killed by SIGSEGV while JAX was starting; run {LOOK} to see why',
         ),
         (
             "os.kill(os.getpid(), signal.SIGKILL)",
-            f'"{{python}}" was killed by SIGKILL while JAX started, as when memory runs out; run {LOOK} to see why',
+            '"{python}" was killed by SIGKILL while JAX was starting, perhaps because memory ran out; '
+            f"run {LOOK} to see why",
         ),
         (
             "sys.exit('Fatal Python error: init_fs_encoding\\n')",
@@ -155,7 +156,7 @@ def test_a_platform_that_is_not_there(tmp_path, line, sentence):
         ),
         (
             "while True: print('x' * 100000)",
-            f'"{{python}}" never stopped printing; run {LOOK} in a terminal to see what',
+            f'"{{python}}" printed too much; run {LOOK} in a terminal to see what it prints',
         ),
     ],
 )
@@ -230,14 +231,14 @@ def test_an_answer_counts_even_if_the_interpreter_hangs_afterwards(tmp_path):
 @pytest.mark.parametrize(
     ("errors", "versions", "note"),
     [
-        ({}, {}, "; install its plugin with `{python} -m pip install -U \"jax[cuda12]\"`"),
+        ({}, {}, "; install JAX's plugin with `{python} -m pip install -U \"jax[cuda12]\"`"),
         (
             {"cuda": "CUDA driver version is insufficient"},
             {"jax-cuda12-plugin": "0.10.2"},
-            ": NVIDIA's driver does not match JAX's CUDA version; update the driver, or restart if it was just updated",
+            ": NVIDIA's driver does not match JAX's CUDA version; update the driver, or reboot if you just did",
         ),
         ({"cuda": "no luck."}, {"jax-cuda12-plugin": "0.10.2"}, " (no luck)"),
-        ({}, {"jax-cuda12-plugin": "0.10.2"}, "; see what JAX logs with JAX_LOGGING_LEVEL=DEBUG"),
+        ({}, {"jax-cuda12-plugin": "0.10.2"}, "; set JAX_LOGGING_LEVEL=DEBUG to see what JAX logs"),
     ],
 )  # fmt: skip
 def test_a_gpu_that_jax_passes_over(tmp_path, errors, versions, note):
@@ -246,7 +247,7 @@ def test_a_gpu_that_jax_passes_over(tmp_path, errors, versions, note):
     report = run_probe(Question(python), environ=environ, root=root)
     assert report.failure is None
     assert report.note == (
-        "this machine has 1 × NVIDIA H100 80GB HBM3, but JAX runs on its CPU" + note.replace("{python}", python)
+        "this machine has 1 × NVIDIA H100 80GB HBM3, but JAX runs on the CPU" + note.replace("{python}", python)
     )
     assert run_probe(Question(python), environ={**environ, "JAX_PLATFORMS": "cpu"}, root=root).note is None
 

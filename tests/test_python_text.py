@@ -109,7 +109,7 @@ def test_an_encoding_that_no_source_can_have(tmp_path, name):
     ran = meshlens("check", "--no-cache", cwd=tmp_path)
     assert ran.code == 2
     assert ran.err == (
-        f'meshlens: a.py: names "{name}" as its encoding, which cannot hold Python code; save it as UTF-8\n'
+        f'meshlens: a.py: declares the encoding "{name}", which is not usable for Python code; save it as UTF-8\n'
     )
 
 
@@ -138,12 +138,12 @@ def test_a_name_of_an_encoding_imports_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        ("x = 1\n".encode("utf-16"), "saved as UTF-16, which Python does not read; save it as UTF-8"),
-        (codecs.BOM_UTF16_BE + "x = 1\n".encode("utf-16-be"), "saved as UTF-16, which Python does not read"),
-        (b"x = '\xe9'\n", "not UTF-8 at byte 5; save it as UTF-8, or name its encoding in the first line"),
-        (b"# coding: ascii\nx = '\xe9'\n", "not ascii at byte 21, which its first lines name as its encoding"),
-        (b"# coding: cp1252\nx = '\x81'\n", "not cp1252 at byte 22, which its first lines name as its encoding"),
-        (codecs.BOM_UTF8 + b"# coding: latin-1\n", "begins with a UTF-8 byte order mark but names"),
+        ("x = 1\n".encode("utf-16"), "saved as UTF-16, which Python cannot read; save it as UTF-8"),
+        (codecs.BOM_UTF16_BE + "x = 1\n".encode("utf-16-be"), "saved as UTF-16, which Python cannot read"),
+        (b"x = '\xe9'\n", "not UTF-8 at byte 5; save it as UTF-8, or declare its encoding in the first line"),
+        (b"# coding: ascii\nx = '\xe9'\n", "not ascii at byte 21, although its first lines declare that encoding"),
+        (b"# coding: cp1252\nx = '\x81'\n", "not cp1252 at byte 22, although its first lines declare that encoding"),
+        (codecs.BOM_UTF8 + b"# coding: latin-1\n", "begins with a UTF-8 byte order mark but declares"),
     ],
 )
 def test_bytes_that_are_not_what_they_say(tmp_path, raw, said):

@@ -282,6 +282,6 @@ def main(model, x):
     return jax.pmap(step, axis_name="batch")(x)
 """
     assert _refused(text) == [
-        'a map that binds "batch" may call this, but it was not found',
+        'a map that binds "batch" may call this, but no such call was found',
         'main.py:6: jax.lax.pmean(x, "batch")',
     ]

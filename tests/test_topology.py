@@ -53,9 +53,12 @@ def test_what_a_text_means(value, words):
         ("2x0", 'expected a number of devices (8), a shape ("2x4"), a TPU slice ("v5e-16") or GPUs ("8xH100")'),
         ("10000000", "expected at most 1,000,000 devices"),
         ("v9-8", 'expected a known TPU version (v2, v3, v4, v5e, v5p, v6e), not "v9"'),
-        ("v5e-12", 'a v5e slice has 1, 4, 8, 16, 32, 64, 128, 256 chips; write "v5e-4x4" for another layout'),
-        ("v3-4", 'a v3 slice has 8, 32, 64, 128, 256, 512, 1024, 2048 TensorCores; write "v3-4x4" for another layout'),
-        ("v4-4x4", "expected 3 sizes, because v4 chips are laid out that way"),
+        ("v5e-12", 'expected a v5e slice of 1, 4, 8, 16, 32, 64, 128, 256 chips, or a layout such as "v5e-4x4"'),
+        (
+            "v3-4",
+            'expected a v3 slice of 8, 32, 64, 128, 256, 512, 1024, 2048 TensorCores, or a layout such as "v3-4x4"',
+        ),
+        ("v4-4x4", 'expected 3 sizes for v4, as in "v4-4x4x4"'),
         ("8xH10", 'expected a known GPU, not "H10"; did you mean "8xH100"?'),
     ],
 )

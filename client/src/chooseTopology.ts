@@ -35,7 +35,7 @@ async function ask(current: string): Promise<string | undefined> {
       return { label: value, description, value };
     }),
     {
-      label: vscode.l10n.t("Another…"),
+      label: vscode.l10n.t("Other…"),
       description: vscode.l10n.t("a number, a shape, a TPU slice or GPUs"),
       value: undefined,
     },
@@ -64,7 +64,7 @@ function descriptions(): Partial<Record<Common, string>> {
     "1": vscode.l10n.t("one device"),
     "2": vscode.l10n.t("two devices"),
     "4": vscode.l10n.t("four devices"),
-    "8": vscode.l10n.t("eight devices, a common host"),
+    "8": vscode.l10n.t("eight devices, a typical host"),
     "2x4": vscode.l10n.t("eight devices in two rows"),
     "4x4": vscode.l10n.t("sixteen devices in four rows"),
     "v5e-8": vscode.l10n.t("TPU v5e, one host of eight chips"),

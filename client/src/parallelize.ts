@@ -110,7 +110,7 @@ async function askBatch({ title }: Way, names: readonly string[]): Promise<strin
   }
   const axis = await vscode.window.showInputBox({
     title,
-    prompt: vscode.l10n.t("The axis of its rows: 0, or 1 if the first axis is time"),
+    prompt: vscode.l10n.t("The axis of the batch that runs over its rows: 0, or 1 if the first axis is time"),
     value: "0",
     ignoreFocusOut: true,
     validateInput: (value) => (/^\d+$/.test(value.trim()) ? undefined : vscode.l10n.t("Enter a number, 0 or higher")),

@@ -160,7 +160,7 @@ export class Server implements vscode.Disposable {
   async #again(): Promise<ServerProcess> {
     const begun = await this.#needs.begin();
     if (begun === undefined || "refused" in begun) {
-      const reason = begun?.refused ?? "MeshLens is switched off";
+      const reason = begun?.refused ?? "MeshLens is disabled";
       this.#become({ kind: "failed", reason });
       throw new Error(reason);
     }
@@ -178,7 +178,7 @@ export class Server implements vscode.Disposable {
       return false;
     }
     this.#become({ kind: "starting" });
-    this.#needs.channel.warn(`the server ended; it is started again in ${wait / 1000} s`);
+    this.#needs.channel.warn(`the server ended; restarting it in ${wait / 1000} s`);
     await new Promise((resolve) => setTimeout(resolve, wait));
     return true;
   }

@@ -103,7 +103,7 @@ def _patterns(value: object) -> tuple[str, ...]:
 
 def _string(value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise BadSetting("expected a string")
+        raise BadSetting("expected a non-empty string")
     return value
 
 
@@ -116,7 +116,7 @@ def _path(value: object) -> str:
 
 def _strings_by_pattern(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, Mapping):
-        raise BadSetting("expected a table of file patterns with lists of rules")
+        raise BadSetting("expected a table that maps file patterns to lists of rules")
     _patterns(tuple(map(str, value)))
     return tuple((str(pattern), _rules(rules)) for pattern, rules in value.items())
 
@@ -126,7 +126,7 @@ _ENTRY = re.compile(r"[^\0]+\.py::[A-Za-z_][\w.]*")
 
 def _entries(value: object) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, Mapping):
-        raise BadSetting("expected a table of names with entries")
+        raise BadSetting("expected a table that maps names to entries")
     if len(value) > _MOST_RULES:
         raise BadSetting(f"expected at most {_MOST_RULES:,} entries")
     for entry in value.values():
@@ -272,7 +272,8 @@ class Settings:
         example="machines.lab = { flops = 3.1e14, bandwidth = 3e11, network-bandwidth = 2.5e10, per-host = 4 }",
         doc="Your own machines, so that `meshlens cost --machine NAME` can estimate times. "
         "Give the operations per second of one device (`flops`) and the bytes per second over its links "
-        "(`bandwidth`) and, for several hosts, over their network (`network-bandwidth`), with `per-host` devices.\n"
+        "(`bandwidth`) and, for several hosts, the bytes per second over their network (`network-bandwidth`) and the "
+        "number of devices per host (`per-host`).\n"
         "You can also set `link` and `network` (the names of the links), `memory` and `memory-bandwidth`.",
     )
     folder: str = ""
@@ -370,7 +371,8 @@ def _parse(key: str, value: object, known: Mapping[str, Field[Any]]) -> object:
     try:
         return entry.metadata["parse"](value)
     except BadSetting as error:
-        raise BadSetting(f'"{key}": {error}, not {shown(value)}') from None
+        said = str(error)
+        raise BadSetting(f'"{key}": ' + (said if ', not "' in said else f"{said}, not {shown(value)}")) from None
 
 
 def shown(value: object) -> str:

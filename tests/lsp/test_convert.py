@@ -113,7 +113,7 @@ async def test_every_refusal_has_a_code_and_a_sentence(ed: Editor):
         "message": 'the result of "rows" may differ between devices and may not have one row for each row of the batch',
     }
     nothing = await _ask(ed, "text =")
-    assert nothing["refused"] == {"code": "nothing-here", "message": "nothing at the cursor can become a pmap"}
+    assert nothing["refused"] == {"code": "nothing-here", "message": "nothing at the cursor can be converted to pmap"}
     many = await _ask(ed, "step(params, batch)", devices="2x4")
     assert many["refused"]["code"] == "one-axis"
 

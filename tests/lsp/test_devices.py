@@ -235,7 +235,7 @@ def test_without_trust_it_says_that_and_blames_nothing_else(tmp_path: Path):
         told = server.wait(CHANGED)
         assert told["summary"] == "workspace not trusted: devices not checked"
         assert told["failure"].startswith(
-            "the workspace is not trusted, so MeshLens does not ask its Python for devices;"
+            "the workspace is not trusted, so MeshLens does not query its Python for devices;"
         )
         run = server.request("meshlens/virtualDevices", {"devices": 8})
         assert (run["interpreter"], run["failure"]) == (

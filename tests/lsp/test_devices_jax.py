@@ -79,12 +79,12 @@ def test_detected_devices(tmp_path: Path, devices: int, noun: str):
     assert reference.startswith("jax.pmap(fun, axis_name=None, ")
     assert {**words, "jax.pmap": f"def double(x){ours}"} == {
         "summary": noun,
-        "jax.devices": "jax.devices: all devices of all processes.\n"
+        "jax.devices": "jax.devices: the devices of all processes.\n"
         f"Detected here: {noun}, default backend cpu (Python at {python}).",
         "Mesh(": f'Mesh with axes "data" (2) × "model" (?); here: {noun}.\nCreated at main.py:5.',
         "jax.pmap": f"def double(x)\nMapped by pmap (main.py:8), which binds no axis name, up to {noun} (detected).\n"
         "- x: mapped along axis 0\n- results: mapped along axis 0",
-        "jax.local_device_count": "jax.local_device_count: the number of devices of this process.\n"
+        "jax.local_device_count": "jax.local_device_count: the number of devices in this process.\n"
         f"Detected here: {devices} (Python at {python}).",
         "jax.process_count": f"jax.process_count: the number of processes.\nDetected here: 1 (Python at {python}).",
     }
@@ -105,7 +105,7 @@ def test_a_target_beside_them(tmp_path: Path):
     assert words["summary"] == "target 8xH100, here 1 CPU device"
     assert "up to 8 × NVIDIA H100 80GB (target 8xH100); here: 1 CPU device." in words["jax.pmap"]
     assert words["jax.devices"] == (
-        "jax.devices: all devices of all processes.\n"
+        "jax.devices: the devices of all processes.\n"
         "Simulated (target 8xH100): 8 × NVIDIA H100 80GB.\n"
         f"Detected here: 1 CPU device, default backend cpu (Python at {python})."
     )

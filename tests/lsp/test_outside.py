@@ -53,7 +53,7 @@ def test_definition_and_hover(tmp_path: Path):
             assert place["uri"].endswith("site-packages/somepkg/constants.py")
             assert place["range"] == {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 4}}
             shown = server.ask("textDocument/hover", at)["contents"]["value"]
-            assert shown == 'Axis name "batch".\n\nDefined in constants.py, line 3, of somepkg.'
+            assert shown == 'Axis name "batch".\n\nDefined on line 3 of constants.py in somepkg.'
         for text, shift in (("missing.AXIS)", 9), ("AXIS.upper", 1), ("import AXIS", 8)):
             at = server.place("train.py", text, shift)
             assert server.ask("textDocument/definition", at) is None

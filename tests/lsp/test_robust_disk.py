@@ -58,7 +58,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, kind: str, monkeypatch: 
         server.open(uri, WRONG)
         assert [one["code"] for one in server.findings(uri)] == ["AX101"]
         assert len(server.request("workspace/symbol", {"query": ""})) == 9
-        assert f"no cache in {folder}: " in server.log
+        assert f"cannot use a cache in {folder}: " in server.log
         assert "Traceback" not in server.log
 
 

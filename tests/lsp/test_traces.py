@@ -192,6 +192,6 @@ def test_what_cannot_be_traced_is_said(tmp_path: Path):
         with pytest.raises(Failed, match="expected"):
             server.request("workspace/executeCommand", {"command": "meshlens.trace", "arguments": [uri, "entry", "x9"]})
         place = {"line": 0, "character": 0}
-        with pytest.raises(Failed, match="no function is at the cursor"):
+        with pytest.raises(Failed, match="there is no function at the cursor"):
             server.request("meshlens/trace", {"textDocument": {"uri": uri}, "position": place})
         assert server.request("meshlens/traces", {"uri": uri}) == []

@@ -169,7 +169,7 @@ def test_a_limit(tmp_path):
     )
     run = meshlens("cost", "step.py::entry", "--fail-on", "all-reduce>1000", cwd=tmp_path)
     assert run.returncode == 1
-    assert "step.py:10: all-reduce of 1,024 bytes on each device is more than all-reduce>1000 allows" in run.stderr
+    assert 'step.py:10: all-reduce of 1,024 bytes on each device exceeds the limit "all-reduce>1000"' in run.stderr
     assert "expected a kind" in meshlens("cost", "step.py::entry", "--fail-on", "gather", cwd=tmp_path).stderr
 
 

@@ -102,7 +102,7 @@ def one_fault(found):
         ("def entri():\n    return 3\n", "NoEntry", 'did you mean "entri"?', None),
         ("def step(x):\n    return x\n", "NoEntry", 'no function "entry"; it has step', None),
         ("from functools import cache\ndef step(x): pass\n", "NoEntry", "it has step", None),
-        (f"{STEP}    return step(jnp.ones(2), 1)\n", "BadEntry", "returned an array; an entry returns", None),
+        (f"{STEP}    return step(jnp.ones(2), 1)\n", "BadEntry", "returned an array; an entry must return", None),
         (f"{STEP}    return jax.jit(step), (1.0,)\n", "TypeError", "; check the arguments of the entry", None),
         (f"{STEP}    return step, (jnp.ones(2), jnp.ones(3))\n", "TypeError", "; check the entry's shapes", 6),
         (
@@ -111,7 +111,7 @@ def one_fault(found):
             "; build the mesh from jax.device_count()",
             10,
         ),
-        ("def entry():\n    return 3\n", "BadEntry", "returned an int; an entry returns (function, args)", None),
+        ("def entry():\n    return 3\n", "BadEntry", "returned an int; an entry must return (function, args)", None),
         ("def entry():\n    return print, 3\n", "BadEntry", "put them in a tuple", None),
         ("def entry(x):\n    return print, (x,)\n", "NoArguments", "needs 1 argument", None),
         (
@@ -173,7 +173,7 @@ def test_what_takes_too_long_is_ended(program, workers):
     begin = time.monotonic()
     fault = one_fault(trace(program("import time\ntime.sleep(600)\n", seconds=2.0), workers))
     assert fault.type == "Timeout"
-    assert "longer than 2 s while it was imported" in fault.message
+    assert "time limit of 2 s while it was imported" in fault.message
     assert time.monotonic() - begin < 30
 
 

@@ -163,7 +163,7 @@ def test_the_largest_branch_of_a_cond_counts(traced, tmp_path, order, level):
     assert found.flops == 5 * 2 * (2 * 8 * 8 * 16)
     cond = row_of(file, "jax.lax.cond")
     assert found.notes == (
-        f"branches.py:{cond}: which branch runs depends on data; the branch that moves the most is counted",
+        f"branches.py:{cond}: which branch runs depends on data; the branch that moves the most data is counted",
     )
 
 

@@ -58,7 +58,7 @@ def cache_of(project: Path, given: Path | None = None) -> Cache | None:
         if not root.is_absolute():
             raise NotOurs("it is not an absolute path")
         if (around := _repository_around(root, project)) is not None:
-            raise NotOurs(f"it is inside {around}, a repository that could contain its own files")
+            raise NotOurs(f"it is inside {around}, a repository, which could supply its own cache files")
         if make_folder(root):
             _tag(root)
         key = user_key(root)
@@ -67,7 +67,9 @@ def cache_of(project: Path, given: Path | None = None) -> Cache | None:
             check_folder(folder)
     except (OSError, NotOurs, ValueError, RuntimeError) as error:
         level = logging.INFO if given is None else logging.WARNING
-        _log.log(level, "no cache in %s: %s", given or os.environ.get(VARIABLE) or "the user's cache folder", error)
+        _log.log(
+            level, "cannot use a cache in %s: %s", given or os.environ.get(VARIABLE) or "the user's cache folder", error
+        )
         return None
     return Cache(folder, key)
 

@@ -82,7 +82,7 @@ def open_file(path: Path, most: int) -> BinaryIO | None:
             raise NotOurs(f"{path.name} is not a regular file")
         _check_owner(status, path.name)
         if status.st_size > most:
-            raise NotOurs(f"{path.name} has {status.st_size:,} bytes")
+            raise NotOurs(f"{path.name} is too large: {status.st_size:,} bytes")
     except BaseException:
         file.close()
         raise

@@ -73,12 +73,12 @@ def _read(path: Path) -> Counter[_Key]:
     except RecursionError as error:
         raise BadBaseline("not a baseline: nested too deeply") from error
     if not isinstance(data, dict) or data.get("version") != _VERSION or not isinstance(data.get("findings"), dict):
-        raise BadBaseline('this version cannot read the baseline; rewrite it with "--write-baseline"')
+        raise BadBaseline("this version of MeshLens cannot read it; rewrite it with --write-baseline")
     known: Counter[_Key] = Counter()
     try:
         for file, entries in data["findings"].items():
             for entry in entries:
                 known[(str(file), entry["code"], entry["message"], entry["line"])] += int(entry["count"])
     except (TypeError, KeyError, ValueError, OverflowError) as error:
-        raise BadBaseline("not a baseline: an entry lacks code, message, line or count") from error
+        raise BadBaseline("not a baseline: an entry has no valid code, message, line or count") from error
     return known

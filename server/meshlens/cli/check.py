@@ -51,9 +51,7 @@ class _Check(click.Command):
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule.")
 @click.option("--baseline", type=click.Path(), metavar="FILE", help="Hide the findings listed in this file.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the --baseline file.")
-@click.option(
-    "--add-noqa", is_flag=True, help="Add a comment to each line with findings that ignores them from now on."
-)
+@click.option("--add-noqa", is_flag=True, help="Add a comment to each line with findings, to ignore them from now on.")
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--no-cache", is_flag=True, help="Do not read or write caches.")
@@ -61,19 +59,19 @@ class _Check(click.Command):
     "--cache-dir",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help=f"Folder for caches, instead of the user's; {VARIABLE} does the same.",
+    help=f"Cache folder to use instead of the user's; the environment variable {VARIABLE} sets it too.",
 )
 @click.option(
     "--stdin-filename",
     type=click.Path(),
     metavar="PATH",
-    help="The file name of the text on stdin, which the path - reads.",
+    help="The file name to assume for the text on stdin; the path - reads stdin.",
 )
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check files and folders (default: the current folder).
 
-    Exit codes: 0 if nothing is found, 1 if there are findings, 2 for bad usage, configuration or IO and, if there are
-    no findings, also for a syntax error or an internal error of MeshLens.
+    Exit codes: 0 if nothing is found, 1 if there are findings, 2 for an error in the usage, the configuration or
+    I/O and, if there are no findings, also for a syntax error or an internal error of MeshLens.
     """
     _refuse_nonsense(paths, options)
     speak_utf8()
@@ -225,7 +223,10 @@ def _add_noqa(outcome: Outcome, baseline: str | None) -> int:
         report = without_known(outcome.report, absolute(baseline)) if baseline else outcome.report
         made = silenced(report.findings)
         write_sources(made.after, made.before)
-    except (BadBaseline, CannotWrite) as error:
+    except BadBaseline as error:
+        complain(f"{baseline}: {error}")
+        return BROKEN
+    except CannotWrite as error:
         complain(str(error))
         return BROKEN
     for line in made.left:

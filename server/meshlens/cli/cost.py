@@ -28,7 +28,7 @@ from meshlens.tracing.model import Trace, to_json
     "--baseline",
     type=click.Path(),
     metavar="FILE",
-    help="Fail on collectives that are new or have grown since this file.",
+    help="Fail on collectives that are new or have grown since this file was written.",
 )
 @click.option("--write-baseline", is_flag=True, help="Write the collectives to the --baseline file.")
 @click.option(

@@ -75,7 +75,7 @@ def parse_limit(value: object) -> Limit:
     found = _LIMIT.fullmatch(str(value))
     if found is None or found[1].lower() not in _KINDS:
         raise BadSetting(
-            f'expected a kind ({", ".join(_KINDS)}), with a size if smaller ones are allowed: "all-gather>64MiB"'
+            f'expected a kind ({", ".join(_KINDS)}), optionally with the largest size allowed, as in "all-gather>64MiB"'
         )
     base = 1024 if found[4] else 1000
     size = float(found[2]) * base ** " KMGT".index(found[3].upper() or " ") if found[2] else 0.0
@@ -89,7 +89,7 @@ def beyond(traces: Sequence[Trace], limits: Sequence[Limit]) -> list[Excess]:
         for limit in limits:
             for one in trace.collectives:
                 if limit.kind in (one.kind, "any") and one.bytes > limit.bytes:
-                    message = f"{one.kind} of {one.bytes:,} bytes on each device is more than {limit.text} allows"
+                    message = f'{one.kind} of {one.bytes:,} bytes on each device exceeds the limit "{limit.text}"'
                     found.append(Excess(_name(trace), one.place, message))
             if limit.kind in ("rematerialization", "any"):
                 found += [
@@ -128,7 +128,7 @@ def against(traces: Sequence[Trace], baseline: Path) -> list[Excess]:
     for trace in traces:
         name = _name(trace)
         if name not in known:
-            found.append(Excess(name, None, 'not in the baseline; add it with "--write-baseline"'))
+            found.append(Excess(name, None, "this trace is not in the baseline; add it with --write-baseline"))
             continue
         places = {_key(one, baseline.parent): one.place for one in trace.collectives}
         for key, size in _costs(trace, baseline.parent).items():
@@ -137,7 +137,11 @@ def against(traces: Sequence[Trace], baseline: Path) -> list[Excess]:
             if before is None:
                 found.append(Excess(name, places[key], f"new {key[2]}{over}: {size:,} bytes on each device"))
             elif size > before * _GROWN:
-                found.append(Excess(name, places[key], f"{key[2]}{over} has grown from {before:,} to {size:,} bytes"))
+                found.append(
+                    Excess(
+                        name, places[key], f"{key[2]}{over} has grown from {before:,} to {size:,} bytes on each device"
+                    )
+                )
     return found
 
 
@@ -171,11 +175,11 @@ def _read(path: Path) -> dict[str, dict[_Key, int]]:
     except (ValueError, RecursionError) as error:
         raise BadBaseline(f"not a baseline: {error}") from error
     if not isinstance(data, dict) or data.get("version") != _VERSION or not isinstance(data.get("costs"), dict):
-        raise BadBaseline('not a baseline of "meshlens cost"; write one with "--write-baseline"')
+        raise BadBaseline("not a baseline of `meshlens cost`; write one with --write-baseline")
     try:
         return {str(name): dict(_entries(listed)) for name, listed in data["costs"].items()}
     except (TypeError, KeyError, ValueError, OverflowError) as error:
-        raise BadBaseline("not a baseline: an entry lacks file, line, kind, axes, backward or bytes") from error
+        raise BadBaseline("not a baseline: an entry has no valid file, line, kind, axes, backward or bytes") from error
 
 
 def _entries(listed: Iterable[Mapping[str, Any]]) -> Iterable[tuple[_Key, int]]:

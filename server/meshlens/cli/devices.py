@@ -28,7 +28,7 @@ from meshlens.project.settings.configuration import find_configuration, project_
 from meshlens.project.settings.devices import target_of
 from meshlens.settings import BadSetting
 
-_NO_PYTHON = 'found no Python for this folder; pass the one that has JAX as --interpreter, or set "interpreter"'
+_NO_PYTHON = 'found no Python for this folder; use --interpreter or set "interpreter" to name the one that has JAX'
 _START = "the TPU was not started, because it serves one process at a time; pass --refresh to start it"
 
 
@@ -50,7 +50,11 @@ def _topology(value: object) -> Topology:
 )
 @click.option("--installed", is_flag=True, help="Read package versions only; do not start JAX.")
 @click.option("--refresh", is_flag=True, help="Query again instead of using a cached answer; also starts a TPU.")
-@click.option("--untrusted", is_flag=True, help="Start no program; read package versions only.")
+@click.option(
+    "--untrusted",
+    is_flag=True,
+    help="Treat the project as untrusted: only read package versions; start nothing.",
+)
 @click.option(
     "--env",
     "virtual",

@@ -57,7 +57,7 @@ class _Seen:
     callback=read_by(parse_devices),
     help='The target devices: 8, "2x4", "v5e-16", "8xH100", "detected".',
 )
-@click.option("--no-detect", is_flag=True, help="Do not ask the project's Python for its devices.")
+@click.option("--no-detect", is_flag=True, help="Do not query the project's Python for its devices.")
 @click.option("--print", "is_printed", is_flag=True, help="Print the configuration; write nothing.")
 def command(path: str, devices: DevicesWanted | None, no_detect: bool, is_printed: bool) -> int:
     """Write a first configuration: devices, JAX version and folders to skip, as found in the project.
@@ -124,10 +124,10 @@ def _lines(devices: DevicesWanted | None, seen: _Seen) -> Iterator[str]:
     yield from _devices_lines(devices, seen.report)
     installed = seen.report.version("jax") if seen.report is not None else None
     if seen.jax is None and installed is not None and parse_version(installed) is not None:
-        yield f"jax-version = {written(installed)}  # as installed here; change it if the project runs elsewhere"
+        yield f"jax-version = {written(installed)}  # as installed here; change it if the project uses another"
     elif seen.jax is None:
         usual = default_jax_version()
-        why = "no version found here: set yours" if usual.is_assumed else f"{usual.origin}; used by default"
+        why = "no version was found; set yours" if usual.is_assumed else f"{usual.origin}; used by default"
         yield f'# jax-version = "{spell_version(usual.version)}"  # {why}'
     else:
         yield f'# jax-version = "{spell_version(seen.jax.version)}"  # {seen.jax.origin}; used by default'
@@ -144,9 +144,9 @@ def _devices_lines(devices: DevicesWanted | None, report: Report | None) -> Iter
     here = summary(report) if report is not None and (report.devices or report.accelerators) else ""
     accelerators = [one for one in (report.devices or report.accelerators) if one.platform != "cpu"] if report else []
     if accelerators:
-        yield f"devices = {len(accelerators)}  # {here}, as here; device counts are checked against this target"
+        yield f"devices = {len(accelerators)}  # {here}, as on this machine; the target of checks that count devices"
     else:
-        why = f"; here: {here}" if here else ""
+        why = f"; this machine has {here}" if here else ""
         yield f"# devices = 8  # the target; rules that count devices need it{why}"
 
 

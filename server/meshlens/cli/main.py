@@ -23,10 +23,10 @@ _COMMANDS = {
     "init": "Write a first configuration based on the project.",
     "check": "Check files and folders (default: the current folder).",
     "parallelize": "Rewrite functions to run on several devices.",
-    "convert": "The older name of parallelize.",
+    "convert": "The older name of `parallelize`.",
     "explain": "Show the page of a rule.",
     "config": "Show the settings in effect and where each comes from.",
-    "devices": "Show a project's devices: detected and target.",
+    "devices": "Show a project's detected and target devices.",
     "trace": "Show what each line computes on N devices, without the devices.",
     "cost": "Show which lines move data between devices, how much, and how long it takes.",
     "completion": "Print the script that completes commands in a shell.",
@@ -109,7 +109,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.exit(FOUND)
     except Exception as error:  # An internal error must not look like a finding.
         logging.getLogger("meshlens").debug("internal error", exc_info=True)
-        _end(f"internal error: {type(error).__name__}: {error} (MESHLENS_DEBUG=1 shows where)", BROKEN)
+        _end(f"internal error: {type(error).__name__}: {error} (set MESHLENS_DEBUG=1 to see where)", BROKEN)
     status = code if isinstance(code, int) else CLEAN
     if arguments is None:
         # Python would deallocate a large workspace object by object, which takes longer than a warm run.

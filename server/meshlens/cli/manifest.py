@@ -39,8 +39,8 @@ EXTENSION: Mapping[str, tuple[Mapping[str, Any], str]] = {
     ),
     "trace.server": (
         {"type": "string", "enum": ["off", "messages", "verbose"], "default": "off", "scope": "window"},
-        'Log the messages between VS Code and the server to the output "MeshLens Language Server", '
-        "at the log level `Trace`.",
+        'Log the messages between VS Code and the server to the output channel "MeshLens Language Server", '
+        "at log level `Trace`.",
     ),
 }
 """The extension's own settings: their schema and text."""

@@ -53,7 +53,7 @@ def _rules(name: str, text: str) -> Callable[[_Decorated], _Decorated]:
 
 _OPTIONS = (
     _rules("--select", "Rules to enable: codes, code prefixes, names or ALL."),
-    _rules("--extend-select", "Rules to enable in addition."),
+    _rules("--extend-select", "Rules to enable in addition to the selected ones."),
     _rules("--ignore", "Rules to disable."),
     click.option(
         "--exclude",

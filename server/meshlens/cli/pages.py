@@ -38,9 +38,9 @@ def rules_page() -> str:
         "`# meshlens: ignore[name]` at the end of a line silences a rule on that line, and "
         "`# meshlens: ignore-file[name]` silences it in the whole file; `# noqa: AX101` works too.\n"
         "`meshlens explain AX101` shows the page of a rule in the terminal.\n"
-        "The findings of a stable rule change only in a release that announces it; those of a preview rule may change "
-        "or disappear in any release.\n\n"
-        "| code | name | level | what |\n|---|---|---|---|\n"
+        "The findings of a stable rule change only in a release that announces the change; "
+        "those of a preview rule may change or disappear in any release.\n\n"
+        "| code | name | level | what it reports |\n|---|---|---|---|\n"
     )
     return head + "\n".join(rows) + "\n\n" + "\n".join(page(rule, "##") for rule in rules)
 
@@ -59,7 +59,7 @@ def assists_page() -> str:
     """Returns the page of all assists."""
     head = (
         f"{NOTICE}\n# Assists\n\n"
-        "Refactorings, offered in the editor at the position that `$0` marks.\n"
+        "The refactorings that the editor offers; in the examples, `$0` marks the cursor.\n"
         "On the command line, `meshlens parallelize` applies those that parallelize a function or convert a map.\n"
         "If a refactoring that you expect does not apply, MeshLens says why.\n\n"
     )

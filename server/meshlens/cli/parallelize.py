@@ -48,7 +48,7 @@ class _Asked:
 def _argument(value: object) -> tuple[str, int]:
     name, _, axis = str(value).partition(":")
     if not name.isidentifier() or not (axis or "0").isdecimal():
-        raise BadSetting('--batch must be an argument, or an argument and an axis such as "tokens:1"')
+        raise BadSetting('expected an argument, optionally with an axis, as in "tokens:1"')
     return name, int(axis or "0")
 
 
@@ -64,13 +64,13 @@ def _argument(value: object) -> tuple[str, int]:
     "--strategy",
     type=click.Choice(["data", "fsdp"]),
     default="data",
-    help="Copy the state to every device, or split each of its arrays over them (fsdp).",
+    help="Copy the state to every device (data), or split each of its arrays over the devices (fsdp).",
 )
 @click.option(
     "--all",
     "everything",
     is_flag=True,
-    help="Convert everything possible in FILE or in a folder; --to shard_map converts only its pmaps, if any.",
+    help="Convert everything possible in FILE or a folder; --to shard_map converts only the pmaps, if there are any.",
 )
 @click.option("--axis-name", metavar="NAME", help="The axis name of a new map.")
 @click.option(
@@ -82,7 +82,7 @@ def _argument(value: object) -> tuple[str, int]:
     metavar="ARG[:AXIS]",
     multiple=True,
     callback=read_by(_argument),
-    help="The argument that holds the batch, and the axis of its rows if that is not 0; repeat it for more arguments.",
+    help="The argument that holds the batch, and the axis of its rows if it is not 0; can be repeated.",
 )
 @click.option("--diff", "how", flag_value="diff", default=True, help="Show what would change (the default).")
 @click.option("--write", "how", flag_value="write", help="Change the files.")
@@ -108,7 +108,7 @@ def command(
     if not everything and not all(separator for _, separator, _ in named):
         raise click.UsageError("pass FILE::FUNCTION for one function, or FILE --all for everything")
     if target not in (None, "jit") and strategy != "data":
-        raise click.UsageError(f'--strategy works only with "--to jit", not with "--to {target}"')
+        raise click.UsageError(f"--strategy works only with --to jit, not with --to {target}")
     for folder in [path for path, separator, _ in named if separator and Path(path).is_dir()]:
         raise click.UsageError(f"{folder} is a folder; name the file of the function: FILE::FUNCTION")
     request = ask([path if separator else function for path, separator, function in named], {})
@@ -138,7 +138,7 @@ def _convert(group: Group, jobs: list[_Asked], target: str | None, wishes: Wishe
     for job, found in zip(usable, done.outcomes, strict=True):
         if not found and job.function is not None:
             hint = _instead(workspace.view(job.path), job.function)
-            complain(f'{shown(job.path)}: nothing to convert is named "{job.function}"{hint}')
+            complain(f'{shown(job.path)}: found no function or map named "{job.function}" to convert{hint}')
             return BROKEN
     outcomes = [(job.path, one) for job, found in zip(usable, done.outcomes, strict=True) for one in found]
     code = _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))
@@ -173,7 +173,7 @@ def _instead(view: FileView, wanted: str) -> str:
     if view.facts.broken:
         return "; the file has a syntax error"
     more = ", …" if len(known) > _FEW else ""
-    return f"; its functions: {', '.join(known[:_FEW])}{more}" if known else ""
+    return f"; the file's functions: {', '.join(known[:_FEW])}{more}" if known else ""
 
 
 def _importing(group: Group) -> list[Path]:

@@ -65,7 +65,9 @@ def silenced(findings: Iterable[Reported]) -> Silenced:
             comments += now != text
             if now == text:
                 where = f"{shown(path)}:{line}"
-                left.append(f"{where}: cannot add a comment here; ignore {', '.join(names)} in the file")
+                left.append(
+                    f'{where}: cannot add a comment here; add "# meshlens: ignore-file[{", ".join(names)}]" to the file'
+                )
             text = now
         if text != source:
             before[path], after[path] = source, text

@@ -29,7 +29,7 @@ from meshlens.tracing.warm import WarmWorkers
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 _ENTRY = re.compile(r"(.+?)::([A-Za-z_][\w.]*)")
-_NO_PYTHON = 'found no Python for this folder; pass the one that has JAX as --interpreter, or set "interpreter"'
+_NO_PYTHON = 'found no Python for this folder; use --interpreter or set "interpreter" to name the one that has JAX'
 _LEVELS = {"traced": TRACED, "partitioned": PARTITIONED}
 
 
@@ -42,17 +42,17 @@ def _topologies(value: object) -> tuple[Topology, ...]:
 
 _OPTIONS = (
     click.argument("entry", type=click.Path(), metavar="FILE::NAME"),
-    click.argument("argv", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS OF THE PROGRAM]"),
+    click.argument("argv", nargs=-1, type=click.UNPROCESSED, metavar="[-- PROGRAM ARGUMENTS]"),
     click.option(
         "--devices",
         "targets",
         multiple=True,
         metavar="N",
         callback=read_by(_topologies),
-        help='The target devices: 8, "4x4", "v5e-16", "8xH100"; several print a table. '
+        help='The target devices: 8, "4x4", "v5e-16", "8xH100"; separate several with commas. '
         "Default: those of the configuration, or else 8.",
     ),
-    click.option("--machine", metavar="NAME", help='The machine to estimate times for: "H100", or one of "machines".'),
+    click.option("--machine", metavar="NAME", help='The machine to estimate times for: "H100", or one in "machines".'),
     click.option(
         "--level",
         type=click.Choice(list(_LEVELS)),
@@ -71,11 +71,15 @@ _OPTIONS = (
     click.option(
         "--run-main",
         is_flag=True,
-        help="Run FILE as a program until it calls the function NAME, and trace it with those arguments.",
+        help="Run FILE as a program until it calls the function NAME, and trace that call.",
     ),
-    click.option("--untrusted", is_flag=True, help="Run nothing."),
+    click.option("--untrusted", is_flag=True, help="Treat the project as untrusted: run nothing."),
     click.option(
-        "--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="The format."
+        "--output-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="Output format.",
     ),
 )
 
@@ -157,7 +161,7 @@ def _entry(written: str, here: Path) -> tuple[Path, str, Settings, Path]:
     if not start.is_file():
         raise click.ClickException(f"{shown(start)}: no such file")
     if start.suffix == ".ipynb":
-        raise click.ClickException(f"{shown(start)}: a notebook cannot be traced; name a function in a .py file")
+        raise click.ClickException(f"{shown(start)}: a notebook cannot be traced; move the function to a .py file")
     return start, found[2], settings, project_root(start)
 
 

@@ -68,7 +68,7 @@ def too_old(interpreter: str, python: str) -> str:
 
 def future_contract(interpreter: str, contract: object) -> str:
     """Returns the message for an answer in a format that this version cannot read."""
-    return f'"{interpreter}" answered in format {contract}, which this MeshLens cannot read; update MeshLens'
+    return f'"{interpreter}" answered in format {contract}, which this version of MeshLens cannot read; update MeshLens'
 
 
 def bad_answer(interpreter: str, where: str) -> str:
@@ -79,15 +79,15 @@ def bad_answer(interpreter: str, where: str) -> str:
 def no_answer(interpreter: str, level: Level, ended: Ended, seconds: float) -> str:
     """Returns the message for a probe that gave no usable answer."""
     see = f"run {_command(interpreter, 'import jax; jax.devices()' if level == 'devices' else 'print()')}"
-    while_ = "JAX started" if level == "devices" else "it started"
+    while_ = "JAX was starting" if level == "devices" else "it was starting"
     if ended.how == "timeout":
         return f'"{interpreter}" did not answer within {seconds:g} seconds; {see} in a terminal to see where it waits'
     if ended.how == "flood":
-        return f'"{interpreter}" never stopped printing; {see} in a terminal to see what'
+        return f'"{interpreter}" printed too much; {see} in a terminal to see what it prints'
     if _TOO_OLD.search(ended.errors):
         return too_old(interpreter, "")
     if ended.how == "ended" and ended.code < 0:
-        killed = ", as when memory runs out" if ended.code == -9 else ""
+        killed = ", perhaps because memory ran out" if ended.code == -9 else ""
         return f'"{interpreter}" was killed by {_signal_name(-ended.code)} while {while_}{killed}; {see} to see why'
     if last := _last_line(ended.errors):
         return f'"{interpreter}" gave no readable answer and printed "{last}"; {see} to see why'
@@ -121,7 +121,7 @@ def raised(
             both = f"jax {versions.get('jax', '')} and jaxlib {versions['jaxlib']}"
             return f"{both} do not match; install them together with {_pip(interpreter, '-U jax', accelerators)}"
         said = _shortened(f"{kind}: {text}" if text else kind)
-        return f"jax cannot be imported ({said}); run {_command(interpreter, 'import jax')} to see where"
+        return f"jax cannot be imported ({said}); run {_command(interpreter, 'import jax')} to see where it fails"
     return _not_initialized(interpreter, kind, text, environment.get("JAX_PLATFORMS", ""), accelerators)
 
 
@@ -140,7 +140,7 @@ def passed_over(
     interpreter: str, accelerators: tuple[Device, ...], versions: Mapping[str, str], errors: Mapping[str, object]
 ) -> str:
     """Returns the message if JAX runs on the CPU although the machine has accelerators."""
-    have = f"this machine has {devices_in_words(accelerators)}, but JAX runs on its CPU"
+    have = f"this machine has {devices_in_words(accelerators)}, but JAX runs on the CPU"
     platform = accelerators[0].platform
     names = ("tpu",) if platform == "tpu" else ("cuda", "rocm", "gpu")
     why = " ".join(str(text) for name, text in errors.items() if name in names)
@@ -148,8 +148,8 @@ def passed_over(
         return f"{have}: {known}"
     plugins = "libtpu" if platform == "tpu" else ("jax-cuda", "jax-rocm")
     if not any(name.startswith(plugins) for name in versions):
-        return f"{have}; install its plugin with {_pip(interpreter, '-U jax', accelerators)}"
-    return f"{have} ({_shortened(why)})" if why else f"{have}; see what JAX logs with JAX_LOGGING_LEVEL=DEBUG"
+        return f"{have}; install JAX's plugin with {_pip(interpreter, '-U jax', accelerators)}"
+    return f"{have} ({_shortened(why)})" if why else f"{have}; set JAX_LOGGING_LEVEL=DEBUG to see what JAX logs"
 
 
 def _not_initialized(interpreter: str, kind: str, text: str, platforms: str, accelerators: tuple[Device, ...]) -> str:
@@ -162,26 +162,27 @@ def _not_initialized(interpreter: str, kind: str, text: str, platforms: str, acc
         why = _shortened(found[2].split("(set JAX_PLATFORMS")[0]) if found else ""
         said = f" ({why})" if why else ""
         named = next((name for name in platforms.lower().split(",") if name in _EXTRAS), "")
-        install = f"its plugin with {_pip_for(interpreter, 'jax', named)}" if named else "what it names"
-        return f'JAX_PLATFORMS is "{platforms}", which does not start here{said}; unset it, or install {install}'
+        install = f"its plugin with {_pip_for(interpreter, 'jax', named)}" if named else "a plugin for it"
+        return f'JAX_PLATFORMS is "{platforms}", which cannot be started here{said}; unset it, or install {install}'
     if backend:
         said = _shortened(found[2].split("(you may need")[0]) if found else text
-        return f'JAX could not start "{backend}" ({said}); set JAX_PLATFORMS=cpu, or install its plugin again'
+        return f'JAX could not start "{backend}" ({said}); set JAX_PLATFORMS=cpu, or reinstall its plugin'
     said = _shortened(f"{kind}: {text}" if text else kind)
-    return f"JAX could not list its devices ({said}); run {_command(interpreter, 'import jax; jax.devices()')}"
+    look = _command(interpreter, "import jax; jax.devices()")
+    return f"JAX could not list its devices ({said}); run {look} to see where it fails"
 
 
 def _known_trouble(text: str) -> str | None:
     if found := _IN_USE.search(text):
         holder = f"process {found[1]}" if found[1] else "another process"
-        return f"the TPU is in use by {holder}; end that process, or try again when it is done"
+        return f"the TPU is in use by {holder}; end that process, or try again when it has ended"
     if _DRIVER.search(text):
-        return "NVIDIA's driver does not match JAX's CUDA version; update the driver, or restart if it was just updated"
+        return "NVIDIA's driver does not match JAX's CUDA version; update the driver, or reboot if you just did"
     if found := _TOO_OLD_LIBRARY.search(text):
         library = found[1] or found[2]
-        return f"the {library} here is older than JAX needs; update it, or remove its folder from LD_LIBRARY_PATH"
+        return f"the installed {library} is older than JAX needs; update it, or remove its folder from LD_LIBRARY_PATH"
     if _NO_MEMORY.search(text):
-        return 'the device is out of memory; use "nvidia-smi" to see which process uses it, end it and try again'
+        return "the device is out of memory; use `nvidia-smi` to find the process that uses it, and end that process"
     return None
 
 

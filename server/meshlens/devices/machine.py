@@ -97,7 +97,7 @@ def _trouble(ended: Ended) -> str | None:
     if re.search("driver/library version mismatch", said, re.IGNORECASE):
         return "NVIDIA's driver and its library have different versions; restart the machine to load the new driver"
     if re.search("couldn't communicate with the NVIDIA driver", said):
-        return 'NVIDIA\'s driver does not respond; check with "nvidia-smi" that it is installed and loaded'
+        return "NVIDIA's driver does not respond; run `nvidia-smi` to check that it is installed and loaded"
     return None
 
 

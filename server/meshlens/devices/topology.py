@@ -189,16 +189,16 @@ def _slice(spelled: str, size: str) -> Topology:
 
 def _layout(version: TpuVersion, size: str) -> tuple[int, ...]:
     sizes = tuple(map(int, size.split("x")))
+    example = f"{version.name}-{'4x4x4' if version.dimensions == 3 else '4x4'}"
     if len(sizes) > 1:
-        if len(sizes) != version.dimensions or not 0 < prod(sizes) <= MOST:
-            raise BadTopology(
-                f"expected {version.dimensions} sizes, because {version.name} chips are laid out that way"
-            )
+        if len(sizes) != version.dimensions or 0 in sizes:
+            raise BadTopology(f'expected {version.dimensions} sizes for {version.name}, as in "{example}"')
+        if prod(sizes) > MOST:
+            raise BadTopology(f"expected at most {MOST:,} devices")
         return sizes
     chips, rest = divmod(sizes[0], version.per_number)
     if rest or chips not in version.shapes:
         what = "chips" if version.per_number == 1 else "TensorCores"
         allowed = ", ".join(map(str, version.numbers))
-        example = f"{version.name}-{'4x4x4' if version.dimensions == 3 else '4x4'}"
-        raise BadTopology(f'a {version.name} slice has {allowed} {what}; write "{example}" for another layout')
+        raise BadTopology(f'expected a {version.name} slice of {allowed} {what}, or a layout such as "{example}"')
     return version.shapes[chips]

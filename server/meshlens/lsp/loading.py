@@ -138,7 +138,7 @@ def is_too_large(session: Session, path: Path) -> bool:
     """Returns whether an open text is too large to analyze."""
     if sum(len(document.text) for document in session.texts(path)) <= _LARGEST:
         return False
-    session.warn_once(f"left out {path}: larger than {_LARGEST:,} bytes")
+    session.warn_once(f"skipped {path}, which is larger than {_LARGEST:,} bytes")
     return True
 
 

@@ -35,7 +35,7 @@ SWITCH = "MESHLENS_DETECT_DEVICES"
 """The environment variable that disables queries if it is 0, as in tests."""
 
 NO_PYTHON = 'found no Python for this folder; set "interpreter" to the one that has JAX'
-NOT_TRUSTED = "the workspace is not trusted, so MeshLens does not ask its Python for devices; trust it to see them"
+NOT_TRUSTED = "the workspace is not trusted, so MeshLens does not query its Python for devices; trust it to see them"
 
 LOOK_SECONDS = 1.5
 """Seconds between checks for environments created or changed after a project was opened."""

@@ -127,7 +127,7 @@ class Traces:
             if document.notebook is None and document.path.is_relative_to(root):
                 raw = read_source(document.path)
                 if isinstance(raw, Unread) or raw != document.text:
-                    raise Refusal(f"save {document.path.name} first: a trace runs the files on disk")
+                    raise Refusal(f"save {document.path.name} first; a trace runs the files on disk")
 
     def _show(self, path: Path) -> None:
         session = self.session

@@ -5,8 +5,8 @@ file.
 
 ```python
 # meshlens: devices=v5e-12
-#                   ^^^^^^ AX902: a v5e slice has 1, 4, 8, 16, 32, 64, 128, 256 chips; write "v5e-4x4" for another \\
-#                   layout
+#                   ^^^^^^ AX902: expected a v5e slice of 1, 4, 8, 16, 32, 64, 128, 256 chips, or a layout such as \\
+#                   "v5e-4x4"
 import jax
 
 print(jax.device_count())

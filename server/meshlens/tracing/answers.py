@@ -157,7 +157,7 @@ def _branches(places: Iterable[Any]) -> Iterable[str]:
         if place is not None:
             yield (
                 f"{Path(place.filename).name}:{place.row}: which branch runs depends on data; "
-                "the branch that moves the most is counted"
+                "the branch that moves the most data is counted"
             )
 
 
@@ -213,7 +213,7 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
     ]
     if kind == "compiled":
         notes.append(
-            "XLA's partitioner wrote no module in this release, so the module compiled for CPUs was used, "
+            "this release of XLA wrote no partitioned module, so the costs are those of the module compiled for CPUs, "
             "in which bfloat16 collectives count double"
         )
     if kind == "lowered" and not found.mesh and not found.collectives and request.target.count > 1:

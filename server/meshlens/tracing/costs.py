@@ -31,4 +31,4 @@ def _verdict(computing: float, moving: float) -> str:
         return "communication bound unless overlapped"
     if computing > moving * _NEAR:
         return "compute bound if communication is overlapped"
-    return "compute and communication take about as long"
+    return "compute and communication take about the same time"

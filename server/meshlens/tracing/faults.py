@@ -28,7 +28,7 @@ _MOST_OUTPUT = 1 << 20
 _STAGES = {
     "importing": "while it was imported",
     "building the arguments": "while its entry built the arguments",
-    "finding the arguments": "while the arguments of a visible call were computed",
+    "finding the arguments": "while the arguments of a call in the file were computed",
     "running the program": "before it called the function",
     "tracing": "while it was traced",
     "lowering": "while it was lowered",
@@ -66,7 +66,7 @@ def stopped(why: str, stage: str, limits: Limits) -> Fault:
     """Returns the fault for a request that reached a limit."""
     where = _STAGES.get(stage, "")
     if why == "timeout":
-        text = f"it took longer than {limits.seconds:g} s {where}".rstrip()
+        text = f"the program reached the time limit of {limits.seconds:g} s {where}".rstrip()
         remedy = 'put slow code under if __name__ == "__main__", or pass --timeout'
         if stage in ("lowering", "partitioning", "tracing"):
             remedy = "pass --timeout to wait longer"
@@ -74,13 +74,9 @@ def stopped(why: str, stage: str, limits: Limits) -> Fault:
             remedy = "write an entry, or pass --timeout to wait longer"
         return Fault(f"{text}; {remedy}", "Timeout")
     if why == "memory":
-        amount = f"{limits.memory / 2**30:g} GiB"
-        return Fault(
-            f"{f'it took more than {amount} of memory {where}'.rstrip()}; use jax.ShapeDtypeStruct for large arrays, "
-            "or pass --memory",
-            "OutOfMemory",
-        )
-    return Fault(f"it never stopped printing {where}".rstrip(), "Flood")
+        text = f"the program reached the memory limit of {limits.memory / 2**30:g} GiB {where}".rstrip()
+        return Fault(f"{text}; use jax.ShapeDtypeStruct for large arrays, or pass --memory", "OutOfMemory")
+    return Fault(f"the program printed too much {where}".rstrip(), "Flood")
 
 
 def unreadable(error: Exception) -> Fault:
@@ -96,7 +92,7 @@ def ended(status: int, stage: str, room: Path) -> Fault:
     unknown = _UNKNOWN_FLAGS.search(printed) if isinstance(printed, bytes) else None
     if unknown:
         flags = unknown[1].decode("utf-8", "replace")
-        return Fault(f"this XLA does not know {flags} in XLA_FLAGS; remove it from the environment", "Killed")
+        return Fault(f"this version of XLA does not know {flags}; remove it from XLA_FLAGS", "Killed")
     number = status & 0x7F
     if number:
         try:
@@ -133,7 +129,9 @@ def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
     elif name in ("ModuleNotFoundError", "ImportError"):
         missing = answer.get("missing")
         install = (
-            f"; install it: {request.interpreter} -m pip install {missing}" if _is_package(missing, request) else ""
+            f"; install it with `{request.interpreter} -m pip install {missing}`"
+            if _is_package(missing, request)
+            else ""
         )
         message = f"{_line(message)}{install}"
     else:
@@ -146,8 +144,8 @@ def _with_remedy(message: str, stage: str, name: str) -> str:
     if found := _INDIVISIBLE.search(message):
         axis, number, size = found.groups()
         return (
-            f"axis {axis} of an argument has {size} elements, not divisible by the {number} devices that share them; "
-            f"make it a multiple of {number}, change its spec, or trace with a different --devices"
+            f"axis {axis} of an argument has size {size}, which is not divisible by the {number} devices that share "
+            f"it; make the size a multiple of {number}, change the spec, or trace with a different --devices"
         )
     remedies = (
         (stage == "tracing" and name == "TypeError" and "argument" in message, "check the arguments of the entry"),
@@ -162,7 +160,7 @@ def _with_remedy(message: str, stage: str, name: str) -> str:
             "to leave this to XLA",
         ),
         ("interpret mode is supported on CPU" in message, "pass --level traced, or interpret=True to pallas_call"),
-        (message == NO_MESSAGE, "`meshlens check` may say why"),
+        (message == NO_MESSAGE, "run `meshlens check`, which may say why"),
     )
     remedy = next((f"; {text}" for applies, text in remedies if applies), "")
     return message.rstrip(".") + remedy if remedy else message

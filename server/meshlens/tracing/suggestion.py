@@ -22,7 +22,7 @@ def suggested_entry(name: str, parameters: Sequence[Mapping[str, Any]]) -> str:
             value = f"jax.ShapeDtypeStruct(({shape}), jnp.{one['dtype']})"
         else:
             value = "jax.ShapeDtypeStruct((...), jnp.float32)"
-            note = note or "  # its shape; add sharding=NamedSharding(mesh, P(...)) if it is sharded"
+            note = note or "  # fill in the shape; add sharding=NamedSharding(mesh, P(...)) if it is sharded"
         lines.append(f"    {_variable(one)} = {value}{note}")
     args = "".join(f"{_variable(one)}, " for one in parameters if not one.get("keyword")).strip()
     kwargs = ", ".join(f"{one['name']!r}: {_variable(one)}" for one in parameters if one.get("keyword"))

@@ -34,7 +34,7 @@ def report(outcomes: Outcomes, sources: Mapping[Path, bytes], verb: str, *, tabl
         yield f"{shown(path)}:{outcome.line}: refused ({reason.code}): {reason.message}{remedy}"
     for path, outcome in outcomes:
         if outcome.refused is None and outcome.note:
-            yield f"{shown(path)}:{outcome.line}: note: {outcome.note}, so the numbers change"
+            yield f"{shown(path)}:{outcome.line}: note: {outcome.note}, so the results change"
         if outcome.refused is None and outcome.caveat:
             yield f"{shown(path)}:{outcome.line}: note: {outcome.caveat}"
     if tables and len({path for path, _ in outcomes}) > 1:
@@ -49,8 +49,9 @@ def _of_processes(sources: Mapping[Path, bytes]) -> Iterator[str]:
     """Yields a note on programs that may run as several processes, each of which passes pmap its own rows."""
     found = sorted(path for path, text in sources.items() if b"shard_map" in text and _PROCESSES.search(text))
     if found:
-        others = f" and {len(found) - 1} more request their" if len(found) > 1 else " requests its"
-        yield f"note: {shown(found[0])}{others} process; shard_map takes the rows of all processes as one global array"
+        use = f" and {len(found) - 1} more use" if len(found) > 1 else " uses"
+        rows = "shard_map takes the rows of all processes as one global array"
+        yield f"note: {shown(found[0])}{use} the process index or count; {rows}"
 
 
 def _by_file(outcomes: Outcomes) -> Iterator[str]:

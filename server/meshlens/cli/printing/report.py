@@ -236,13 +236,13 @@ def _position(row: Any, column: Any) -> tuple[int, int]:
 
 def _text(value: Any) -> str:
     if type(value) is not str:
-        raise TypeError("not a text")
+        raise TypeError("not a string")
     return value
 
 
 def _number(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise TypeError("not a row or a column")
+        raise TypeError("not a row or column number")
     return value
 
 

@@ -99,7 +99,7 @@ def _names(records: Records) -> Iterator[tuple[str, str]]:
 def map_in_words(binder: Binder) -> str:
     """Returns a short description of a map: its kind and its operand."""
     operand = operand_words(binder)
-    return f"{binder.kind} over {operand}" if operand else binder.kind
+    return f"{binder.kind} of {operand}" if operand else binder.kind
 
 
 def operand_words(binder: Binder) -> str:

@@ -44,7 +44,7 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     ),
     "ragged_all_to_all": Words(
         "Sends slices of different sizes to the indices of {over}.",
-        "Every index gets output, filled with what was sent to it.",
+        "Every index gets the argument output, updated with the slices sent to it.",
     ),
     "psum_scatter": Words(
         "Sums the operand over {over} and leaves index i with piece i of the sum.",
@@ -52,7 +52,7 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     ),
     "psum_scatter tiled": Words(
         "Sums the operand over {over} and leaves index i with piece i of the sum.",
-        "The array axis scatter_dimension is {size} times shorter.",
+        "The size of the array axis scatter_dimension is divided by {size}.",
     ),
     "ppermute": Words(
         "Sends the operand from index to index of {over}, along the (source, destination) pairs in perm.",
@@ -60,7 +60,7 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     ),
     "pshuffle": Words("Sends the operand from index to index of {over}.", "Index i gets the operand of index perm[i]."),
     "psend": Words("Sends the operand along {over} according to perm.", "Returns a token for precv."),
-    "precv": Words("Receives what psend sent along {over}.", "Returns an array of the shape out_shape."),
+    "precv": Words("Receives what psend sent along {over}.", "Returns an array with the shape out_shape."),
     "pswapaxes": Words(
         "Swaps {over} with an array axis of the operand that has the same size.", "The shape is that of the operand."
     ),
@@ -75,9 +75,7 @@ COLLECTIVE_WORDS: dict[str, Words] = {
         "The values do not change.",
     ),
     "pvary": Words("Marks the operand as varying along {over}; nothing is communicated.", "The values do not change."),
-    "BatchNorm": Words(
-        "Averages the statistics of the batch over {over}.", "All devices normalize with the same statistics."
-    ),
+    "BatchNorm": Words("Averages the batch statistics over {over}.", "All devices normalize with the same statistics."),
     "LayerNorm": Words("Averages its statistics over {over}.", "All devices normalize with the same statistics."),
     "RMSNorm": Words("Averages its statistics over {over}.", "All devices normalize with the same statistics."),
     "GroupNorm": Words("Averages its statistics over {over}.", "All devices normalize with the same statistics."),

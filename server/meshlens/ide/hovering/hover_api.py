@@ -38,7 +38,7 @@ def _state(prose: Prose, row: Change | KeywordChange) -> str | None:
     if row.removed is not None and row.removed <= version:
         return f"was removed in JAX {spell_version(row.removed)} ({used})"
     if row.deprecated is not None and row.deprecated <= version:
-        going = f", removed in {spell_version(row.removed)}" if row.removed is not None else ""
+        going = f" and is removed in JAX {spell_version(row.removed)}" if row.removed is not None else ""
         return f"has been deprecated since JAX {spell_version(row.deprecated)}{going} ({used})"
     if row.since is not None and row.since > version:
         return f"is new in JAX {spell_version(row.since)} ({used})"

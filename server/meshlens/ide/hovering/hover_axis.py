@@ -130,7 +130,7 @@ def _mesh_words(prose: Prose, name: str, meshes: dict[Site, Mesh]) -> str | None
     for site, mesh in list(meshes.items())[:MOST_PLACES]:
         size = mesh_sizes(mesh).get(name)
         found.append(f"{prose.place(site)}{f', size {size}' if size is not None else ''}")
-    return f"Defined by the mesh at {'; '.join(found)}."
+    return f"Defined by the mesh{'es' if len(found) > 1 else ''} at {'; '.join(found)}."
 
 
 def _bound_words(
@@ -144,7 +144,7 @@ def _bound_words(
         words = f"{prose.code(binder.kind)} of {operand_name(prose, binder)} ({prose.place(binder.site)})"
         lines.append(f"{words}, {devices}" if devices else words)
     more = len(binders) - len(lines)
-    lines += [f"{more} more"] if more > 0 else []
+    lines += [f"and {more} more"] if more > 0 else []
     if len(lines) == 1:
         return f"Bound by {lines[0]}."
     return f"Bound by{chr(10) if prose.is_plain else chr(10) * 2}{prose.items(lines)}"
@@ -188,7 +188,7 @@ def _spec_words(prose: Prose, specs: list[Spec]) -> str | None:
     others = len(specs) - len(here)
     if not here:
         return f"Used in {counted(others, 'spec')} in other files."
-    more = f", and in {others} in other files" if others else ""
+    more = f" and in {others} more in other files" if others else ""
     return f"Used in {counted(len(here), 'spec')} ({prose.places(here)}){more}."
 
 

@@ -38,7 +38,7 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
         over += " (size n)"
     out = words.out.format(size=size or "n", last=last, everywhere=_everywhere(uses, names))
     if _grouped(uses[0]):
-        out += " Only indices in the same group (axis_index_groups) participate."
+        out += " With axis_index_groups, this holds within each group."
     return prose.page(
         words.does.format(over=over),
         out if _may_be_bound(uses) else None,
@@ -58,7 +58,7 @@ def _over(prose: Prose, names: tuple[str, ...], sizes: dict[str, int], uses: Seq
     if not names:
         whole = uses[0].axis
         if any(isinstance(use.name, Const) and use.name.value is None for use in uses):
-            return "no axis: its name is None"
+            return "no axis, because the axis name is None"
         shown = f" {prose.code(prose.view.text(whole))}" if whole is not None and prose.view.is_here(whole) else ""
         return f"the axis that{shown or ' its argument'} names"
     axes = [prose.axis(name) + (f" (size {sizes[name]})" if name in sizes else "") for name in names]
@@ -149,7 +149,7 @@ def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
     more = len(binders) - len(shown)
     text = f"{{axes}} {{are}} bound by {'; by '.join(shown)}{f'; and by {more} more' if more > 0 else ''}."
     closed = [use for use in unbound if not use.context.env.open and use.context.sure]
-    return f"{text} Other routes leave it unbound." if closed else text
+    return f"{text} Other routes leave {{axes}} unbound." if closed else text
 
 
 def _who_may(prose: Prose, uses: Sequence[AxisUse]) -> str:

@@ -10,13 +10,13 @@ from meshlens.jaxapi.names import canonical
 from meshlens.project.settings.devices import Devices
 
 _MOST_DEVICES = 8
-_HOW_TO_SAY = "The target devices are not set: set {}, or write {} at the top of the file."
+_HOW_TO_SAY = "No target devices are set; set {}, or write {} at the top of the file."
 
 _QUESTIONS = {
-    "jax.devices": "all devices of all processes",
-    "jax.local_devices": "the devices of this process",
-    "jax.device_count": "the number of devices of all processes",
-    "jax.local_device_count": "the number of devices of this process",
+    "jax.devices": "the devices of all processes",
+    "jax.local_devices": "the devices in this process",
+    "jax.device_count": "the number of devices across all processes",
+    "jax.local_device_count": "the number of devices in this process",
     "jax.process_count": "the number of processes",
     "jax.process_index": "the index of this process",
 }

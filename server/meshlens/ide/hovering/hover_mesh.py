@@ -19,7 +19,7 @@ def mesh_text(prose: Prose, mesh: Mesh) -> str | None:
     unknown = len(sizes) != len(mesh.names) or mesh.open
     axes = [f"{prose.axis(name)} ({size if size is not None else '?'})" for name, size in sizes.items()]
     if unknown:
-        axes.append("unknown axes")
+        axes.append("others unknown")
     total = product(mesh.sizes)
     devices = None if total is None else _devices(prose, mesh, total)
     kind = "AbstractMesh" if mesh.kind == "AbstractMesh" else "Mesh"

@@ -21,7 +21,7 @@ def argument_words(prose: Prose, binder: Binder, operand: Operand, place: int) -
     parameter = operand.parameters[place]
     row = row_of(canonical(binder.dotted))
     if row is not None and _listed(binder, row.static, place, parameter):
-        return "static: each new value recompiles"
+        return "static: recompiles for each new value"
     words = _mapped(prose, binder, parameter, place)
     if row is not None and _listed(binder, row.donate, place, parameter):
         words += "; donated"
@@ -57,8 +57,8 @@ def _mapped(prose: Prose, binder: Binder, parameter: Parameter, place: int) -> s
     on_axes = binder.kind in ("pmap", "vmap")
     if parameter.how in ("key", "**"):
         if on_axes:
-            return f"{_stacked(prose, binder, 0)}, as every keyword argument"
-        return "cannot be given by keyword"
+            return f"{_stacked(prose, binder, 0)}, like every keyword argument"
+        return "cannot be passed by keyword"
     given = binder.argument("in_axes" if on_axes else "in_specs")
     if given is None and on_axes:
         return _stacked(prose, binder, 0)
@@ -76,7 +76,7 @@ def _mapped(prose: Prose, binder: Binder, parameter: Parameter, place: int) -> s
 def _rest(prose: Prose, binder: Binder, entries: Seq, place: int) -> str:
     """Returns how the arguments for `*args` are mapped, in words."""
     words = {_entry(prose, binder, entry, None) for entry in entries.items[place:]}
-    return words.pop() if len(words) == 1 and not entries.open else "by the remaining entries"
+    return words.pop() if len(words) == 1 and not entries.open else "mapped by the remaining entries"
 
 
 def given_name(binder: Binder) -> str:

@@ -71,5 +71,5 @@ def outside_text(axis: OutsideAxis, found: Found) -> str:
     many = "Axis names" if len(found.names) > 1 else "Axis name"
     names = ", ".join(f'"{as_text(name)}"' for name in found.names) or axis.dotted
     return (
-        f"{many} {names}.\n\nDefined in {as_text(found.path.name)}, line {found.line}, of {axis.dotted.split('.')[0]}."
+        f"{many} {names}.\n\nDefined on line {found.line} of {as_text(found.path.name)} in {axis.dotted.split('.')[0]}."
     )

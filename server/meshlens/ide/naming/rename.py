@@ -107,7 +107,7 @@ def _literal_at(view: FileView, offset: int) -> tuple[Site, AxisSymbol] | Refuse
     if not here:
         return Refused("this is a variable, not an axis name")
     if len(here) > 1:
-        return Refused("this expression has several axis names", (place_of(view, site),))
+        return Refused("this expression stands for several axis names", (place_of(view, site),))
     return site, symbols.symbol(here[0])
 
 

@@ -38,7 +38,8 @@ def with_strays(view: FileView, symbol: AxisSymbol) -> AxisSymbol | Block:
         return symbol
     use = may_be_called_under(view.solution, symbol, named, meanings.together)
     if use is not None:
-        return f'a map that binds "{symbol.name}" may call this, but it was not found', (place_of(view, use.call),)
+        message = f'a map that binds "{symbol.name}" may call this, but no such call was found'
+        return message, (place_of(view, use.call),)
     whole = symbol
     for stray in (*strays, *plain):
         meant = meanings.of(stray)

@@ -36,7 +36,7 @@ def devices_of(view: FileView, binder: Binder) -> str | None:
     if size is not None:
         return counted(size, "device")
     if binder.argument("devices") is not None or binder.argument("backend") is not None:
-        return "the devices it is given"
+        return "the given devices"
     words = own_devices(view.devices)
     return f"up to {words}" if words is not None else None
 

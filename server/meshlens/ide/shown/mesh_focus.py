@@ -72,7 +72,7 @@ def _of_spec(view: FileView, part: Part) -> Focus | None:
     blocks = len({number for _, number in shards})
     detail = f"{blocks} blocks, one on each device"
     if blocks < len(shards):
-        detail = f"{blocks} blocks on {len(shards)} devices; those with the same number hold the same block"
+        detail = f"{blocks} blocks on {len(shards)} devices; devices with the same number hold the same block"
     return Focus("array", view.text(part.site), detail, _axes(mesh), device_ids(view, mesh), shards)
 
 

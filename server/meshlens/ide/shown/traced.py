@@ -219,7 +219,7 @@ def _summary(trace: Trace) -> str:
 
 def _collective_in_words(one: Collective) -> str:
     over = f" over {', '.join(one.axes)}" if one.axes else f" in groups of {one.group_size}"
-    times = f", {one.count} times per step" if one.count != 1 else ""
+    times = f" in {one.count} operations per step" if one.count != 1 else ""
     least = f"; at least {time_in_words(one.seconds.lower_bound)} over {one.seconds.link}" if one.seconds else ""
     backward = " (backward)" if one.backward else ""
     shared = f", shared with {counted(len(one.others), 'other line')}" if one.others else ""

@@ -79,7 +79,7 @@ class Index:
                 return answer
             except (OSError, EOFError, asyncio.IncompleteReadError) as error:
                 self.stop()
-                raise IndexFailed(f"the helper process of the server ended: {error}") from error
+                raise IndexFailed(f"the server's helper process ended: {error}") from error
             except asyncio.CancelledError:
                 # The answer to this request would be mistaken for the answer to the next one.
                 self.stop()

@@ -65,7 +65,7 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nothing(target: str | None) -> str:
-    made = "run on several devices" if target is None else f"become a {target}"
+    made = "run on several devices" if target is None else f"be converted to {target}"
     return f"nothing at the cursor can {made}"
 
 
@@ -81,7 +81,7 @@ def asked_for(session: Session, params: Mapping[str, Any]) -> tuple[Document, Fi
     if document is None or view is None:
         raise Refusal("this file is not open, or is excluded", INVALID_PARAMS)
     if named.get("version") not in (None, document.version):
-        raise Refusal("the file has changed", CONTENT_MODIFIED)
+        raise Refusal("the file has changed; try again", CONTENT_MODIFIED)
     return document, view
 
 
@@ -99,7 +99,7 @@ def wishes_of(session: Session, document: Document, params: Mapping[str, Any]) -
     asked = params.get("strategy") or "data"
     strategy = next((one for one in get_args(Strategy) if one == asked), None)
     if strategy is None:
-        raise Refusal('"strategy" must be one of data, fsdp', INVALID_PARAMS)
+        raise Refusal('"strategy" must be "data" or "fsdp"', INVALID_PARAMS)
     said = Wishes(params.get("axisName") or None, params.get("inAxes") or None, sizes, strategy=strategy)
     said = replace(said, batch=_batch(params.get("batch") or ""))
     return project_wishes(session, document, said)
@@ -110,7 +110,7 @@ def _batch(text: str) -> tuple[tuple[str, int], ...]:
     if not text:
         return ()
     if not name.isidentifier() or not (axis or "0").isdecimal():
-        raise Refusal('"batch" must be an argument, or an argument and an axis such as "tokens:1"', INVALID_PARAMS)
+        raise Refusal('"batch" must be an argument, optionally with an axis, as in "tokens:1"', INVALID_PARAMS)
     return ((name, int(axis or "0")),)
 
 

@@ -50,7 +50,8 @@ def _trace(session: Session, arguments: object) -> Any:
     given = arguments if isinstance(arguments, list) else []
     if not 2 <= len(given) <= 3:
         raise Refusal(
-            f'"{TRACE}" takes the URI of a file, the name of an entry, and devices such as "8xH100"', INVALID_PARAMS
+            f'"{TRACE}" takes the URI of a file, the name of an entry and, if wanted, devices such as "8xH100"',
+            INVALID_PARAMS,
         )
     uri, name, devices = (*given, None)[:3]
     return trace(session, {"textDocument": {"uri": uri}, "name": name, "devices": devices})

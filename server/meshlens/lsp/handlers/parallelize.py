@@ -43,13 +43,18 @@ _WAYS = (
         "jit + sharding",
         "leaves the function unchanged; splits its batch over the devices and copies its state",
     ),
-    _Way("jit", "fsdp", "jit + sharding, state split (FSDP)", "the same, but also splits every array of the state"),
+    _Way(
+        "jit",
+        "fsdp",
+        "jit + sharding, state split (FSDP)",
+        "leaves the function unchanged; splits its batch and every array of its state over the devices",
+    ),
     _Way("shard_map", "data", "shard_map", "each device runs the body on its rows, with explicit collectives"),
-    _Way("pmap", "data", "pmap", "the older map, in maintenance mode: rows get a leading axis for the devices"),
+    _Way("pmap", "data", "pmap", "the older map, in maintenance mode; the batch gets a leading axis for the devices"),
 )
 
 
-_IN_BODY = "splits the batch in the first lines of the function, because only compiled code calls it"
+_IN_BODY = "splits the batch in the first lines of the function, because only compiled code calls the function"
 
 
 def ways_to_parallelize(session: Session, params: dict[str, Any]) -> dict[str, Any]:

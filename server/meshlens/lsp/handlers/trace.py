@@ -29,13 +29,13 @@ def trace(session: Session, params: dict[str, Any]) -> Awaitable[dict[str, Any]]
     """
     document, view = asked_for(session, params)
     if document.notebook is not None:
-        raise Refusal("cells of a notebook cannot be traced; move the function and its entry into a module")
+        raise Refusal("a notebook cannot be traced; move the function to a .py file")
     name = params.get("name")
     if name is None:
         at = offset_of(document, params["position"], session.client.encoding)
         around = function_around(view, at)
         if around is None:
-            raise Refusal("no function is at the cursor")
+            raise Refusal("there is no function at the cursor")
         name = around.name
     try:
         target = target_of(view, params.get("devices"))

@@ -139,7 +139,7 @@ class FactsCache:
             size = _COUNT.unpack(head)[0] * _ROW.size
             self._size = os.fstat(file.fileno()).st_size
             if size > self._size:
-                raise ValueError("longer than the file")
+                raise ValueError("its index is longer than the file")
             index = head + file.read(size)
             if not is_sealed(self._key, index, file.read(SEAL)):
                 raise ValueError("not sealed by the user's key")

@@ -106,7 +106,7 @@ def _read_each(reading: _Reading, places: Sequence[int]) -> None:
         if not left:
             return
         culprit = left[0][0]
-        reading.found[culprit] = Extracted(FileFacts((), {}, failure="the process that read it ended"), b"")
+        reading.found[culprit] = Extracted(FileFacts((), {}, failure="the process that was reading it ended"), b"")
         waiting = [place for (place,) in left[1:]]
 
 

@@ -96,9 +96,11 @@ def as_on_disk(text: bytes, before: bytes) -> bytes | Unread:
         character = error.object[error.start]
         return Unread(f'cannot be changed: its encoding, {said}, has no "{character}"; save it as UTF-8')
     except ValueError:
-        return Unread(f"cannot be changed: it is not {said}, as its first lines say; save it as UTF-8")
+        return Unread(
+            f"cannot be changed: its first lines declare {said}, but it is not valid {said}; save it as UTF-8"
+        )
     if as_utf8(changed) != text:
-        return Unread("cannot be changed: the change would move the line that names its encoding; save it as UTF-8")
+        return Unread("cannot be changed: the change would move the line that declares its encoding; save it as UTF-8")
     return changed
 
 
@@ -127,10 +129,10 @@ def _encoding_of(raw: bytes) -> str | Unread:
     encoding = _known(spelled)
     if encoding is None:
         shown = spelled if len(spelled) <= _LONGEST_NAME else f"{spelled[:_LONGEST_NAME]}…"
-        return Unread(f'names "{shown}" as its encoding, which cannot hold Python code; save it as UTF-8')
+        return Unread(f'declares the encoding "{shown}", which is not usable for Python code; save it as UTF-8')
     if has_mark and encoding not in _UTF_8:
         return Unread(
-            f'begins with a UTF-8 byte order mark but names "{spelled}" as its encoding; remove one of the two'
+            f'begins with a UTF-8 byte order mark but declares the encoding "{spelled}"; remove one of the two'
         )
     return encoding
 
@@ -165,7 +167,8 @@ def _known(spelled: str) -> str | None:
 
 def _undecodable(raw: bytes, encoding: str, start: int) -> Unread:
     if raw.startswith(_WIDE_MARKS):
-        return Unread("saved as UTF-16, which Python does not read; save it as UTF-8")
+        return Unread("saved as UTF-16, which Python cannot read; save it as UTF-8")
     if encoding in _UTF_8:
-        return Unread(f"not UTF-8 at byte {start}; save it as UTF-8, or name its encoding in the first line")
-    return Unread(f"not {encoding.replace('_', '-')} at byte {start}, which its first lines name as its encoding")
+        return Unread(f"not UTF-8 at byte {start}; save it as UTF-8, or declare its encoding in the first line")
+    said = encoding.replace("_", "-")
+    return Unread(f"not {said} at byte {start}, although its first lines declare that encoding; save it as UTF-8")

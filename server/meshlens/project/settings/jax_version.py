@@ -87,7 +87,7 @@ def default_jax_version() -> JaxVersion:
     for packages in packages_of(Path(active)) if active else ():
         if (version := _installed(packages)) is not None:
             return JaxVersion(version, f"installed in the active environment, {active}")
-    return JaxVersion(SETTLED, "assumed, no version found", is_assumed=True)
+    return JaxVersion(SETTLED, "assumed, because no version was found", is_assumed=True)
 
 
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:

@@ -109,7 +109,7 @@ class Calls:
             return
         of_file = code is not None and os.path.realpath(code.co_filename) == os.path.realpath(self.source.file)
         if code is not None and self.definition is not None and of_file and code.co_name != self.definition.name:
-            raise NoProgram("no-arguments", f'line {site.call.lineno} calls another "{self.name}"')
+            raise NoProgram("no-arguments", f'line {site.call.lineno} calls a different function named "{self.name}"')
 
     def _unknown(self, site: Site, error: BaseException) -> NoProgram:
         """Returns an error that names the value that the file does not show, and the comment that would supply it."""
@@ -119,7 +119,7 @@ class Calls:
         if isinstance(error, Unseen):
             why = str(error)
         elif refused:
-            why = f"line {row}: this {refused}"
+            why = f"line {row} {refused}, which a trace does not allow"
         elif isinstance(error, SystemExit):
             why = f"line {row}: the program ends here; pass its command-line arguments after --"
         else:

@@ -114,7 +114,7 @@ def program_of(entry: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, A
 
 def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """Returns an entry's result, after checking that it is a function with its arguments."""
-    expected = "an entry returns (function, args) or (function, args, kwargs) and does not call the function"
+    expected = "an entry must return (function, args) or (function, args, kwargs), without calling the function"
     if not isinstance(found, tuple) or len(found) not in (2, 3):
         raise NoProgram("bad-entry", f'"{name}" returned {_described(found)}; {expected}')
     function, args, kwargs = (*found, {}) if len(found) == 2 else found
@@ -124,7 +124,7 @@ def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]
         args = tuple(args)
     if not isinstance(args, tuple):
         raise NoProgram(
-            "bad-entry", f'"{name}" returned {_described(args)} as the arguments; put them in a tuple: ({name}, (x,))'
+            "bad-entry", f'"{name}" returned {_described(args)} as the arguments; put them in a tuple: (function, (x,))'
         )
     if not isinstance(kwargs, dict):
         raise NoProgram("bad-entry", f'"{name}" returned {_described(kwargs)} as kwargs; {expected}')
@@ -133,6 +133,6 @@ def checked(found: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]
 
 def _described(value: Any) -> str:
     if isinstance(value, tuple):
-        return f"a tuple of {len(value)}"
+        return f"a tuple of length {len(value)}"
     kind = type(value).__name__.replace("ArrayImpl", "array")
     return "None" if value is None else f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"

@@ -187,7 +187,7 @@ def _program(
             failure = error
     annotated = arguments.by_annotations(found, request["devices"])
     if annotated is not None:
-        notes.append("shapes come from the annotations; MeshLens chose sizes for the names")
+        notes.append("shapes come from the annotations; MeshLens chose sizes for the named dimensions")
         return (found, *annotated, None)
     parameters = arguments.described(found, request["devices"])
     if failure is not None:
@@ -195,7 +195,8 @@ def _program(
     raise entries.NoProgram(
         "no-arguments",
         f'"{name}" needs {_counted(len(lacking), "argument")} ({", ".join(one.name for one in lacking)}); '
-        "name an entry that returns (function, args), or pass --run-main to run the program until it calls it",
+        "name an entry that returns (function, args), or pass --run-main to run the program until it calls the "
+        "function",
         {"parameters": parameters},
     )
 

@@ -164,7 +164,7 @@ class Program:
             except TypeError:
                 pass
         raise Unseen(
-            f'no visible call gives "{parameter.arg}" of "{owner.name}" a value; '
+            f'no call in the file passes "{parameter.arg}" to "{owner.name}"; '
             f"write on line {owner.lineno}: # meshlens: assume {parameter.arg} = …"
         )
 
@@ -242,8 +242,9 @@ def _for_shapes(program: Program, site: Site) -> Shown:
     notes = []
     if lost:
         notes.append(
-            f"{lost} of the {made.count} arrays of the call are computed from sharded ones, so their sharding is "
-            "unknown and XLA chose it; use jax.device_put with a sharding, or write an entry"
+            f"XLA chose the sharding of {lost} of the {made.count} arrays in the call, because the code "
+            f"computes {'it' if lost == 1 else 'them'} from sharded arrays; use jax.device_put with a sharding, or "
+            "write an entry"
         )
     args, kwargs = made.given(arrays)
     return Shown(made.function, abstract(args), abstract(kwargs), notes)

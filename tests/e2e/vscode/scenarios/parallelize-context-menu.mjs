@@ -42,7 +42,7 @@ await play(async (workbench, page) => {
   await workbench.faded("parallelize-which-batch");
   await question.locator(".monaco-list-row").first().click();
   check(
-    (await workbench.answer("The axis of its rows", "0")) === "0",
+    (await workbench.answer("The axis of the batch", "0")) === "0",
     "no axis is proposed",
   );
   await workbench.answer("The name of the axis", "batch");
