@@ -30,15 +30,17 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
     words = words_for(uses[0].kind, _switched_on(uses[0]))
     names = tuple(dict.fromkeys(name for use in uses if (name := literal_name(use.name)) is not None))
     sizes = _sizes(prose, uses, names)
-    total = _total(uses, names, sizes)
+    groups = _groups(uses[0])
+    total = _total(uses, names, sizes) if groups is None else _size_of_group(groups)
     size = str(total) if total is not None else None
     last = str(total - 1) if total is not None else "n - 1"
     over = _over(prose, names, sizes, uses)
     if size is None and names and ("{size}" in words.out or "{last}" in words.out):
-        over += " (size n)"
-    out = words.out.format(size=size or "n", last=last, everywhere=_everywhere(uses, names))
-    if _grouped(uses[0]):
-        out += " With axis_index_groups, this holds within each group."
+        over += " (size n)" if groups is None else " in groups of n"
+    if groups is not None:
+        over += ", within each group of indices"
+    everywhere = _everywhere(uses, names) if groups is None else "at every index of a group"
+    out = words.out.format(size=size or "n", last=last, everywhere=everywhere)
     return prose.page(
         words.does.format(over=over),
         out if _may_be_bound(uses) else None,
@@ -181,5 +183,13 @@ def _switched_on(use: AxisUse) -> frozenset[str]:
     return frozenset(name for name, arg in use.arguments if isinstance(arg.value, Const) and arg.value.value is True)
 
 
-def _grouped(use: AxisUse) -> bool:
-    return any(name == "axis_index_groups" and isinstance(arg.value, Seq) for name, arg in use.arguments)
+def _groups(use: AxisUse) -> Seq | None:
+    """Returns the groups of indices among which a collective communicates; None if it does so along the whole axis."""
+    given = (arg.value for name, arg in use.arguments if name == "axis_index_groups")
+    return next((value for value in given if isinstance(value, Seq)), None)
+
+
+def _size_of_group(groups: Seq) -> int | None:
+    """Returns the number of indices in each group; None if it is unknown or groups differ."""
+    sizes = {len(one.items) if isinstance(one, Seq) and not one.open else None for one in groups.items}
+    return sizes.pop() if len(sizes) == 1 and not groups.open else None
