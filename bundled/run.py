@@ -1,8 +1,8 @@
-"""Starts the server that lies beside this file, or says in one sentence why this Python cannot run it.
+"""Starts the server in the folder of this file, or says in one sentence why this Python cannot run it.
 
-The extension starts it as `python -I -S run.py --tell server`, so that nothing of a workspace or of an environment is
-imported; without `-S` if a server that is installed beside this Python goes first.  It is written so that every Python
-there is can read it, as the one that is found on a machine may be an old one.
+The extension starts it as `python -I -S run.py --tell server`, so that nothing is imported from a workspace or an
+environment; without `-S` if a server installed in this Python's environment takes precedence. The code is limited to
+what every Python can read, because the Python found on a machine may be old.
 """
 
 import json
@@ -23,11 +23,11 @@ def main(arguments):
     """Runs the server, if this Python can.
 
     Args:
-        arguments: `--from-environment` prefers a server that is installed beside this Python; with `--tell` a line on
-            stderr says first whose server runs, or why none does; the rest is for the server's own command line.
+        arguments: `--from-environment` prefers a server installed in this Python's environment; with `--tell`, the
+            first line on stderr says which server runs, or why none does; the rest is passed to the server.
 
     Returns:
-        the exit code; 3 for a Python that cannot run the server.
+        the exit code; 3 if this Python cannot run the server.
     """
     sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry) and os.path.abspath(entry) != HERE]
     if FROM_ENVIRONMENT in arguments:
@@ -57,7 +57,7 @@ def main(arguments):
 
 
 def _see_user_packages():
-    """Adds the packages that were installed with `pip install --user`, which `-I` leaves out."""
+    """Adds the packages installed with `pip install --user`, which `-I` excludes."""
     import site
 
     own = site.getusersitepackages()
@@ -66,7 +66,7 @@ def _see_user_packages():
 
 
 def _refused():
-    """Why this Python cannot run the server; None where it can."""
+    """Returns why this Python cannot run the server; None if it can."""
     python = "Python " + ".".join(str(number) for number in sys.version_info[:2])
     if sys.version_info < (3, 10):
         return python + " is too old for MeshLens, which needs 3.10 or newer (" + sys.executable + ")"
