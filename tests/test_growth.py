@@ -127,7 +127,8 @@ def test_frames_of_a_notebook_read_it_once():
 @pytest.mark.parametrize(("name", "count"), [("psum at the top", 4_000), ("broken: def (:", 12_000)])
 def test_memory_grows_with_the_text(name: str, count: int, tmp_path: Path):
     cost = weigh(sys.executable, tmp_path, SHAPES[name], count)
-    assert cost.code in (0, 1)
+    # 2: all that a text has is a syntax error.
+    assert cost.code in (0, 1, 2)
     assert cost.memory <= 100 * 2**20 + 20 * cost.size
 
 

@@ -34,7 +34,7 @@ try:
 except SystemExit as ended:
     assert not ended.code
 assert not {"packaging", "tomllib", "tomli", "configparser"} & set(sys.modules), sys.modules
-pathlib.Path("requirements.txt").write_text("jax<0.5\\n")
+pathlib.Path("requirements.txt").write_text("jax~=0.4.30\\n")
 from meshlens.project.settings.jax_version import find_jax_version
 from meshlens.settings import Settings
 assert find_jax_version(pathlib.Path.cwd(), Settings()) == (0, 4, 38)

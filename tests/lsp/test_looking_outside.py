@@ -91,7 +91,7 @@ def test_nothing_is_imported(tmp_path: Path, line: tuple[str, ...], *, trusted: 
             assert asked(server, root, text) == (None, None)
         shown, places = asked(server, root, "pmin(x, PLAIN")
         if trusted:
-            assert shown["contents"]["value"] == 'Axis name "batch".\n\nWritten in plain.py, line 2, of userpkg.'
+            assert shown["contents"]["value"] == 'Axis name "batch".\n\nDefined on line 2 of plain.py in userpkg.'
             assert places[0]["uri"].endswith("/site-packages/userpkg/plain.py")
         else:
             assert (shown, places) == (None, None)
