@@ -59,6 +59,9 @@ from meshlens.project.view import FileView
 from meshlens.rules.helpers.specs import blamed, mesh_axes
 from meshlens.text import Edit, FileEdit, Span
 
+_OTHER_MAPS = MAPS_ON_DEVICES - {"shard_map"}
+"""Maps in which no `shard_map` can be nested; in another `shard_map`, it names axes that are not manual yet."""
+
 
 @rule("AX204", Severity.ERROR, reads="places")
 def axis_not_manual(view: FileView) -> Iterator[Finding]:
@@ -86,7 +89,7 @@ def _manual(binding: Binding) -> tuple[str, ...] | None:
     chosen = binder.argument("axis_names")
     if binder.kind != "shard_map" or chosen is None or not isinstance(chosen.value, Seq) or chosen.value.open:
         return None
-    if any(outer.kind in MAPS_ON_DEVICES for outer in binding.context.env.maps) or binding.context.env.open:
+    if any(outer.kind in _OTHER_MAPS for outer in binding.context.env.maps) or binding.context.env.open:
         return None
     names, unknown = names_in(chosen.value)
     return None if unknown or not names else tuple(name.value for name in names)
@@ -99,7 +102,9 @@ def _finding(view: FileView, place: Site, name: str, binding: Binding) -> Findin
     are = "is" if len(manual) == 1 else "are"
     related = Related(view.path_of(chosen.site), view.span(chosen.site), f"only {quoted(manual)} {are} manual here")
     message = f'axis "{name}" is not manual here (axis_names: {quoted(manual)})'
-    return Finding(view.span(place), message, _also_manual(view, chosen.site, name), (related,))
+    is_bound = binding.context.env.binder_of(name) is not None
+    fixes = _also_manual(view, chosen.site, name) if not is_bound else ()
+    return Finding(view.span(place), message, fixes, (related,))
 
 
 def _also_manual(view: FileView, site: Site, name: str) -> tuple[Fix, ...]:

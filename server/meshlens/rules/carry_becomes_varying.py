@@ -1,10 +1,10 @@
-"""A loop carry is the same on all devices at first, but differs between them after a step.
+"""A loop carry is the same on all devices at first, but differs between them after a step, or the other way round.
 
 In a checked `shard_map`, the carry of a `scan`, `fori_loop` or `while_loop` must keep its type, and whether it varies
 over the devices is part of that type. Zeros are the same on all devices; if a step adds a value that is not, JAX raises
 `TypeError: scan body function carry input and carry output must have equal types`.
 Cast the initial value, for example with `jax.lax.pcast(jnp.zeros(()), "data", to="varying")`, or reduce the value in
-the step.
+the step. If a step reduces a value that starts out varying, reduce it at the start too.
 
 ```python
 import jax
@@ -41,18 +41,23 @@ from meshlens.rules.helpers.unbound import maps_that_lack_an_axis
 from meshlens.text import Span
 
 _CHECKED_SINCE = (0, 6, 0)
+_MESSAGES = {
+    "carried": "this carry starts out the same on all devices, but varies over {over} after a step; cast it to varying",
+    "carried-reduced": "this carry starts out varying over {over}, but is the same on all devices after a step; "
+    "reduce it at the start too",
+}
 
 
 @rule("AX406", Severity.ERROR, reads="places")
 def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
-    """Reports each carry that becomes varying in a step of a loop in a checked map."""
+    """Reports each carry that is varying only before or only after a step of a loop in a checked map."""
     seen: set[Span] = set()
     lacking = maps_that_lack_an_axis(view.solution)
     for use in view.records.gradient_uses:
         context = use.context
-        if use.kind != "carried" or not view.is_here(use.site) or not context.sure or view.jax_version < _CHECKED_SINCE:
+        if use.kind not in _MESSAGES or not view.is_here(use.site) or view.jax_version < _CHECKED_SINCE:
             continue
-        if context.guarded or context.expected or context.conditional:
+        if not context.sure or context.guarded or context.expected or context.conditional:
             continue
         if not lacking.isdisjoint(binder.site for binder in context.env.maps):
             continue
@@ -63,5 +68,4 @@ def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
         over = f'"{use.axis}"' if use.axis != SOME_AXIS else "the devices"
         binder = next(binder for binder in reversed(context.env.maps) if binder.kind in MAPS_ON_DEVICES)
         place = Related(view.path_of(binder.site), view.span(binder.site), "JAX checks varying types in this map")
-        message = f"this carry starts out the same on all devices, but varies over {over} after a step"
-        yield Finding(span, f"{message}; cast it to varying", (), (place,))
+        yield Finding(span, _MESSAGES[use.kind].format(over=over), (), (place,))

@@ -25,6 +25,9 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import fields_of, with_fields
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
+_CHANGES = {(INVARIANT, VARYING): "carried", (VARYING, INVARIANT): "carried-reduced"}
+"""The kind of record for the types of a carry at the start and after a step."""
+
 
 def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
     """Returns a loop's carry after the loop, given its value at the start and after one step."""
@@ -55,7 +58,7 @@ def _in_structure(start: Seq | Dict, stepped: Data) -> Value:
 
 
 def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Context) -> None:
-    """Notes a carry that becomes varying during a loop step in a checked map, where JAX requires a fixed type."""
+    """Notes a carry that is varying only before or only after a step in a checked map, where JAX requires one type."""
     binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
     if binder is None or not binder.checked:
         return
@@ -72,8 +75,9 @@ def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Contex
         return
     before, after = variation_of(start), variation_of(stepped)
     for axis in axes_of(binder):
-        if before.over(axis).typed == INVARIANT and after.over(axis).typed == VARYING:
-            run.records.gradient_uses.append(GradientUse("carried", site, None, ctx, axis))
+        kind = _CHANGES.get((before.over(axis).typed, after.over(axis).typed))
+        if kind is not None:
+            run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, axis))
 
 
 def _entries(value: Seq | Dict) -> list[Value]:
