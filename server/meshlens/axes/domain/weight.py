@@ -42,7 +42,7 @@ def weighed(values: Iterable[Value]) -> tuple[int, int]:
 
 
 def lightened(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Returns the parts of a value that is too heavy, UNKNOWN for those that hold other values; none if too many."""
+    """Returns the parts of a value that is too heavy, UNKNOWN for those that hold other values; () if too many."""
     if len(values) >= MOST_WEIGHT:
         return ()
     return tuple([value if getattr(value, "weight", 0) == 0 else UNKNOWN for value in values])
