@@ -223,7 +223,7 @@ def _without_sizes(value: Value) -> Value:
 def _without_copy(
     labels: frozenset[Any], shared: bool | None, entry: Value, binder: Binder
 ) -> tuple[frozenset[Any], tuple[Any, ...] | None]:
-    """Returns the labels of a device's part of repeated copies, and a label for the place that made the copies."""
+    """Returns the labels of a device's part of repeated copies, and a label for where the copies were made."""
     copies = [label for label in labels if isinstance(label, tuple) and label[0] == "copies"]
     if shared or not copies:
         return labels, None
