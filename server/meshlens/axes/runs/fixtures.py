@@ -164,7 +164,7 @@ def _is_fixture(value: Value | None) -> bool:
 
 
 def _modules(run: Run, path: str) -> list[Frame]:
-    """Returns the module of a test and the `conftest.py` modules of the folders around it."""
+    """Returns the module of a test, and the `conftest.py` modules of its folder and the parent folders."""
     parts = path.split("/")[:-1]
     folders = ["/".join(parts[:count]) for count in range(len(parts), 0, -1)]
     paths = [path, *[f"{folder}/conftest.py" if folder else "conftest.py" for folder in folders]]

@@ -147,7 +147,8 @@ class ModuleState:
         heap: attributes of the objects that the top level created.
         ambient: meshes that `set_mesh` made current, innermost last.
         left: the maps and functions that were created but not called; None while the module runs.
-        names: the module's names for functions, and for classes by the sites of their methods; computed on first use.
+        names: the module's name for each function by its site, and for each class by the sites of its methods; computed
+            on first use.
         grown: entries that it and its imports added to tables of other modules.
     """
 
@@ -381,7 +382,7 @@ class Run:
         return outer
 
     def begin_call_at_the_top(self) -> None:
-        """Limits the budget of a call at the top of the root, which the first function that it enters shares."""
+        """Limits the budget of a call at the top of the root; the first function that the call enters shares it."""
         self.limit = self._begin_at_the_top()
         self.is_at_the_top = True
 
