@@ -106,7 +106,7 @@ def _parameters(mark: Wrapped) -> dict[str, list[Value]]:
 
 
 def _plain(row: Value) -> Value:
-    """Returns the values in a `pytest.param(…, id=…)`."""
+    """Returns the value or tuple of values in a `pytest.param(…, id=…)`; any other value unchanged."""
     if isinstance(row, Made) and row.dotted == "pytest.param":
         items = tuple([value for name, value in row.arguments if isinstance(name, int)])
         return items[0] if len(items) == 1 else Seq("tuple", items)

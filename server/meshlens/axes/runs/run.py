@@ -85,7 +85,7 @@ class World(Protocol):
         ...
 
     def names_axes(self, path: str, block: str) -> tuple[bool, tuple[str, ...]]:
-        """Returns whether a block or a function in it mentions axes, and the keys of the blocks that do."""
+        """Returns whether a block or a block inside it mentions axes, and the keys of all these blocks."""
         ...
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
