@@ -185,7 +185,7 @@ def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
 
 
 def of_number(labels: frozenset[Any]) -> frozenset[Any]:
-    """Returns the labels of a number computed from whole arrays, such as a norm; drops those of gradients and parameters."""
+    """Returns the labels of a number computed from whole arrays, such as a norm, without those of gradients."""
     return _without(labels, _OF_ARRAYS, _KINDS_OF_ARRAYS)
 
 
