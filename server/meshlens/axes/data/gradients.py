@@ -225,7 +225,7 @@ def _sums(value: Value) -> dict[str, Site]:
 
 
 def rows_here(array: Value, site: Site) -> Data | None:
-    """Returns one device's number of rows, with labels for the place that reads it; None if no rows are split."""
+    """Returns the number of rows on one device, labeled with the place that reads it; None if no rows are split."""
     split = [axis for axis, along in variation_of(array).axes if along.truth == ROWS]
     return replace(STATIC, labels=frozenset([(_ROWS_HERE, axis, site) for axis in split])) if split else None
 

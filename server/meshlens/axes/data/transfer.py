@@ -329,7 +329,7 @@ def _arranged(how: Callable[..., Along], parts: tuple[Along, ...]) -> str:
     truths = {part.truth for part in parts} - {ZERO}
     both = reduce(either, truths) if truths else ZERO
     if both != ROW and (both in _OF_ROWS or both in _KEPT_OF_SAME):
-        # A sum over each device's rows is still one after its elements are moved.
+        # A sum over each device's rows remains such a sum when its elements are moved.
         return both
     return _rowwise(*(how(part).truth for part in parts))
 
