@@ -1,7 +1,7 @@
 """Limits on the size of values: each value has a weight and depth, and drops details if it is too heavy.
 
-The weight counts a part once for each path to it: `(a, a)` weighs twice as much as `a`. It takes no more memory, but
-code that walks, compares or hashes it visits `a` twice.
+The weight counts a part once for each path to it: `(a, a)` weighs twice as much as `a`. The pair takes no more memory,
+but code that walks, compares or hashes it visits `a` twice.
 """
 
 from __future__ import annotations
