@@ -82,7 +82,7 @@ def apply_binder(run: Run, row: Row, dotted: str, call: Invocation) -> Value:
 
 
 def _with_entries(run: Run, name: str, arg: Arg) -> Arg:
-    """Returns an argument; in one that may be a tree prefix, such as `in_specs`, named tuples become plain tuples."""
+    """Returns an argument, with named tuples as plain tuples if it may be a tree prefix, such as `in_specs`."""
     tree = as_tree(run, arg.value) if name in _PREFIXES else arg.value
     return arg if tree is arg.value else replace(arg, value=tree)
 
@@ -238,7 +238,7 @@ def _as_tree(run: Run, arg: Arg) -> Arg:
 
 
 def _seen_from_inside(operand: Value, ctx: Context) -> Value:
-    """Returns the mapped function; arguments that a partial binds outside the map become as seen inside it."""
+    """Returns the mapped function with the arguments of its partials, bound outside the map, as seen inside it."""
     if isinstance(operand, Wrapped) and isinstance(operand.operand, (Partial, Wrapped)):
         inner = _seen_from_inside(operand.operand, ctx)
         return operand if inner is operand.operand else replace(operand, operand=inner)

@@ -151,5 +151,5 @@ def _are_alike(one: Value, other: Value) -> bool:
 
 
 def as_tree(leaf: Value) -> Value:
-    """Returns a value for a tree whose leaves are like the given one, and which need not be a single array."""
+    """Returns a value that represents a tree with leaves like the given one, not necessarily a single array."""
     return Data(leaf.labels, over=leaf.over) if isinstance(leaf, Data) else leaf
