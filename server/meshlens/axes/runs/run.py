@@ -225,7 +225,7 @@ class Run:
         iterations: the number of iterations of loops and comprehensions.
         depth: the nesting depth of statements and expressions.
         loop: the share of the outermost running loop.
-        is_brief: whether a limit on work or depth was reached, or nearly so.
+        is_brief: whether a limit on work or depth was reached or nearly reached.
         moments: the times at which the watched statement ran; None if it cannot be replaced on its own.
         is_apart: whether the functions of its file may see different variables than in other runs.
         altered: containers that a function was given and changed, before and after, for its caller.
@@ -310,7 +310,7 @@ class Run:
         return found[item]
 
     def count(self, item: Item) -> int:
-        """Returns how many times a function has run, in this root and before it, up to its limit."""
+        """Returns how many times a function has run, in this root and in earlier ones, up to a limit."""
         before, own = self.find(item), self.ledger.left.get(item, 0)
         return (before if type(before) is int else 0) + (own if type(own) is int else 0)
 
