@@ -296,7 +296,7 @@ class _Paths:
         return self._body(function, frame, state)
 
     def _body(self, function: FunctionDef, frame: _Frame, state: _State) -> list[_State]:
-        """Returns the paths through a function whose parameters are set; each path has its returned value."""
+        """Returns the paths through a function whose parameters are set; each path holds the value that it returns."""
         self._entered.append(frame.block)
         targets, self._targets = self._targets, []
         states = self._suite(function.function.body, frame, [state])
