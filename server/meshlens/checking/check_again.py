@@ -1,7 +1,7 @@
 """Updates findings after an edit: shifts those that the edit cannot affect and recomputes the rest.
 
 Records tie blocks together, and a finding depends only on the records of tied blocks. So a rule runs again on the
-records of the changed blocks and all blocks tied to them, as if there were no others.
+records of the changed blocks and all blocks tied to them, as if there were no other records.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def found_again(
     """Returns the current findings; None if they must be computed from scratch.
 
     Args:
-        before: the findings before.
+        before: the findings before the edit.
         view: the file now.
         rules: the rules.
         run: runs one rule.
@@ -89,9 +89,9 @@ def _stale(before: Checked, view: FileView, stretch: Span) -> set[BlockKey] | No
     """Returns the blocks whose text, shape or records changed; None if unknown, or if everything may have changed.
 
     Args:
-        before: the findings before.
+        before: the findings before the edit.
         view: the file now.
-        stretch: the span of the text before that was replaced.
+        stretch: the span of the old text that was replaced.
     """
     solution, path = view.solution, str(view.path)
     stale: set[BlockKey] = set()

@@ -296,7 +296,7 @@ class _Paths:
         return self._body(function, frame, state)
 
     def _body(self, function: FunctionDef, frame: _Frame, state: _State) -> list[_State]:
-        """Returns the paths through a function whose parameters are set, each with its returned value."""
+        """Returns the paths through a function whose parameters are set; each path holds the value that it returns."""
         self._entered.append(frame.block)
         targets, self._targets = self._targets, []
         states = self._suite(function.function.body, frame, [state])
@@ -465,7 +465,7 @@ class _Paths:
         return self._told[key]
 
     def _telling_nodes(self, statement: Node) -> tuple[Node, ...]:
-        """Returns the assignments, loops and calls in a statement."""
+        """Returns the assignments, `for` loops and calls in a statement."""
         if id(statement) not in self._below:
             kinds = (Call, Assign, AnnAssign, AugAssign, For)
             self._below[id(statement)] = tuple([node for node in walk(statement) if isinstance(node, kinds)])
@@ -668,7 +668,7 @@ class _Paths:
     def _bound(
         self, call: Call, function: FunctionDef, frame: _Frame, state: _State, made: Origin | None = None
     ) -> list[tuple[str, _Value, Slot | None]] | None:
-        """Returns the values of a function's parameters, each with the variable passed for it; None if unknown.
+        """Returns each parameter's name and value, and the variable passed for it if any; None if they are unknown.
 
         Args:
             call: the call.

@@ -16,7 +16,7 @@ from meshlens.project.solving.sorting import Sorted
 from meshlens.project.view import FileView
 
 _MOST_CHANGED = 20
-"""A file's findings, which hold earlier results in memory, are kept until more roots than this have run again."""
+"""Maximum number of changed roots for which a file's earlier findings, which take much memory, are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Checked:
         source: the file's bytes.
         found: the findings, including silenced ones.
         sight: the data that rules read when they ran again.
-        earlier: the same for the previous states, latest first.
+        earlier: the findings in previous states, latest first.
     """
 
     results: Mapping[tuple[str, str], RootResult]

@@ -16,11 +16,10 @@ from meshlens.checking.model import Finding, Severity
 from meshlens.project.view import FileView
 
 Reads = Literal["places", "tied", "names", "workspace"]
-"""The data that a rule reads to judge a place: "places", the tied records and the code at their places;
+"""The data that a rule reads to judge a place.
 
-"tied", also the rest of the blocks that contain them; "names", also the names in the place's block and the imports;
-
-"workspace", more than that.
+"places": the tied records and the code at their places; "tied": also the rest of the blocks that contain them; "names":
+also the names in the place's block and the imports; "workspace": more than that.
 """
 
 RuleFunction = Callable[[FileView], Iterable[Finding]]

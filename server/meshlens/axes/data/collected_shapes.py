@@ -35,7 +35,7 @@ def shape_after(
         shape: the shape of its operand.
         found: its arguments.
         env: the axes that are bound.
-        names: the axes that it is called with.
+        names: the axes that the collective is called with.
     """
     if reduces in ("permute", "cast"):
         return shape

@@ -31,7 +31,7 @@ def note_combined(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: C
         run: the run.
         name: the operator, or the canonical name of the function.
         args: the arrays and the other arguments.
-        site: the place.
+        site: the place of the operation.
         ctx: the context.
     """
     if on_devices(ctx) and misfit(name, args) is not None:

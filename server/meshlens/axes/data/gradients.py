@@ -52,7 +52,7 @@ def without_gradient(labels: frozenset[Any]) -> frozenset[Any]:
 def gradient_step(
     run: Run, labels: frozenset[Any], parts: tuple[tuple[Any, Any], ...], frame: Frame, ctx: Context
 ) -> frozenset[Any]:
-    """Returns the labels to add if an unreduced gradient is combined with the argument it was taken for."""
+    """Returns the labels to add if an argument is combined with the unreduced gradient taken with respect to it."""
     if "gradient" not in labels:
         return frozenset()
     for label in of_kinds(labels, "wrt"):
@@ -123,7 +123,7 @@ def drift(parts: Iterable[Value]) -> frozenset[Any]:
         over = variation_of(gradient)
         labels = of_kinds(labels_of(gradient), "reduced-at")
         places, reduced = [place for _, _, place in labels], {axis for _, axis, _ in labels}
-        # A value that was reduced over an axis and differs again was combined with another value since.
+        # A value that was reduced over an axis and differs again has since been combined with another value.
         differing = [axis for axis, along in over.axes if is_different(along.truth) and axis not in reduced]
         for other in values:
             if other not in gradients and places:
@@ -210,7 +210,7 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
 
 
 def _summed_over_fewer(left: Value, right: Value, axis: str) -> Site | None:
-    """Returns where the divisor of a total was summed, if it varies over an axis but was not summed over it."""
+    """Returns where the divisor of a total was summed, if the divisor varies over an axis not included in that sum."""
     above, below = _sums(left), _sums(right)
     over = variation_of(right).over(axis)
     if axis not in above or axis in below or over.typed != VARYING or not is_apart(over.truth):
@@ -225,13 +225,13 @@ def _sums(value: Value) -> dict[str, Site]:
 
 
 def rows_here(array: Value, site: Site) -> Data | None:
-    """Returns the number of rows of one device, read at a place; None for an array that is not split over devices."""
+    """Returns the number of rows on one device, labeled with the place that reads it; None if no rows are split."""
     split = [axis for axis, along in variation_of(array).axes if along.truth == ROWS]
     return replace(STATIC, labels=frozenset([(_ROWS_HERE, axis, site) for axis in split])) if split else None
 
 
 def _sized_at(value: Value, axis: str) -> Site | None:
-    """Returns where the number of a device's rows was read, if they are split over an axis."""
+    """Returns where the number of a device's rows was read, if the rows are split over an axis."""
     sites = (label[2] for label in labels_of(value) if isinstance(label, tuple) and label[:2] == (_ROWS_HERE, axis))
     return next(sites, None)
 

@@ -44,7 +44,7 @@ def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -
 
 
 def given_to_model(key: Arg | None) -> Data | None:
-    """Returns the keys that a haiku function derives from its key; None if it is given no key."""
+    """Returns the keys that a haiku function derives from its key; None if it gets no key."""
     if key is None or key.site is None:
         return None
     return Data(labels_of(key.value) | {("handed", key.site)}, over=variation_of(key.value))
@@ -80,7 +80,7 @@ def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -
 
 
 def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:
-    """Notes that code outside all maps keeps only device 0's mean or sum, in the function that calls the map."""
+    """Notes, in the function that calls a map, that code outside all maps keeps only device 0's mean or sum."""
     if ctx.env.maps:
         return
     if isinstance(value, (Seq, Dict)):

@@ -223,7 +223,7 @@ def _moved(kind: Kind, args: tuple[Arg, ...], name: str) -> Variation:
 
 
 def _values(args: tuple[Arg, ...]) -> tuple[Value, ...]:
-    """Returns the arrays that a function is given, one by one or in a list."""
+    """Returns the arrays passed to a function, either individually or in a list."""
     first = args[0].value
     if isinstance(first, Seq) and not first.open and first.items:
         return (*first.items, *(arg.value for arg in args[1:]))

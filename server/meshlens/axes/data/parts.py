@@ -1,7 +1,7 @@
 """Values that each device computes from its part of an array and whose sum over the devices is meaningless.
 
-The labels of these values survive only operations that preserve their meaning, because any other operation may be the
-remedy.
+The labels of these values survive only operations that preserve their meaning, because any other operation may make
+the sum meaningful.
 """
 
 from __future__ import annotations

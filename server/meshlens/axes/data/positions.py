@@ -23,7 +23,7 @@ _POSITIONS = frozenset(
 
 
 def with_positions(name: str, args: tuple[Arg, ...], found: Data) -> Value:
-    """Returns the result of a function, with labels if it holds positions along an axis that is split over devices.
+    """Returns a function's result, with labels if it is 0, 1, 2, … or holds positions along an axis split over devices.
 
     Args:
         name: the function.
@@ -62,7 +62,7 @@ def gathered_positions(value: Value, names: tuple[str, ...], site: Site) -> froz
 
 
 def note_picked(run: Run, array: Value, index: Value, ctx: Context) -> frozenset[object]:
-    """Notes that another array selects gathered positions; returns the labels of the selection."""
+    """Notes that an index array selects some of the gathered positions; returns the labels of the selection."""
     parts = index.items if isinstance(index, Seq) else (index,)
     found = of_kinds(labels_of(array), _GATHERED) if any(isinstance(part, Data) for part in parts) else []
     for _, axis, site in found:
@@ -71,7 +71,7 @@ def note_picked(run: Run, array: Value, index: Value, ctx: Context) -> frozenset
 
 
 def note_traced(run: Run, test: Value, site: Site, ctx: Context) -> None:
-    """Notes a Python condition that depends on the device's index, which is unknown while JAX traces."""
+    """Notes a Python condition that depends on the device's index, which is unknown during tracing."""
     if not ctx.env.maps or not isinstance(test, Data):
         return
     for axis, along in test.over.axes:

@@ -88,7 +88,7 @@ def _rowwise(*truths: str) -> str:
         # The other operand, such as data from other devices, may cancel the difference.
         return UNTOLD
     if ROWS in truths:
-        # A value that a device computes for each of its rows is a row too, whatever else goes into it.
+        # Values that a device computes for each of its rows are rows too, whatever their other inputs are.
         return ROWS
     different = {truth for truth in truths if is_different(truth)}
     if not different:
@@ -103,7 +103,7 @@ def _rowwise(*truths: str) -> str:
 
 
 def curved(*parts: Along) -> Along:
-    """Returns the result of a nonlinear elementwise function, which does not turn a mean into a mean."""
+    """Returns the result of a nonlinear elementwise function, whose result for a mean is not a mean."""
     return Along(_curved(*(part.truth for part in parts)), typed(*parts))
 
 
@@ -237,7 +237,7 @@ def chosen(test: Along, *parts: Along) -> Along:
     if test.truth == CHOICE and len(parts) == 2 and truths.count(ZERO) == 1:
         return Along(PIECE, typed(test, *parts))
     if truth == UNTOLD and is_different(test.truth) and len(parts) == 2 and truths.count(ZERO) == 1:
-        # A value that is zero on some devices only is not the same on all devices.
+        # A value that is zero on only some devices is not the same on all devices.
         truth = DIFFERS
     if is_different(truth) and not is_different(test.truth) and not all(map(is_different, truths)):
         truth = truth if truth in (ROWS, ROW) else APART
@@ -255,7 +255,7 @@ def judged(*parts: Along) -> Along:
 
 
 def mixed(*parts: Along) -> Along:
-    """Returns the result of a function that is known only to use its arguments and to reduce over no axis."""
+    """Returns the result of an otherwise unknown function that uses its arguments and reduces over no axis."""
     truth = _rowwise(*(part.truth for part in parts))
     return Along(truth if truth == ROW or not is_different(truth) else DIFFERS, typed(*parts))
 
@@ -329,7 +329,7 @@ def _arranged(how: Callable[..., Along], parts: tuple[Along, ...]) -> str:
     truths = {part.truth for part in parts} - {ZERO}
     both = reduce(either, truths) if truths else ZERO
     if both != ROW and (both in _OF_ROWS or both in _KEPT_OF_SAME):
-        # Moving the elements of a sum over each device's rows leaves it such a sum.
+        # A sum over each device's rows remains such a sum when its elements are moved.
         return both
     return _rowwise(*(how(part).truth for part in parts))
 

@@ -23,7 +23,7 @@ from meshlens.facts.nodes import Constant, Expression, Slice, TupleDisplay, Unar
 from meshlens.jaxapi.meshes import OUT_SHARDING
 
 COMBINES = "sharded "
-"""The beginning of the name under which an operation on such arrays is recorded: "sharded @".
+"""The beginning of the name under which an operation on arrays with these shardings is recorded: "sharded @".
 
 The recorded result is a pair: why JAX raises an error, in words (empty if it does not), and the resulting array, or the
 array that an explicit result sharding would give.
@@ -98,7 +98,7 @@ def without_sharding(value: Data) -> Data:
 
 
 def placed(value: Value, target: Value, mesh: Value | None, depth: int = 0) -> Value:
-    """Returns the arrays of a tree as `device_put` or `reshard` places them.
+    """Returns a tree with its arrays placed as `device_put` or `reshard` would place them.
 
     Args:
         value: an array or a tree of arrays.
@@ -126,7 +126,7 @@ def placed(value: Value, target: Value, mesh: Value | None, depth: int = 0) -> V
 
 
 def anyhow(value: Value) -> Value:
-    """Returns the arrays of a tree with unknown shardings."""
+    """Returns a tree in which the sharding of every array is unknown."""
     return placed(value, UNKNOWN, None) if is_typed(value) else value
 
 
@@ -138,7 +138,7 @@ def with_sharding(run: Run, name: str, args: tuple[Arg, ...], value: Data, site:
         name: the operator, or the canonical name of the function.
         args: its arguments.
         value: the result without the sharding.
-        site: the place.
+        site: the place of the call or operation.
         ctx: the context.
     """
     if ctx.env.maps or not any(is_typed(arg.value) for arg in args):
@@ -177,7 +177,7 @@ def item_of(run: Run, value: Data, key: Expression, found: Data, site: Site, ctx
         value: the array.
         key: the expression between the brackets.
         found: the part without the sharding.
-        site: the place.
+        site: the place of the indexing.
         ctx: the context.
     """
     sharding = sharding_of(value) if value.shape is not None and not ctx.env.maps else None
@@ -261,7 +261,7 @@ def _said(entry: Entry) -> str:
 
 
 def _checked(entries: tuple[Entry | None, ...], fault: str = "") -> Combined:
-    """Returns a result that is split in this way, unless one axis would split two of its dimensions."""
+    """Returns a result with these entries, or a fault if one mesh axis would split two of its dimensions."""
     names = [name for entry in entries if entry is not None for name in entry]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is None:

@@ -10,7 +10,7 @@ _MOST_ABOVE = 100
 _PLAIN = frozenset({"object", "abc.ABC", "typing.Protocol"})
 
 _BESIDE = _PLAIN | {"typing.NamedTuple", "typing.Generic"}
-"""Bases that do not affect whether a class is a named tuple."""
+"""The only bases outside the workspace that a named tuple may have."""
 
 
 def above(bases: tuple[Value, ...]) -> tuple[Class, ...]:
@@ -39,7 +39,7 @@ def has_unknown_base(cls: Class) -> bool:
 
 
 def is_named_tuple(cls: Class) -> bool:
-    """Returns whether a class is a named tuple: its bases are `NamedTuple` and classes that do not affect this."""
+    """Returns whether a class is certainly a named tuple that does not override how it is created or iterated over."""
     line = lineage(cls)
     bases = [base for member in line for base in member.bases if base not in line]
     dotted = [getattr(base, "dotted", "?") for base in bases]

@@ -9,7 +9,7 @@ from meshlens.axes.domain.joining import join_all
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Dict, Ext, Function, Made, Seq, Value
 
 SOME_KEY = Ext("meshlens.some_key")
-"""Stands for the unknown keys of an open dictionary; its value is that of any of these entries."""
+"""Stands for all unknown keys of an open dictionary; its value covers the values of all these entries."""
 
 
 def key_of(value: Value) -> tuple[Any] | None:

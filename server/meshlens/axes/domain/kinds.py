@@ -38,8 +38,8 @@ def is_instance(value: Value, kind: Value) -> bool | None:
         kind: the class, or a tuple of classes.
 
     Returns:
-        The result; None if unknown. In this analysis, a list may represent any iterable, and a number one of another
-            type.
+        The result; None if unknown. In this analysis, a list may represent any iterable, and a number may represent
+            a number of another type.
     """
     verdicts = {_of_one(option, kind) for option in options(value)}
     return verdicts.pop() if len(verdicts) == 1 else None

@@ -10,7 +10,7 @@ first operation on the value.
     of-gradient            computed from a gradient, reduced or not
     untouched              a gradient as `grad` returned it, or changed by code that certainly reduces nothing
     judged                 a verdict on a gradient that has not been reduced, such as whether it is finite
-    ("wrt", argument)      with `gradient`: the argument it is taken for
+    ("wrt", argument)      with `gradient`: the argument with respect to which it is taken
     ("argument", map, n)   depends on argument n of the mapped function
     ("summed", call)       sum of gradients over the devices, not yet divided
     ("psum", call)         passed through this `psum`
@@ -179,13 +179,13 @@ def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
 
 
 def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
-    """Returns the labels of a test's outcome, such as whether a gradient is finite; it is no longer a gradient."""
+    """Returns the labels of a test's outcome, such as whether a gradient is finite; the outcome is not a gradient."""
     rest = _without(travelling(labels), _OF_GRADIENTS, _KINDS_OF_GRADIENTS)
     return rest | {"judged"} if "varying" in rest and "of-gradient" in labels else rest
 
 
 def of_number(labels: frozenset[Any]) -> frozenset[Any]:
-    """Returns the labels of a number computed from whole arrays, such as a norm; it is not a gradient or parameters."""
+    """Returns the labels of a number computed from whole arrays, such as a norm, without those of gradients."""
     return _without(labels, _OF_ARRAYS, _KINDS_OF_ARRAYS)
 
 

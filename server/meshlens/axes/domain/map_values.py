@@ -71,7 +71,7 @@ class Binder:
 
     Attributes:
         kind: "pmap", "vmap", "shard_map", "smap", "axis_env", …
-        dotted: the dotted name of the callable as used here.
+        dotted: the callable's dotted name, as used at this place.
         site: the call (or the decorator) that applies it.
         names: the axis names that it binds.
         open: whether it may bind unknown names.

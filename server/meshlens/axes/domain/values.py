@@ -1,7 +1,7 @@
 """The values that the analysis follows: axis names, functions, meshes, specs, and facts about arrays.
 
-A value is immutable; the attributes of objects are in the heap of a run. Anything else is `Data`, which may still have
-a shape and labels.
+A value is immutable; the attributes of objects are in the heap of a run. A value of any other kind is `Data`, which may
+still have a shape and labels.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ A `Variation` describes a value over every axis in scope. For each axis it has t
     apart                 the device's own, either its rows or a copy; may differ
       differs               not equal on all devices, because their data are not; more precisely:
         rows                  each device has its rows of an array that is split along its first dimension
-        columns               the same along the last dimension
+        columns               each device has its columns of an array that is split along its last dimension
         row                   one row of such an array, as a `vmap` sees it
         shifted               a sum over the rows of the device, perhaps plus a value that all devices have
           sum                 a sum over the rows of the device

@@ -1,7 +1,7 @@
 """Limits on the size of values: each value has a weight and depth, and drops details if it is too heavy.
 
-The weight counts a part once for each path to it: `(a, a)` weighs twice as much as `a`. It takes no more memory, but
-code that walks, compares or hashes it visits `a` twice.
+The weight counts a part once for each path to it: `(a, a)` weighs twice as much as `a`. The pair takes no more memory,
+but code that walks, compares or hashes it visits `a` twice.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def weighed(values: Iterable[Value]) -> tuple[int, int]:
 
 
 def lightened(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Returns the parts of a value that is too heavy, UNKNOWN for those that hold other values; none if too many."""
+    """Returns the parts of a value that is too heavy, UNKNOWN for those that hold other values; () if too many."""
     if len(values) >= MOST_WEIGHT:
         return ()
     return tuple([value if getattr(value, "weight", 0) == 0 else UNKNOWN for value in values])

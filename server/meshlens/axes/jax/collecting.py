@@ -285,12 +285,12 @@ _COLLECTED = {
 
 
 def _over(row: Collective, value: Variation, names: tuple[str, ...], is_plain: bool) -> Variation:
-    """Returns the variation of a collective's result; unknown over axes whose names are unknown."""
+    """Returns the variation of a collective's result; mostly unknown if the axes or groups of devices are unknown."""
     how = transfer.gathered_invariant if row.name == "all_gather_invariant" else _COLLECTED.get(row.reduces)
     if how is None:
         return ANYTHING
     if not is_plain:
-        # The axis, or the group of devices, is unknown: a gathered value stays varying to JAX, anything else is
+        # The axis, or the group of devices, is unknown: what is not reduced stays varying to JAX; anything else is
         # unknown.
         stays = row.reduces in ("gather", "scatter", "permute", "to_all", "cast")
         kept = [(name, Along(typed=VARYING)) for name, along in value.axes if stays and along.typed == VARYING]

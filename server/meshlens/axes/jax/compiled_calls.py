@@ -62,7 +62,7 @@ _FIRST_DONATED: dict[object, int] = {"all": 0, "warn": 0, "all-except-first": 1,
 _MOST_PARTS = 32
 
 UNHASHABLE_FIELD = "jax.jit() static field"
-"""The name of the value that represents a static argument with an unhashable field: its class and that field."""
+"""The name of a value that stands for a static argument with an unhashable field; it holds the class and the field."""
 
 
 def has_no_hash(value: Value) -> bool:
@@ -130,7 +130,7 @@ def note_static(run: Run, given: Iterable[tuple[str | None, Value]], operand: Va
 
 
 def _hashed(run: Run, value: Value) -> Value:
-    """Returns the first field that makes an object unhashable, with its name; returns any other value unchanged."""
+    """Returns an `UNHASHABLE_FIELD` for an object with an unhashable field; returns any other value unchanged."""
     fields = fields_of(run, value)
     if not fields or not isinstance(value, Instance):
         return value
@@ -145,7 +145,7 @@ def _hashed(run: Run, value: Value) -> Value:
 
 
 def _chosen(said: Iterable[Value], operand: Value, args: tuple[Arg, ...]) -> list[Arg]:
-    """Returns the arguments of a call that `jit` or `pmap` names by position or by name."""
+    """Returns the arguments that `jit` or `pmap` selects by position or name, for example with `static_argnums`."""
     positional = [arg for arg in args if arg.label is None]
     found: list[Arg] = []
     for value in said:
@@ -167,7 +167,7 @@ _EVIDENCE = frozenset({"of-jax", "fresh", "key", "keys"})
 
 
 def _is_taken(run: Run, value: Value, returned: Value) -> bool:
-    """Returns whether arrays certainly come from JAX, and results certainly use their memory.
+    """Returns whether an argument's arrays certainly come from JAX, and the result certainly uses their memory.
 
     JAX does not reuse a donated array if no result has its shape.
     """
@@ -240,7 +240,7 @@ def _is_of_jax(run: Run, value: Value) -> bool:
 
 
 def as_arrays(run: Run, value: Value, site: Site, place: frozenset[str] = NONE, depth: int = 0) -> Value:
-    """Returns a value whose arrays JAX has made or placed on devices.
+    """Returns a value with its arrays labeled as made by JAX or placed on devices.
 
     Args:
         run: the run.
@@ -260,7 +260,7 @@ def as_arrays(run: Run, value: Value, site: Site, place: frozenset[str] = NONE, 
 
 
 def place_of(target: Value | None) -> frozenset[str]:
-    """Returns the label of arrays that `device_put` places on a device or sharding; none if it is unknown."""
+    """Returns the label of arrays after `device_put` to a device or sharding; none if their place is unknown."""
     if isinstance(target, Data) and "device" in target.labels:
         return frozenset({ON_ONE_DEVICE})
     if not isinstance(target, Made):

@@ -39,7 +39,7 @@ def call_gradient(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
 
 
 def _sums(loss: Value) -> list[Site]:
-    """Returns the sums over devices that a loss consists of; none if any part of it differs between devices."""
+    """Returns the `psum` calls that a loss passed through; none if any part of the loss differs between devices."""
     labels = labels_of(loss)
     if "varying" in labels or "index" in labels:
         return []

@@ -202,7 +202,7 @@ def _says_no_place(arg: Arg) -> bool:
 def _with_variation(found: Data, name: str, call: Invocation) -> Value:
     """Returns the result with the variation that the tables give for it.
 
-    Outside all maps, nothing varies; all that matters is whether a value created there is zeros.
+    Outside all maps, nothing varies; all that matters is whether a value created there consists of zeros.
     """
     if not call.ctx.env.maps and OPERATIONS.get(name) not in SIZES:
         return found

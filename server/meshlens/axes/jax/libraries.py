@@ -65,7 +65,7 @@ _HIDE_PARAMETERS = "haiku."
 
 
 def of_layer(made: Made, result: Value, args: tuple[Arg, ...]) -> Variation:
-    """Returns the variation of a layer's result: rows if its input has rows."""
+    """Returns the variation of a layer's result; rows stay rows in a layer that works on each row."""
     over = _of_layer(made, result, args)
     return across(transfer.with_parameters, over) if made.dotted.startswith(_HIDE_PARAMETERS) else over
 

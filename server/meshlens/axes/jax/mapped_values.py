@@ -223,7 +223,7 @@ def _without_sizes(value: Value) -> Value:
 def _without_copy(
     labels: frozenset[Any], shared: bool | None, entry: Value, binder: Binder
 ) -> tuple[frozenset[Any], tuple[Any, ...] | None]:
-    """Returns the labels of a device's part of repeated copies, and a label for the place that made the copies."""
+    """Returns the labels of a device's part of repeated copies, and a label for where the copies were made."""
     copies = [label for label in labels if isinstance(label, tuple) and label[0] == "copies"]
     if shared or not copies:
         return labels, None
@@ -257,7 +257,7 @@ def given_over(binder: Binder, value: Data | Const, entry: Value) -> Variation:
 
 
 def _specs(entry: Value) -> list[Spec]:
-    """Returns the specs in a table; none if a part of it is unknown."""
+    """Returns the specs in a container; none if a part of it is unknown."""
     if not isinstance(entry, (Seq, Dict)) or entry.open or len(entry.items) > _MOST_SPECS:
         return []
     items = [item[1] if isinstance(item, tuple) else item for item in entry.items]
@@ -295,7 +295,7 @@ def _sharded(over: Variation, spec: Spec, axes: tuple[str, ...], rank: int | Non
 
 
 def _differs(binder: Binder, value: Value, shared: bool | None) -> frozenset[str]:
-    """Returns `data` if the devices certainly get different parts: rows of an array that is not a stack of copies."""
+    """Returns `data` if the devices get different parts; in a `pmap`, only if they certainly are not copies."""
     if shared is None:
         return frozenset()
     known = isinstance(value, Data) and value.shape is not None and "uniform" not in value.labels

@@ -82,13 +82,13 @@ def apply_binder(run: Run, row: Row, dotted: str, call: Invocation) -> Value:
 
 
 def _with_entries(run: Run, name: str, arg: Arg) -> Arg:
-    """Returns an argument; if it has one entry for each part of a tree, named tuples become tuples."""
+    """Returns an argument, with named tuples as plain tuples if it may be a tree prefix, such as `in_specs`."""
     tree = as_tree(run, arg.value) if name in _PREFIXES else arg.value
     return arg if tree is arg.value else replace(arg, value=tree)
 
 
 def _objects(run: Run, found: dict[str, Arg]) -> Value | None:
-    """Returns the specs or axes of the arguments of a map, if there are named tuples among them."""
+    """Returns the `in_specs` or `in_axes` of a map if they contain named tuples."""
     given = found.get("in_specs") or found.get("in_axes")
     return given.value if given is not None and as_tree(run, given.value) is not given.value else None
 
@@ -238,7 +238,7 @@ def _as_tree(run: Run, arg: Arg) -> Arg:
 
 
 def _seen_from_inside(operand: Value, ctx: Context) -> Value:
-    """Returns the mapped function with any arguments bound outside the map as they are seen inside it."""
+    """Returns the mapped function with the arguments of its partials, bound outside the map, as seen inside it."""
     if isinstance(operand, Wrapped) and isinstance(operand.operand, (Partial, Wrapped)):
         inner = _seen_from_inside(operand.operand, ctx)
         return operand if inner is operand.operand else replace(operand, operand=inner)

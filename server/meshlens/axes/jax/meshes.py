@@ -89,7 +89,7 @@ def with_mesh_in_force(binder: Binder, mesh: Value | None) -> Binder:
 
 
 NO_MESH = Ext("meshlens.no_mesh")
-"""Stands for the current mesh if certainly none is current."""
+"""Stands for the current mesh if there certainly is none."""
 
 
 def mesh_for_specs(run: Run, ctx: Context, is_constraint: bool = False) -> Value | None:
@@ -115,7 +115,7 @@ def make_mesh(row: MeshMaker, args: tuple[Arg, ...], site: Site, version: tuple[
     Args:
         row: the callable.
         args: its arguments.
-        site: the place.
+        site: the call.
         version: the JAX version.
     """
     found = by_parameter(row.parameters, args)

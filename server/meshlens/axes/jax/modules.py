@@ -52,7 +52,7 @@ def call_module_method(run: Run, receiver: Instance, dotted: str, call: Invocati
     if name == "param":
         return _parameter(run, call)
     if name in ("eval", "train", "set_attributes"):
-        # A merged module is a new one in each iteration of a loop.
+        # A loop that merges a module makes a new one in each iteration, so the call switches it every time.
         is_merged = MERGED_ARRAYS in attributes_of(run, receiver)
         _switch_layers(run, receiver, _switched(name, args, ctx._replace(loop=ctx.loop and not is_merged)), set())
         set_attribute(run, receiver, MADE_LATER, Const(True))

@@ -74,7 +74,7 @@ def reduces_nothing(made: Made) -> bool:
 
 
 def may_reduce(made: Made) -> bool:
-    """Returns whether an optimizer is composed of parts of which one is unknown, so that it may reduce over devices."""
+    """Returns whether a composed optimizer may reduce over devices because one of its parts is unknown."""
     if canonical(made.dotted) not in _COMPOSED:
         return False
     parts = _held(made) if canonical(made.dotted) in _CHAINS else _held(made)[:1]

@@ -10,7 +10,7 @@ from meshlens.jaxapi.names import canonical
 _STATE = "flax.training.train_state.TrainState"
 _CREATE = f"{_STATE}.create"
 METHODS = frozenset({"apply_gradients", "replace", "create", "apply_fn", "tx", "apply", "update"})
-"""Attributes of a state other than arrays."""
+"""Attributes of a training state that are not arrays."""
 _FUNCTIONS = (Bound, Function, Partial, Wrapped)
 
 

@@ -60,7 +60,7 @@ def _is_mapped(value: Value) -> bool:
 
 
 def mapped_tree(run: Run, mapping: Mapping, tree: Value, site: Site, depth: int = 0) -> Value:
-    """Runs a function on each leaf of a tree with a known structure, otherwise once."""
+    """Runs a function on each leaf of a tree, or only once if the structure of the tree is unknown."""
     is_leaf = mapping.is_leaf is not None and mapping.is_leaf(tree)
     if isinstance(tree, (Seq, Dict)) and not is_leaf and depth < _DEEPEST_TREE and len(tree.items) <= _MOST_ITEMS:
         if isinstance(tree, Seq) and (tree.items or not tree.open):
@@ -85,7 +85,7 @@ def mapped_tree(run: Run, mapping: Mapping, tree: Value, site: Site, depth: int 
 def mapped_with_paths(
     run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, path: tuple[Value, ...] = ()
 ) -> Value:
-    """Runs a function on the path and the value of each leaf of a tree with a known structure, otherwise once."""
+    """Runs a function on the path and the value of each leaf of a tree, or only once if its structure is unknown."""
     if (
         isinstance(tree, (Seq, Dict))
         and not tree.open
@@ -135,7 +135,7 @@ def mapped_trees(
 
 
 def _fields_alike(run: Run, trees: tuple[Value, ...]) -> list[dict[str, Value]]:
-    """Returns the fields of objects of one class; none if the trees are anything else."""
+    """Returns the fields of each tree if all trees are objects with the same field names; otherwise none."""
     fields = [fields_of(run, tree) or {} for tree in trees]
     alike = all(isinstance(tree, Instance) for tree in trees) and all(one.keys() == fields[0].keys() for one in fields)
     return fields if alike and fields[0] else []
@@ -151,5 +151,5 @@ def _are_alike(one: Value, other: Value) -> bool:
 
 
 def as_tree(leaf: Value) -> Value:
-    """Returns a tree with leaves like the given one; it need not be a single array."""
+    """Returns a value that represents a tree with leaves like the given one, not necessarily a single array."""
     return Data(leaf.labels, over=leaf.over) if isinstance(leaf, Data) else leaf

@@ -159,7 +159,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
 
 
 def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -> None:
-    """Makes entries unknown that a change to a table may also change under other names, which may refer to copies."""
+    """Makes changed entries unknown in the tables of other variables, which may hold the same table or a copy of it."""
     for home in frame.chain():
         for other, value in list(home.vars.items()):
             if not isinstance(value, Dict) or not value.attributes or (home is frame and other == name):

@@ -162,7 +162,7 @@ def _zip(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _choices(values: Values, args: tuple[Arg, ...]) -> Value | None:
-    """Returns the tuples of `itertools.product`, if they are few."""
+    """Returns the result of `itertools.product`, with every tuple if there are few."""
     if any(arg.label is not None for arg in args):
         return None
     columns = _columns(values)

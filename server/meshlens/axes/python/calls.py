@@ -83,7 +83,7 @@ def invoke(run: Run, call: Invocation) -> Value:
 
 
 def _call(run: Run, callee: Value, call: Invocation) -> Value:
-    """Returns the result of calling a value that wraps the callee or constructs an object."""
+    """Returns the result of calling a less common value, such as a partial, a mapped function, a class or an object."""
     if isinstance(callee, Partial):
         return invoke(run, call.of(callee.callee, with_partial(callee, call.args)))
     if isinstance(callee, Mapped):

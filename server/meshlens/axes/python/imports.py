@@ -76,7 +76,7 @@ def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["
 
 @cache
 def is_dated(dotted: str) -> bool:
-    """Returns whether the history has an entry for a name; mentions of other names are not recorded."""
+    """Returns whether the history of JAX's API has an entry for a name; mentions of other names are not recorded."""
     return change(dotted) is not None or dotted in changed_keywords()
 
 
@@ -90,14 +90,14 @@ def _module(run: Run, frame: Frame, dotted: str) -> Value:
 
 
 def _load_packages(run: Run, frame: Frame, dotted: str) -> None:
-    """Runs the packages around a module, which Python imports before it."""
+    """Runs the parent packages of a module, which Python imports before it."""
     parts = dotted.split(".")
     for count in range(1, len(parts)):
         _load(run, run.world.locate(frame.path, 0, ".".join(parts[:count])))
 
 
 def _load(run: Run, module: Module | None) -> None:
-    """Runs a module that the top level of a file imports, for what it puts into the variables of others."""
+    """Runs a module that a file's top level imports, because it may add entries to tables of other modules."""
     world = run.world
     if module is None or module.path is None or world.is_running(module.path) or not world.is_running(run.path):
         return

@@ -311,7 +311,7 @@ def _compiled(lowered: Made) -> Value:
 
 
 def _stepped(run: Run, state: Made, call: Invocation) -> frozenset[object]:
-    """Returns the labels of a state that is updated with a gradient that may be unreduced; records the update."""
+    """Returns the labels to add to a state that is updated with an unreduced gradient; records the update."""
     grads = next((arg for arg in call.args if arg.label == "grads"), None)
     if grads is None or grads.site is None or "gradient" not in labels_of(grads.value):
         return NONE

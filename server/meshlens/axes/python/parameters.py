@@ -9,7 +9,7 @@ MOST_ARGUMENTS = 300
 
 
 def limited(args: list[Arg]) -> tuple[Arg, ...]:
-    """Returns the arguments of a call; after an implausible number, the rest become a splat.
+    """Returns the arguments of a call; if there are implausibly many, the rest become a splat.
 
     Rules compare arguments pairwise, which takes too long for more.
     """

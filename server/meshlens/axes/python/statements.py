@@ -144,7 +144,10 @@ def _if(run: Run, node: If, frame: Frame, ctx: Context) -> str | None:
 
 
 def _as_declared(before: dict[str, Value], declared: dict[str, Value]) -> dict[str, Value]:
-    """Returns variables without values that only type checkers see; the module's `__getattr__` may return others."""
+    """Returns the variables set under `TYPE_CHECKING`; new constants and containers become unknown.
+
+    At run time, the module's `__getattr__` may return other values for them.
+    """
     return {
         name: UNKNOWN if isinstance(value, (Const, Seq, Dict)) and name not in before else value
         for name, value in declared.items()

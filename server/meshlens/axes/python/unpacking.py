@@ -52,7 +52,7 @@ def items_of(value: Value) -> list[Value] | None:
 
 
 def element(value: Value) -> Value:
-    """Returns a value that any element of a container may have."""
+    """Returns a value that covers every element of a container."""
     if isinstance(value, Seq):
         return join_all(value.items) if value.items else UNKNOWN
     if isinstance(value, Dict):

@@ -33,7 +33,7 @@ def is_read(key: Key) -> bool:
 
 
 def without_twice(keys: Set[Key]) -> Iterator[Key]:
-    """Yields the dependencies without headers of blocks that are included as a whole."""
+    """Yields the dependencies, except those on headers of blocks that are included as a whole."""
     for key in keys:
         path, block = key
         if not block.startswith(_HEADER) or (path, block[len(_HEADER) :]) not in keys:

@@ -106,7 +106,7 @@ def _parameters(mark: Wrapped) -> dict[str, list[Value]]:
 
 
 def _plain(row: Value) -> Value:
-    """Returns the values in a `pytest.param(…, id=…)`."""
+    """Returns the value or tuple of values in a `pytest.param(…, id=…)`; any other value unchanged."""
     if isinstance(row, Made) and row.dotted == "pytest.param":
         items = tuple([value for name, value in row.arguments if isinstance(name, int)])
         return items[0] if len(items) == 1 else Seq("tuple", items)
@@ -164,7 +164,7 @@ def _is_fixture(value: Value | None) -> bool:
 
 
 def _modules(run: Run, path: str) -> list[Frame]:
-    """Returns the module of a test and the `conftest.py` modules of the folders around it."""
+    """Returns the module of a test, and the `conftest.py` modules of its folder and the parent folders."""
     parts = path.split("/")[:-1]
     folders = ["/".join(parts[:count]) for count in range(len(parts), 0, -1)]
     paths = [path, *[f"{folder}/conftest.py" if folder else "conftest.py" for folder in folders]]

@@ -166,27 +166,29 @@ class GradientUse:
             value that is the same on every device and was computed from such a value), "skipped" (a collective is
             skipped because there is no axis name), "carried" (a loop's carry is varying after a step, but not at the
             start), "carried-reduced" (at the start, but not after a step), "ratio-averaged" (a `pmean` of quotients of
-            sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "of-one-device" (a total over the devices
-            is divided by the count of one device), "of-size-here" (a total is divided by the number of rows of one
-            device), "divided-twice" (an average is divided by the count of all devices), "first-of-devices" (only
-            device 0's mean or sum is kept), "share-averaged" (a `pmean` of sums already divided by a total),
-            "shifted-summed" (a `psum` of sums to which each device added a value common to all), "mean-summed" (a
-            `psum` of gradients of means), "means-summed" (a `psum` of other means), "scattered" (`all_gather` is
-            differentiated, which sums gradients of means over the devices), "positions-picked" (positions in the parts
-            of all devices are picked by another array), "positions-shifted" (a value is added to such positions),
-            "norm-of-slice" (a norm of a device's part of a gradient), "slice-norm-reduced" (such a norm is reduced),
-            "step-reduced" (parameters are updated with gradients that were reduced over this axis), "step-apart"
-            (parameters are updated with gradients that were reduced over other axes, but not over this one),
-            "step-alone" (parameters are updated with gradients that were not reduced), "copies-saved" (a state with a
-            copy on every device is saved whole), "copies-summed" (a `psum` of a copy to which each device added a
-            value), "of-fewer-axes" (a total is divided by a sum over only some of its axes), "slices-overlap" (each
-            device takes several rows, starting at the row of its index), and for values that each device computes from
-            its part alone: "own-maxima-summed" (a `psum` of exponentials from which each device subtracted its own
-            maximum), "picked-summed" (a `psum` of entries that devices picked for indices that may be in another part),
-            "picked-elsewhere-summed" (a `psum` of entries that devices picked by their index along another axis),
-            "centred-summed" (a `psum` of values that each device centered on its own mean); "halo-at-front",
-            "halo-at-back" (another device's rows are joined to the wrong end), "index-tested" (a Python condition
-            depends on the device index).
+            sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "curved-averaged" (a `pmean` of nonlinear
+            functions of means, sums or quotients), "pieces-averaged" (a `pmean` of a value that is zero on all devices
+            but those that pass a test), "of-one-device" (a total over the devices is divided by the count of one
+            device), "of-size-here" (a total is divided by the number of rows of one device), "divided-twice" (an
+            average is divided by the count of all devices), "first-of-devices" (only device 0's mean or sum is kept),
+            "share-averaged" (a `pmean` of sums already divided by a total), "shifted-summed" (a `psum` of sums to which
+            each device added a value common to all), "mean-summed" (a `psum` of gradients of means), "means-summed" (a
+            `psum` of other means), "scattered" (`all_gather` is differentiated, which sums gradients of means over the
+            devices), "positions-picked" (positions in the parts of all devices are picked by another array),
+            "positions-shifted" (a value is added to such positions), "own-rows-of-all" (class labels 0, 1, 2, … count a
+            device's own rows, but the columns represent the rows of all devices), "norm-of-slice" (a norm of a device's
+            part of a gradient), "slice-norm-reduced" (such a norm is reduced), "step-reduced" (parameters are updated
+            with gradients that were reduced over this axis), "step-apart" (parameters are updated with gradients that
+            were reduced over other axes, but not over this one), "step-alone" (parameters are updated with gradients
+            that were not reduced), "copies-saved" (a state with a copy on every device is saved whole), "copies-summed"
+            (a `psum` of a copy to which each device added a value), "of-fewer-axes" (a total is divided by a sum over
+            only some of its axes), "slices-overlap" (each device takes several rows, starting at the row of its index),
+            and for values that each device computes from its part alone: "own-maxima-summed" (a `psum` of exponentials
+            from which each device subtracted its own maximum), "picked-summed" (a `psum` of entries that devices picked
+            for indices that may be in another part), "picked-elsewhere-summed" (a `psum` of entries that devices picked
+            by their index along another axis), "centred-summed" (a `psum` of values that each device centered on its
+            own mean); "halo-at-front", "halo-at-back" (another device's rows are joined to the wrong end),
+            "index-tested" (a Python condition depends on the device index).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.

@@ -85,7 +85,7 @@ class World(Protocol):
         ...
 
     def names_axes(self, path: str, block: str) -> tuple[bool, tuple[str, ...]]:
-        """Returns whether a block or a function in it mentions axes, and the keys of the blocks that do."""
+        """Returns whether a block or a block inside it mentions axes, and the keys of all these blocks."""
         ...
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
@@ -147,7 +147,8 @@ class ModuleState:
         heap: attributes of the objects that the top level created.
         ambient: meshes that `set_mesh` made current, innermost last.
         left: the maps and functions that were created but not called; None while the module runs.
-        names: the module's names for functions, and for classes by the sites of their methods; computed on first use.
+        names: the module's name for each function by its site, and for each class by the sites of its methods; computed
+            on first use.
         grown: entries that it and its imports added to tables of other modules.
     """
 
@@ -224,7 +225,7 @@ class Run:
         iterations: the number of iterations of loops and comprehensions.
         depth: the nesting depth of statements and expressions.
         loop: the share of the outermost running loop.
-        is_brief: whether a limit on work or depth was reached, or nearly so.
+        is_brief: whether a limit on work or depth was reached or nearly reached.
         moments: the times at which the watched statement ran; None if it cannot be replaced on its own.
         is_apart: whether the functions of its file may see different variables than in other runs.
         altered: containers that a function was given and changed, before and after, for its caller.
@@ -309,7 +310,7 @@ class Run:
         return found[item]
 
     def count(self, item: Item) -> int:
-        """Returns how many times a function has run, in this root and before it, up to its limit."""
+        """Returns how many times a function has run, in this root and in earlier ones, up to a limit."""
         before, own = self.find(item), self.ledger.left.get(item, 0)
         return (before if type(before) is int else 0) + (own if type(own) is int else 0)
 
@@ -381,7 +382,7 @@ class Run:
         return outer
 
     def begin_call_at_the_top(self) -> None:
-        """Limits the budget of a call at the top of the root, which the first function that it enters shares."""
+        """Limits the budget of a call at the top of the root; the first function that the call enters shares it."""
         self.limit = self._begin_at_the_top()
         self.is_at_the_top = True
 

@@ -310,7 +310,7 @@ def _changes(before: Mapping[str, Value], after: Mapping[str, Value]) -> dict[st
 
 
 def _handed(frame: Frame) -> tuple[frozenset[str], ...]:
-    """Returns the state of the caller's containers in a frame."""
+    """Returns the parameters of a frame that hold the caller's containers, were changed, or may have been rebound."""
     return frame.given, frame.altered, frame.blurred
 
 

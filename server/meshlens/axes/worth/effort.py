@@ -102,7 +102,7 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     if given and type(given[0]) is Instance and function.owner is not None and function.kind != "static":
         owner = given.pop(0)
     handed = frozenset([site for value in given for site in _worthwhile(run, value)])
-    # The result for a function or object related to axes is new, however often the helper has run; so is a thin
+    # The result for a function or object related to axes is new, however often the function has run; so is a thin
     # wrapper's result for names, meshes and specs.
     is_thin = (decides or _makes_spec_of(run, function, owner)) and len(run.body(function)) <= _THIN
     is_news = (handed and not run.count((function.site, handed))) or is_thin

@@ -234,7 +234,7 @@ class Interest:
         return not (self._using if starts else self._binding).keys().isdisjoint(mentioned)
 
     def names_axes(self, path: str, key: str) -> tuple[bool, tuple[str, ...]]:
-        """Returns whether a block or a function in it mentions axes, and the keys of the blocks that do."""
+        """Returns whether a block or a block inside it mentions axes, and the keys of all these blocks."""
         found = self._names_axes.get((path, key))
         if found is None:
             mentions = self._mentioned.get(path, {})

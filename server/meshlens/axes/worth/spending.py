@@ -31,7 +31,7 @@ class Share:
     """The budget of the outermost running loop, which leaves a part for the code after it.
 
     Attributes:
-        work: the amount of work in the run at which it is used up.
+        work: the run's amount of work at which the share is used up.
         iterations: the number of iterations, including those of inner loops.
         bodies: the number of functions run.
         limit: the limit before it began.

@@ -1,4 +1,4 @@
-"""The subjects of an expression, derived from the names and attributes in it."""
+"""Guesses what an expression is about (axes, devices, the JAX version) from the names and attributes in it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _AXIS_WORDS = re.compile(
 
 @immutable
 class Said:
-    """The subjects of an expression.
+    """A guess at what an expression is about.
 
     Attributes:
         words: the names and attributes in it.
-        axes: whether one relates to axes, meshes or the number of devices.
-        version: whether one checks the JAX version or its features.
+        axes: whether one of them relates to axes, meshes or devices.
+        version: whether one of them relates to the JAX version or its features.
     """
 
     words: frozenset[str]
@@ -32,13 +32,13 @@ class Said:
 
 @lru_cache(maxsize=200)
 def said_by(node: object) -> Said:
-    """Returns the subjects of an expression, cached because conditions recur."""
+    """Guesses what an expression is about; cached because conditions recur."""
     words = _words_in(node)
     return Said(words, any(map(_is_axis_word, words)), any(map(is_version_word, words)))
 
 
 def speaks_of_axes(node: object) -> bool:
-    """Returns whether an expression names something related to axes, meshes or the number of devices."""
+    """Returns whether an expression names something related to axes, meshes or devices."""
     return said_by(node).axes
 
 
