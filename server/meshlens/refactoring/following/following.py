@@ -105,7 +105,7 @@ Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
 
 class Constructs(NamedTuple):
-    """The functions that follow calls and statements; each needs the other.
+    """The functions that follow calls and statements; each calls the other.
 
     Attributes:
         call: returns the kind of a call's result, given the calling scope, the scope of the callee, the callee and the
@@ -298,7 +298,7 @@ class Follow:
         return self.items(node) if isinstance(node, Starred) else (self.whole(node),)
 
     def _entries(self, node: DictDisplay) -> Kind:
-        """Returns the kind of a dictionary; in a function of the step, entries of different kinds are reduced."""
+        """Returns a dictionary's kind; in a function that the step defines, entries of different kinds are reduced."""
         kinds = [self.whole(value) for _, value in node.pairs]
         found = {flat(kind) for kind in kinds}
         is_summed = found <= {"total", "count"}
@@ -341,7 +341,7 @@ class Follow:
         return self.env.get(name, "same")
 
     def binds(self, name: str) -> bool:
-        """Returns whether a name has a meaning here that differs from the file's top level."""
+        """Returns whether a name is bound here, and so does not have its meaning at the file's top level."""
         return name in self.env or name in self.local or name in self.imports
 
     def forget(self, name: str) -> None:

@@ -201,7 +201,7 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
 
 
 def _second_thought(view: FileView, target: Target | None, call: HostCall, given: Given) -> Given:
-    """Treats an argument that looks like state only by name as the batch if there is no other batch, as in RL.
+    """Treats an argument as the batch if only its name suggests state and there is no other batch, as in RL.
 
     The same applies to an argument that is named like a batch and reassigned by the call, as in a sampler.
     """
