@@ -449,7 +449,7 @@ def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = Fals
             value = Call("call", value.site, value, ())
         bodies = _bodies(scope, value, depth + 1)
         if bodies is None and not _is_function(scope, value):
-            # The called object is one of the project's models, as a layer is.
+            # The called object is one of the project's models, used as a layer.
             bodies = _every_model(home) if home.in_model else None
         found.append(bodies)
     return _all(found)

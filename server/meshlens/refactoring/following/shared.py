@@ -300,7 +300,7 @@ def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[
 
 
 def _said_of_axes(annotation: Node | None) -> str | None:
-    """Returns the first axis name in `Float[Array, "batch channels"]`; "" if none, None for other annotations."""
+    """Returns the first axis name in `Float[Array, "batch channels"]`; "" if none, None if it has another form."""
     if (
         not isinstance(annotation, Subscript)
         or not isinstance(annotation.key, TupleDisplay)
