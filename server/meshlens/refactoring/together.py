@@ -76,7 +76,7 @@ def in_parts(title: str, view: FileView, spelling: Spelling, edits: Iterable[Fil
     """Returns an offer that can be combined with others.
 
     Args:
-        title: what it does.
+        title: what the offer does.
         view: the file.
         spelling: holds the imports that the file needs.
         edits: the other edits of the offer.

@@ -97,7 +97,7 @@ def read_roles(
         view: the file of the function.
         callee: the function.
         call: a call to it, in this file or another.
-        said: the arguments that the user named as the batch.
+        said: the arguments that the user named as the batch, each with the axis of its rows.
     """
     target = underlying(view, callee)
     static = _static_names(view, target)

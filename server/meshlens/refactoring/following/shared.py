@@ -74,7 +74,8 @@ def in_axes_of(
         uses: its calls.
         learned: the names of the arguments with respect to which it takes gradients.
         static: the names of its static parameters.
-        said: the arguments that the user named as the batch; others are split only if certain.
+        said: the arguments that the user named as the batch, each with the axis of its rows; the others are shared if
+            nothing is known about them.
 
     Raises:
         Obstacle: an argument is unknown, or all are shared.

@@ -120,7 +120,7 @@ class Step:
     static: tuple[str, ...] = ()
 
     def arguments(self, target: Target) -> tuple[str, ...]:
-        """Returns the map's arguments other than `in_axes` and `out_axes`, such as the positions of static arguments."""
+        """Returns the map's arguments other than its axes or specs, such as the positions of static arguments."""
         if self.folded is not None and not (self.form.around and self.folded.places):
             return self.folded.arguments
         places = self.static_places(target)

@@ -54,7 +54,7 @@ def called_elsewhere(view: FileView, callee: Callee) -> tuple[Elsewhere, ...]:
 
 
 def spelled_elsewhere(place: Elsewhere, names: Iterable[str]) -> tuple[dict[str, str], tuple[FileEdit, ...]]:
-    """Returns how another file spells names of the module, and the edits that import those that it lacks."""
+    """Returns how another file spells names of the module, and the edits that import the missing ones."""
     view = place.view
     if place.prefix:
         return {name: f"{place.prefix}.{name}" for name in names}, ()
