@@ -136,7 +136,7 @@ class Follow:
         local: the functions defined in it, with the variables that they see.
         depth: the call depth.
         made: the expressions such as `grad(…)` or `vmap(…)` that make functions, by the function's name, each with the
-            function that assigns it.
+            scope of the expression.
         imports: the names bound by import statements inside the function.
         reduce: receives an expression and how to reduce it over devices; None in functions that cannot reduce.
         within: the known facts about the functions that the step defines; None in functions that cannot reduce.
