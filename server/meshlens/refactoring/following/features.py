@@ -23,7 +23,7 @@ from meshlens.refactoring.following.following import Follow
 from meshlens.refactoring.reading.functions import dotted_name
 
 _LAYERS = {"haiku.Linear": ("output_size", 0), "flax.linen.Dense": ("features", 0)}
-"""The layers that take the size of their result's last axis as an argument, with its name and position."""
+"""The layers that take the size of their result's last axis as an argument, with the argument's name and position."""
 _BY_ENTRY = frozenset("relu leaky_relu gelu silu swish tanh sigmoid elu selu softplus exp".split())
 _PRODUCTS = frozenset({"numpy.prod", "jax.numpy.prod", "math.prod"})
 Size = int | str

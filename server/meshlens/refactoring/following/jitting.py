@@ -281,7 +281,7 @@ def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: b
     """Checks that a compiled function can return its results.
 
     Raises:
-        Obstacle: it cannot return them.
+        Obstacle: it cannot return one of its results.
     """
     if not seen.results and not is_nnx:
         raise _refusal(target, "returns-nothing", "returns nothing")

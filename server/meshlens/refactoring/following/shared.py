@@ -129,7 +129,7 @@ def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[
     """Returns the arguments that the user named as the batch.
 
     Raises:
-        Obstacle: the function has no parameter with such a name, or the rows are not on the argument's first axis.
+        Obstacle: the function has no parameter with that name, or the rows are not along the argument's first axis.
     """
     own = {parameter.name for parameter in target.parameters}
     for name, axis in said:
@@ -360,7 +360,7 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
 
 
 def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:
-    """Returns whether a function passes a parameter to at least one `vmap`, and each of them maps it over its rows."""
+    """Returns whether a function passes a parameter to one or more `vmap`s, all of which map it over its rows."""
     return _axis_in_vmap(view, target, name) == "split"
 
 
@@ -537,7 +537,7 @@ def _counters(view: FileView, use: Use) -> set[str]:
 def _is_carried(view: FileView, use: Use, place: int) -> bool:
     """Returns whether a call's result is assigned to the name of this argument, which makes the argument state.
 
-    If it holds rows, the function's result differs between devices, and the conversion is refused.
+    If the argument holds rows, the function's result differs between devices, and the conversion is refused.
     """
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING

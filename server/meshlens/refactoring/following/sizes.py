@@ -1,4 +1,4 @@
-"""Reads the shapes of arrays from the code that creates them, if it shows them."""
+"""Reads the shapes of arrays from the code that creates the arrays, if it shows the shapes."""
 
 from __future__ import annotations
 

@@ -293,7 +293,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
     """Checks that rows that a call returns are not assigned to an argument that all devices share.
 
     Raises:
-        Obstacle: they are.
+        Obstacle: a call assigns rows to a shared argument.
     """
     above = parent_of(view, call.whole)
     if not isinstance(above, Assign) or len(above.targets) != 1:
