@@ -94,7 +94,7 @@ _REDUCED = frozenset("mean sum max min std var prod argmax argmin logsumexp any 
 
 
 def axes_added(layer: str) -> int | None:
-    """Returns how many more axes a layer's result has than its argument; None if unknown."""
+    """Returns how many more axes a layer's result has than the layer's argument; None if unknown."""
     return _LAYERS.get(layer)
 
 

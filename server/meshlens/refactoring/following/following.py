@@ -624,7 +624,7 @@ def function_of(follow: Follow, callee: Node) -> Defined | None:
 
 
 def function_defined(follow: Follow, callee: Node) -> Defined | None:
-    """Returns the same as `function_of`, but also for a function that decorators replace with something else."""
+    """Returns the same as `function_of`, even for a function that decorators replace with something else."""
     if isinstance(callee, Lambda):
         return callee, follow
     if isinstance(callee, Attribute):

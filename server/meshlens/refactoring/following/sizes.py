@@ -1,4 +1,4 @@
-"""Reads the shapes of arrays from the code that creates the arrays, if it shows the shapes."""
+"""Reads the shapes of arrays from the code that creates them, if that code shows the shapes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from meshlens.refactoring.following.row_by_row import is_elementwise
 from meshlens.refactoring.reading.functions import Use
 
 Shape: TypeAlias = "tuple[int | None, ...] | None"
-"""The size of each axis, each None if unknown; None if the number of axes is unknown."""
+"""The size of each axis, or None for an axis of unknown size; None if the number of axes is unknown."""
 Shapes: TypeAlias = Callable[[str], Shape]
 """A function that returns the shape of a variable."""
 

@@ -284,7 +284,7 @@ def _wanted(view: FileView, node: Node) -> set[str]:
 
 
 def _plainly(node: Node) -> set[str]:
-    """Returns the names whose values an expression uses, without names whose attributes it reads, such as shapes."""
+    """Returns the names whose values an expression uses; it must not read an attribute of them, such as the shape."""
     shapes = {
         inner.object.name for inner in walk(node) if isinstance(inner, Attribute) and isinstance(inner.object, Name)
     }

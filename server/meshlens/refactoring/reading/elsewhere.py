@@ -112,7 +112,7 @@ def _is_imported(view: FileView, name: str) -> bool:
 
 
 def _into_statement(view: FileView, key: str, names: list[str]) -> tuple[FileEdit, ...]:
-    """Returns the edits that insert names in order into an import statement; none if it gets too long for one line."""
+    """Returns the edits that insert names in order into an import statement; none if one line is too short."""
     block = view.facts.blocks[key]
     imported = block.shape.names if isinstance(block.shape, ImportFrom) else ()
     span = block.span(0)

@@ -52,7 +52,7 @@ def _passed(view: FileView, target: Target, calls: Iterable[tuple[Call, Helper]]
 
 
 def _with_axis(view: FileView, target: Target, call: Call, text: str) -> FileEdit:
-    """Returns the edit that adds an argument to a call, on its own line if the last one is or to keep lines short."""
+    """Returns the edit that adds an argument to a call, on a new line if the layout or the line length requires it."""
     end = view.span(target.at(call.site)).end - 1
     if not call.arguments:
         return FileEdit(view.path, Edit(Span(end, end), text))

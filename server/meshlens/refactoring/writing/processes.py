@@ -127,7 +127,7 @@ def _may_ask(view: FileView, node: Node) -> bool:
 
 
 def _run(node: Node) -> Iterator[Node]:
-    """Yields the nodes of a top-level statement that run at import, without function bodies and the main program."""
+    """Yields the nodes of a top-level statement that run at import, without function bodies or the main program."""
     if isinstance(node, (_PLAIN, Lambda)):
         return
     if isinstance(node, If) and _is_main(node):
