@@ -112,7 +112,7 @@ def _is_imported(view: FileView, name: str) -> bool:
 
 
 def _into_statement(view: FileView, key: str, names: list[str]) -> tuple[FileEdit, ...]:
-    """Returns the edits that insert names in order into an import statement; none if one line is too short."""
+    """Returns the edits that insert names in order into an import statement; none if the line would get too long."""
     block = view.facts.blocks[key]
     imported = block.shape.names if isinstance(block.shape, ImportFrom) else ()
     span = block.span(0)
