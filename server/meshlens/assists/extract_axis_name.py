@@ -135,7 +135,7 @@ def _constants_above(view: FileView, value: str, here: list[Site]) -> list[tuple
 
 
 def _name(view: FileView, symbol: AxisSymbol) -> str:
-    """Returns `AXIS`, or `BATCH_AXIS` if a file has several axes or the plain name is taken."""
+    """Returns `AXIS`, or a name such as `BATCH_AXIS` if a file has several axes or the plain name is taken."""
     symbols = axis_symbols(view.solution)
     names = {node[1] for site, said in symbols.at.items() if site.path == str(view.path) for node in said}
     word = re.sub(r"\W+", "_", symbol.name).strip("_").upper()
@@ -173,7 +173,7 @@ def _constant(view: FileView, site: Site) -> str | None:
 
 
 def _elsewhere(view: FileView, path: str, name: str, sites: list[Site]) -> Iterator[FileEdit]:
-    """Yields the edits of a file that imports this one, if that import can provide the constant."""
+    """Yields the edits to another file that imports this one, if that import can provide the constant."""
     home = str(view.path)
     other = view_of(view, path)
     found = [one for one in imported_by(view, path) if one.path == home]

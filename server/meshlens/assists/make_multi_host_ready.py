@@ -149,7 +149,7 @@ def {name}(tree):
 
 
 def make_multi_host_ready(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers the assist on an application of `pmap` or `shard_map`, and on the names of its arguments and results."""
+    """Offers the assist on a `pmap` or `shard_map`, on the function that it maps, and on the variable that holds it."""
     if not _is_on_map(view, span):
         return None
     return offered(_TITLE, lambda: _written(view))

@@ -182,7 +182,7 @@ class _Split:
     Attributes:
         rows: the helper that splits the first axis.
         along: the helper that splits another axis.
-        axes: the axis of the rows, for arguments whose rows are not along the first axis.
+        axes: the row axis of arguments, by name; the first axis for arguments that are not listed.
         static: the arguments that are not arrays.
     """
 
@@ -299,7 +299,7 @@ def _state_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str,
 
 
 def _axes(view: FileView, function: Target | None, calls: _Calls, wishes: Wishes) -> dict[str, int]:
-    """Returns the axis of the rows for each argument that holds a batch."""
+    """Returns the row axis of batch arguments, by name; the rows of others are along the first axis."""
     if wishes.batch:
         return dict(wishes.batch)
     if function is None or any(call.is_vmapped for call, _ in calls):

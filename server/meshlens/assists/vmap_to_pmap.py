@@ -140,14 +140,14 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) ->
 
 
 def _devices(view: FileView, wishes: Wishes, spelling: Spelling) -> tuple[str, ...]:
-    """Returns the devices that the user chose, unless the user chose all devices, which a pmap uses anyway."""
+    """Returns the argument for the devices that the user chose; empty for all devices, which a pmap uses anyway."""
     if not wishes.devices or prod(wishes.devices) == view.devices.count:
         return ()
     return (f"devices={pmap_devices(wishes, spelling)}",)
 
 
 def _axes(view: FileView, vmap: Pmap, name: str, axes: Prefix) -> tuple[str | Source, ...]:
-    """Returns the axes as written, unless they are a list, which pmap does not accept."""
+    """Returns an axes argument as written, except that a list for `in_axes`, which pmap rejects, becomes a tuple."""
     if name == "in_axes" and isinstance(axes, Items) and axes.kind == "list":
         return (f"in_axes={axes_text(Items('tuple', axes.items))}",)
     return kept(view, name, vmap.arguments.get(name))

@@ -117,7 +117,7 @@ def wrap_in_2d_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _sizes(view: FileView, wishes: Wishes) -> tuple[int, ...] | None:
-    """Returns the sizes of the mesh that the user or the project sets."""
+    """Returns the mesh sizes that the user or project sets, or half the number of devices and 2; None if unknown."""
     if len(wishes.devices) == _SECOND:
         return wishes.devices
     target = view.devices.target

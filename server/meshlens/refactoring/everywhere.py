@@ -76,7 +76,7 @@ class _Progress:
 
     Attributes:
         job: the job.
-        first: its original places with their lines; edits shift them.
+        first: the original places, shifted by edits, with their lines in the original file.
         judged: the completed places, and whether each was refused.
         gone: the texts of refused places that were rewritten together with another place.
         outcomes: the outcomes at the places.
@@ -95,9 +95,9 @@ class _Taken:
 
     Attributes:
         job: the progress of its job.
-        span: where it is.
+        span: the span of the place.
         title: what the offer does.
-        outcome: its outcome if the offer is kept.
+        outcome: the outcome at the place if the offer is kept.
     """
 
     job: _Progress

@@ -56,7 +56,7 @@ class Proposal:
         title: what it does, in the imperative and lower case.
         edits: computes all edits, in any file; they do not overlap, and insertions at one place are in order.
         parts: the edits as parts; None if the offer affects other places and so cannot be combined with other offers.
-        note: why the numerical results change, as the title says in parentheses; empty if they do not.
+        note: why the numerical results change, also in parentheses in the title; empty if they do not.
         caveat: an assumption of the result that the code does not show; empty if there is none.
     """
 

@@ -51,7 +51,7 @@ def assist_for(target: str | None) -> Assist:
 
 
 def _best(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers `jit` with sharding, or `shard_map` for maps and for code that XLA's partitioner gets wrong."""
+    """Offers `jit` with sharding, or `shard_map` for mapped code and for code that XLA's partitioner miscompiles."""
     answer = assist_for("jit").propose(view, span, wishes)
     if isinstance(answer, Proposal) or (
         answer is not None and answer.code not in ("gradients-by-row", "already-mapped")
@@ -124,7 +124,7 @@ def _qualified(target: Target) -> str:
 
 
 def _variables(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """Returns the variables with this name that hold a function; without a name, all that hold a transformed one."""
+    """Returns the variables with this name that hold a function; for None, all that hold a transformed function."""
     found = compiled_variables(view)
     if function is None:
         return tuple(view.span(one.site) for one in found if not _holds_lambda(view, one))

@@ -76,7 +76,7 @@ def in_parts(title: str, view: FileView, spelling: Spelling, edits: Iterable[Fil
     """Returns an offer that can be combined with others.
 
     Args:
-        title: what it does.
+        title: what the offer does.
         view: the file.
         spelling: holds the imports that the file needs.
         edits: the other edits of the offer.
@@ -86,7 +86,7 @@ def in_parts(title: str, view: FileView, spelling: Spelling, edits: Iterable[Fil
 
 
 def moved(span: Span, edits: Iterable[Edit]) -> Span | None:
-    """Returns the span of the same text after edits; None if it was changed.
+    """Returns the span of the same text after edits; None if the edits changed the text.
 
     Args:
         span: the span.

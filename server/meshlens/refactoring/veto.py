@@ -1,4 +1,4 @@
-"""Refuses a refactoring that would introduce a new finding."""
+"""Refuses a refactoring that would introduce a finding about values that vary, or about a pmap inside a jit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def written(workspace: Workspace, edits: Mapping[Path, Iterable[Edit]]) -> dict[
 
 
 def veto_of(workspace: Workspace, proposal: Proposal) -> Refused | None:
-    """Returns the refusal of an offer whose result would have a new finding; None if it would have none.
+    """Returns the refusal of an offer whose result would have a new finding of `_SPEAKS_AGAINST`; None for others.
 
     Args:
         workspace: holds the files.
@@ -44,7 +44,7 @@ def veto_of(workspace: Workspace, proposal: Proposal) -> Refused | None:
 
 
 def veto(title: str, before: Workspace, after: Workspace, paths: Iterable[Path]) -> Refused | None:
-    """Returns the refusal of a refactoring that introduces a finding; None if it introduces none.
+    """Returns the refusal of a refactoring that introduces a finding of `_SPEAKS_AGAINST`; None for others.
 
     Args:
         title: what the refactoring does.

@@ -71,10 +71,10 @@ class Reductions:
         streams: the parameters that hold random streams of flax.nnx, each with a stream that is used.
         bundles: the parameters that are dictionaries of keys that each device folds its index into.
         folded: statements that assign keys that each device folds its index into, with the names of the keys.
-        renewed: the names of `keys` in the step's `return`s for which a function that it calls returned the next key.
+        renewed: the names in the step's `return`s that are in `keys`, and to which the step assigned the next key.
         calls: the calls to functions that reduce and so need the step's axis name.
         helpers: those functions and the functions that they call.
-        loosened: the sizes in assertions; each device has fewer rows than they expect.
+        loosened: the sizes in assertions that expect all rows of the batch, with their replacements.
         changed: the names of objects in which the step stores values that differ between devices.
         seen: the minimum number of axes of arrays at known calls.
     """
@@ -180,7 +180,7 @@ def reductions(
 
 
 def _renewing(view: FileView, target: Target, found: Reductions) -> Reductions | None:
-    """Returns reductions after which the step returns keys that are the same on every device, or None.
+    """Returns reductions with which the step returns the same keys on every device; None if there are none.
 
     A function that gets a device's key may return the next one. If the step returns that next key under the name of its
     own argument, it can instead split the argument before folding the device index into it.
@@ -321,7 +321,7 @@ def _place(follow: Follow, target: Target) -> None:
 
 
 def _put_together(view: FileView, target: Target) -> Iterator[str]:
-    """Yields the names that a function assigns once, to a model assembled from its parts."""
+    """Yields the names that a function assigns only once, namely to a model assembled from its parts."""
     counted = Counter(name for statement in target.body for node in walk(statement) for name in bound_by(node))
     for statement in target.body:
         if isinstance(statement, Assign) and isinstance(statement.value, Call) and len(statement.targets) == 1:
@@ -345,7 +345,7 @@ def _out(kind: Kind) -> OutAxes:
 
 
 def _reduced(target: Target) -> frozenset[str]:
-    """Returns the names that a function passes to collectives itself."""
+    """Returns the names in the arguments that a function itself passes to collectives."""
     calls = [node for statement in target.body for node in walk(statement) if isinstance(node, Call)]
     return frozenset(
         name

@@ -86,7 +86,7 @@ _LAYERS = {
     **{f"{library}.Embed": 1 for library in ("flax.linen", "flax.nnx", "haiku")},
     "haiku.nets.MLP": 0,
 }
-"""The layers whose result is an array, with the number of axes that it has in addition to those of the argument."""
+"""The layers whose result is an array, with how many more axes the result has than the argument."""
 _LIBRARIES = ("jax.", "numpy.", "flax.linen.", "flax.nnx.")
 _SIZED = frozenset({"reshape", "transpose"})
 _MADE = frozenset("zeros ones full empty".split())
@@ -107,7 +107,7 @@ def least_of(node: Node, axes: Axes) -> Least:
 
 
 def fewest(found: Sequence[Least]) -> Least:
-    """Returns the minimum number of axes of a value that may be any of several."""
+    """Returns the minimum number of axes of a value, given the minimum for each value that it may be."""
     first = found[0] if found else 0
     if isinstance(first, tuple) and all(isinstance(one, tuple) and len(one) == len(first) for one in found):
         return tuple(fewest(parts) for parts in zip(*(one for one in found if isinstance(one, tuple)), strict=True))
@@ -247,7 +247,7 @@ def _of_reduced(whole: int, named: Mapping[str | None, Expression], given: list[
 
 
 def axes_assigned(node: Assign, axes: Axes) -> dict[str, int]:
-    """Returns the minimum number of axes of the variables that a statement assigns."""
+    """Returns the minimum number of axes of each variable that a statement assigns, by name."""
     found: dict[str, int] = {}
     for target in node.targets:
         if isinstance(target, Name):

@@ -36,7 +36,7 @@ _TRANSFORMATIONS = frozenset({"optimizer", "optim", "opt", "tx"})
 
 
 def carried_state(view: FileView, call: HostCall, given: tuple[Given, ...]) -> list[tuple[int, str, bool]]:
-    """Returns the variables to copy to all devices, each with the offset of the copy and a flag.
+    """Returns the variables to copy to all devices, each with the offset at which to copy it and a flag.
 
     They are copied before the outermost loop around the call, except that flax.nnx objects that the top level creates
     for a function are copied after they are created. The flag marks flax.nnx objects, which keep their identity.
@@ -84,7 +84,7 @@ def _bound_before(view: FileView, path: tuple[Node, ...], around: Node | None, s
 def _made_above(
     view: FileView, call: HostCall, given: tuple[Given, ...], function: FunctionDef
 ) -> list[tuple[int, str, bool]]:
-    """Returns the flax.nnx objects that a function uses from the top level, each with an offset where all exist."""
+    """Returns the top-level flax.nnx objects that a function uses, each with an offset after which all exist."""
     own = {parameter.name for parameter in function.function.parameters} | names_bound(function.function.body)
     names = {one.node.name for one in given if one.role == "state" and isinstance(one.node, Name)} - own
     ends = {

@@ -194,7 +194,7 @@ def _is_source(value: Node) -> bool:
 
 
 def _passed_on(value: Node) -> Node:
-    """Returns the expression that another takes its rows from, through array views and arithmetic with numbers."""
+    """Returns the operand that provides an expression's rows, inside conversions, iterators and arithmetic."""
     while isinstance(value, (BinaryOperation, Call)):
         if isinstance(value, BinaryOperation):
             value = value.left
@@ -210,7 +210,7 @@ def _passed_on(value: Node) -> Node:
 
 
 def _pairs(target: Node, value: Node) -> list[tuple[Expression, Expression]]:
-    """Returns each target with its value in an assignment of several values."""
+    """Returns each target of a tuple assignment with its value; empty for other assignments."""
     if not isinstance(target, (TupleDisplay, ListDisplay)) or not isinstance(value, (TupleDisplay, ListDisplay)):
         return []
     is_plain = len(target.items) == len(value.items)

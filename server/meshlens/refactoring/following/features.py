@@ -23,11 +23,11 @@ from meshlens.refactoring.following.following import Follow
 from meshlens.refactoring.reading.functions import dotted_name
 
 _LAYERS = {"haiku.Linear": ("output_size", 0), "flax.linen.Dense": ("features", 0)}
-"""The layers that have an argument for the size of the last axis of their results, with its name and position."""
+"""The layers that take the size of their result's last axis as an argument, with the argument's name and position."""
 _BY_ENTRY = frozenset("relu leaky_relu gelu silu swish tanh sigmoid elu selu softplus exp".split())
 _PRODUCTS = frozenset({"numpy.prod", "jax.numpy.prod", "math.prod"})
 Size = int | str
-"""A number, or the name of a sequence whose product is the size."""
+"""The size of an axis: a number, or the name of a sequence whose product is the size."""
 
 
 def features_of(follow: Follow, value: Node) -> Size | None:

@@ -100,12 +100,12 @@ _PLAIN_DECORATORS = frozenset(
 _NUMBERS = (Attribute, BinaryOperation, Constant, Name, UnaryOperation)
 Env = dict[str, Kind]
 Defined: TypeAlias = "tuple[AnyFunction, Follow | None]"
-"""A function, with the enclosing function whose variables it sees."""
+"""A function, with the scope whose variables it sees; None for the top level of its file."""
 Functions: TypeAlias = "dict[str, tuple[Node, Follow | None]]"
 
 
 class Constructs(NamedTuple):
-    """The functions that follow calls and statements; each needs the other.
+    """The functions that follow calls and statements; each calls the other.
 
     Attributes:
         call: returns the kind of a call's result, given the calling scope, the scope of the callee, the callee and the
@@ -133,10 +133,10 @@ class Follow:
         constructs: the functions that follow calls and statements.
         view: the file.
         env: the kinds of variables.
-        local: the functions defined in it, with the variables that they see.
+        local: the functions that the followed function defines, with the variables that they see.
         depth: the call depth.
-        made: the names of functions made by an expression such as `grad(…)` or `vmap(…)`, with the function that
-            assigns them.
+        made: the expressions such as `grad(…)` or `vmap(…)` that make functions, by the function's name, each with the
+            scope of the expression.
         imports: the names bound by import statements inside the function.
         reduce: receives an expression and how to reduce it over devices; None in functions that cannot reduce.
         within: the known facts about the functions that the step defines; None in functions that cannot reduce.
@@ -163,7 +163,7 @@ class Follow:
         features: the size of the last axis of variables: a number, or a sequence whose product is the size.
         widened: for a variable, another variable, and how many more axes the former has than the latter.
         results: the minimum number of axes of the results of calls, by the sites of the calls.
-        looped: for each loop variable, the iterable, and the variable's position in its items if these are tuples.
+        looped: for each loop variable, the iterable, and the variable's position in the items if they are tuples.
         returned: the kinds that the function returns.
         returned_axes: the minimum number of axes of the returned values.
         has_ended: whether a `return` has certainly run already.
@@ -298,7 +298,7 @@ class Follow:
         return self.items(node) if isinstance(node, Starred) else (self.whole(node),)
 
     def _entries(self, node: DictDisplay) -> Kind:
-        """Returns the kind of a dictionary; in a function of the step, entries of different kinds are reduced."""
+        """Returns a dictionary's kind; in a function that the step defines, entries of different kinds are reduced."""
         kinds = [self.whole(value) for _, value in node.pairs]
         found = {flat(kind) for kind in kinds}
         is_summed = found <= {"total", "count"}
@@ -341,7 +341,7 @@ class Follow:
         return self.env.get(name, "same")
 
     def binds(self, name: str) -> bool:
-        """Returns whether a name has a meaning here that differs from the file's top level."""
+        """Returns whether a name is bound here, and so does not have its meaning at the file's top level."""
         return name in self.env or name in self.local or name in self.imports
 
     def forget(self, name: str) -> None:
@@ -610,7 +610,7 @@ def _spread(
 
 
 def function_of(follow: Follow, callee: Node) -> Defined | None:
-    """Returns the function of the file that an expression refers to, and its enclosing function.
+    """Returns the project's function or method that an expression refers to, and the scope around it.
 
     Returns None if decorators replace the function with something else.
     """
@@ -624,7 +624,7 @@ def function_of(follow: Follow, callee: Node) -> Defined | None:
 
 
 def function_defined(follow: Follow, callee: Node) -> Defined | None:
-    """Returns the function of the file that an expression refers to, and its enclosing function, despite decorators."""
+    """Returns the same as `function_of`, even for a function that decorators replace with something else."""
     if isinstance(callee, Lambda):
         return callee, follow
     if isinstance(callee, Attribute):
@@ -955,7 +955,7 @@ def _comprehension(follow: Follow, node: Comprehension) -> Kind:
 
 
 def loop_variables(target: Node, iterable: Node) -> dict[str, tuple[Node, int | None]]:
-    """Returns the variables of a loop, each with the iterable, and its position in the items if these are tuples."""
+    """Returns the variables of a loop, each with the iterable, and its position in the items if they are tuples."""
     if isinstance(target, Name):
         return {target.name: (iterable, None)}
     items = target.items if isinstance(target, TupleDisplay) else ()

@@ -272,7 +272,7 @@ def _spreads_one_entry(follow: Follow, name: str, values: list[Expression], kind
 
 
 def _gives_key(follow: Follow, callee: Node, dotted: str) -> bool:
-    """Returns whether a call returns a key of a model; such a key draws for rows, so it differs between devices."""
+    """Returns whether a call returns a model's key, which differs between devices because it draws numbers for rows."""
     own = follow.own
     is_own = own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver
     return follow.in_model and (dotted == "haiku.next_rng_key" or (is_own and last_name(callee) == "make_rng"))

@@ -30,7 +30,7 @@ from meshlens.refactoring.reading.scopes import home_of
 
 
 def differentiated(view: FileView, target: Target) -> frozenset[str]:
-    """Returns the names passed to gradient functions as the argument to differentiate."""
+    """Returns the names in the arguments with respect to which gradient functions differentiate."""
     named = named_makers(view, target)
     return frozenset(
         name.name
@@ -112,7 +112,7 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
     value: Kind = (kind, aux) if with_aux else kind
     if kind in SAME and follow.within is not None:
         # A loss that is reduced inside its function is the same on all devices, but each device has only the gradient
-        # of its own rows. A sum over devices is its own transpose, so the mean of these is the whole gradient.
+        # of its own rows. A sum over devices is its own transpose, so the mean of these gradients is the full one.
         kind = "mean"
     places = [place for place in _places(maker) if place < len(given)]
     is_plain = not with_aux and not TAKES[home.dotted(maker.callee)] and len(places) == 1
@@ -132,7 +132,7 @@ def _along_rows(follow: Follow, node: Call, loss: str, of: Kind, is_array: bool)
     """Returns the kind of the gradient with respect to rows.
 
     The gradient of a sum with respect to a row depends only on that row. The gradient of a mean over a device's rows is
-    too large by a factor of the number of devices; it is divided by that number if it is certainly one array.
+    too large by a factor of the number of devices; the gradient is divided by that number if it is certainly one array.
 
     Raises:
         Obstacle: the gradient for the rows of all devices cannot be computed.

@@ -1,6 +1,6 @@
 """The project's functions that reduce over devices for the step that calls them, such as a training state's methods.
 
-Each gets the axis name from its caller, and does not reduce if it gets none.
+Each function gets the axis name from its caller, and does not reduce if it gets no name.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Helper:
         return len(self.inside) + len(self.within.lines)
 
     def needs_axis(self, above: tuple[Helper, ...] = ()) -> bool:
-        """Returns whether the function has a parameter for the axis, or reduces, itself or in another that it calls."""
+        """Returns whether the function has an axis parameter or reduces, or calls a helper that does either."""
         if any(self is one for one in above):
             return False
         called = any(one.needs_axis((*above, self)) for _, one in self.calls.values())
@@ -69,10 +69,10 @@ class Helper:
 
 
 def helper_called(view: FileView, function: FunctionDef, caller: Helper) -> Helper | None:
-    """Returns the known facts about a top-level function or method that a step or a helper calls by name.
+    """Returns the record of a top-level function or method that a step or a helper calls; None for other functions.
 
     Args:
-        view: its file.
+        view: the file of the called function.
         function: its node, possibly without the method's `self` among its parameters.
         caller: the function that calls it.
     """
@@ -91,7 +91,7 @@ def helper_called(view: FileView, function: FunctionDef, caller: Helper) -> Help
 
 
 def _axis_parameter(target: Target) -> str | None:
-    """Returns the parameter that a function's collectives get their axis from, if it is None by default."""
+    """Returns the parameter that a function's collectives get their axis from, if its default is None."""
     optional = {
         one.name
         for one in target.node.function.parameters
@@ -111,7 +111,7 @@ def _axis_parameter(target: Target) -> str | None:
 
 
 def is_entered(caller: Helper, call: Call, helper: Helper) -> bool:
-    """Records that a function calls another that may reduce; returns whether the callee can get the step's axis."""
+    """Records that a function calls a helper; returns whether the helper can get the step's axis."""
     given = next((value for label, _, value in call.arguments if label == helper.parameter is not None), None)
     if given is not None and not (isinstance(given, Name) and given.name == caller.parameter):
         return False

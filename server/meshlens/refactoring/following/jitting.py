@@ -64,7 +64,7 @@ _HELD = frozenset({"linen", "optax", "function"})
 
 @dataclass(frozen=True, slots=True)
 class Jitting:
-    """The way to compile a function.
+    """The `jit` that compiles a function.
 
     Attributes:
         module, name: the transformation's module and name.
@@ -141,7 +141,7 @@ def _owner(view: FileView, target: Target) -> str:
     """Returns the kind of instance that a method is called on.
 
     Raises:
-        Obstacle: `jit` does not accept such an instance.
+        Obstacle: `jit` does not accept that kind of instance.
     """
     if not target.is_method:
         return ""
@@ -281,7 +281,7 @@ def _must_return_arrays(view: FileView, target: Target, seen: Seen, *, is_nnx: b
     """Checks that a compiled function can return its results.
 
     Raises:
-        Obstacle: it cannot return them.
+        Obstacle: it cannot return one of its results.
     """
     if not seen.results and not is_nnx:
         raise _refusal(target, "returns-nothing", "returns nothing")

@@ -32,7 +32,7 @@ _COPIES = frozenset({"replace", "_replace"})
 
 
 def annotated_classes(view: FileView, parameters: Iterable[Parameter]) -> dict[str, Owner]:
-    """Returns the parameters whose annotations name a class of the project."""
+    """Returns the parameters whose annotations name a class of the project, each with that class."""
     found = ((one.name, _said(view, one.annotation)) for one in parameters if one.annotation is not None)
     return {name: owner for name, owner in found if owner is not None}
 

@@ -53,7 +53,7 @@ _OVER_AXES: dict[str, tuple[str, int | None]] = {
         for name in ("standardize", "logsumexp", "softmax", "log_softmax", "normalize")
     },
 }
-"""The layers and functions that work along axes given by an argument, with its name, and its position if it has one."""
+"""The layers and functions that work along axes given by an argument, with the argument's name and position, if any."""
 _OF_ALL_AXES = frozenset({"flax.linen.logsumexp", "flax.nnx.logsumexp"})
 _COUPLES = frozenset({
     "haiku.BatchNorm", "haiku.nets.ResNet", "haiku.nets.ResNet18", "haiku.nets.ResNet34", "haiku.nets.ResNet50",
@@ -88,7 +88,7 @@ def works_along_rows(follow: Follow, home: Follow, callee: Node, node: Call, mak
 
 
 def _chain(maker: Node) -> Iterator[Call]:
-    """Yields the calls in an expression such as `nn.scan(nn.LSTMCell, …)(8)`, and those in the list of a sequence."""
+    """Yields the calls in an expression such as `nn.scan(nn.LSTMCell, …)(8)` or `nn.Sequential([nn.Dense(8), …])`."""
     if isinstance(maker, Call):
         yield maker
         yield from _chain(maker.callee)

@@ -449,7 +449,7 @@ def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = Fals
             value = Call("call", value.site, value, ())
         bodies = _bodies(scope, value, depth + 1)
         if bodies is None and not _is_function(scope, value):
-            # The called object is one of the project's models, as a layer is.
+            # The called object is one of the project's models, used as a layer.
             bodies = _every_model(home) if home.in_model else None
         found.append(bodies)
     return _all(found)
@@ -573,7 +573,7 @@ def _is_layer(home: Follow, value: Node) -> bool:
 
 
 def _behind_factory(home: Follow, value: Node, depth: int = 0) -> list[tuple[Follow, Node]]:
-    """Returns the possible results of the project's function that a call runs to make a model, or else the call."""
+    """Returns what a model factory defined in the project may return, if the value is a call to one; else the value."""
     defined = function_defined(home, value.callee) if isinstance(value, Call) and depth < _DEEPEST else None
     function, around = defined if defined is not None else (None, None)
     if not isinstance(function, FunctionDef) or not isinstance(value, Call):
@@ -685,7 +685,7 @@ def _set_on(home: Follow, node: Attribute) -> list[Made]:
 
 
 def _owner(made: Made) -> str:
-    """Returns the class of the method that contains the code; "" if it is not in a method."""
+    """Returns the class of the method that contains a value; "" if no method contains it."""
     above = made.view.facts.blocks.get(made.block.rpartition(".")[0])
     return above.key if above is not None and isinstance(above.shape, ClassDef) else ""
 
@@ -725,7 +725,7 @@ def _targets(node: Assign | AnnAssign) -> tuple[Node, ...]:
 
 
 def _all(found: list[Bodies | None]) -> Bodies | None:
-    """Returns the functions of several callees together; None if those of one callee are unknown."""
+    """Returns the functions of all callees; None if those of any callee are unknown."""
     known = [one for one in found if one is not None]
     return tuple(body for one in known for body in one) if len(known) == len(found) else None
 
@@ -755,7 +755,7 @@ def _top_of(home: Follow, view: FileView) -> Follow:
 
 
 def _values(home: Follow, node: Node) -> list[Node]:
-    """Returns the expressions that a variable is bound to in its file, or the call itself; empty if unknown."""
+    """Returns the values that a variable is bound to in its file, or the node if it is a call; empty if unknown."""
     if not isinstance(node, Name):
         return [node] if isinstance(node, Call) else []
     if node.name in home.looped:

@@ -92,7 +92,7 @@ def bundles_of(target: Target) -> tuple[str, ...]:
 
 
 def makes_one_key(follow: Follow, value: Node, count: int) -> bool:
-    """Returns whether an expression returns one key for each of the names that it is assigned to.
+    """Returns whether an expression makes one key for each name that it is assigned to.
 
     Args:
         follow: its scope.

@@ -97,7 +97,7 @@ def read_roles(
         view: the file of the function.
         callee: the function.
         call: a call to it, in this file or another.
-        said: the arguments that the user named as the batch.
+        said: the arguments that the user named as the batch, each with the axis of its rows.
     """
     target = underlying(view, callee)
     static = _static_names(view, target)
@@ -201,7 +201,7 @@ def _role_of_name(view: FileView, target: Target | None, name: str) -> Role:
 
 
 def _second_thought(view: FileView, target: Target | None, call: HostCall, given: Given) -> Given:
-    """Treats an argument that looks like state only by name as the batch if there is no other batch, as in RL.
+    """Treats an argument as the batch if only its name suggests state and there is no other batch, as in RL.
 
     The same applies to an argument that is named like a batch and reassigned by the call, as in a sampler.
     """

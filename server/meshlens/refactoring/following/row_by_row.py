@@ -254,7 +254,7 @@ def _begins_with_rows(given: Given, parts: list[Node]) -> bool:
     if not isinstance(key, Slice) or key.lower is not None or key.step is not None or key.upper is None:
         return False
     upper = _number(key.upper)
-    # After the last axes are removed, the row axis remains only if the array has more axes than that.
+    # After the last axes are removed, the row axis remains only if the array has more axes than were removed.
     return (
         (upper is None or upper > 0 or given.least > -upper)
         and given.kind(parts[0].object) == "shape"

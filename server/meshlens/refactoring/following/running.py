@@ -1,4 +1,4 @@
-"""Follows functions that others run: through `vmap`, `scan`, `cond`, `jax.tree.map` or decorators."""
+"""Follows functions that other functions run: through `vmap`, `scan`, `cond`, `jax.tree.map` or decorators."""
 
 from __future__ import annotations
 

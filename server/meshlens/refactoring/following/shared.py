@@ -66,15 +66,16 @@ def in_axes_of(
     static: Iterable[str],
     said: tuple[tuple[str, int], ...] = (),
 ) -> tuple[int | None, ...]:
-    """Returns 0 for every argument of the calls that is split, and `None` for one that is shared.
+    """Returns 0 for every argument of the calls that is split, and None for every argument that is shared.
 
     Args:
         view: the file.
         target: the function.
         uses: its calls.
-        learned: the names of the arguments that it differentiates.
+        learned: the names of the arguments with respect to which it takes gradients.
         static: the names of its static parameters.
-        said: the arguments that the user named as the batch; others are split only if certain.
+        said: the arguments that the user named as the batch, each with the axis of its rows; the others are shared if
+            nothing is known about them.
 
     Raises:
         Obstacle: an argument is unknown, or all are shared.
@@ -106,7 +107,7 @@ def in_axes_of(
 def axes_of_rest(
     view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
 ) -> tuple[int | None, ...]:
-    """Returns the same as `in_axes_of`, for arguments that no visible call passes but unseen calls might.
+    """Returns the same as `in_axes_of`, for arguments that no visible call passes, but other calls might.
 
     Raises:
         Obstacle: an argument is unknown.
@@ -128,7 +129,7 @@ def _said_names(target: Target, said: tuple[tuple[str, int], ...]) -> frozenset[
     """Returns the arguments that the user named as the batch.
 
     Raises:
-        Obstacle: the function has no parameter with such a name, or the rows are not on the argument's first axis.
+        Obstacle: the function has no parameter with that name, or the rows are not along the argument's first axis.
     """
     own = {parameter.name for parameter in target.parameters}
     for name, axis in said:
@@ -290,9 +291,9 @@ def axis_of_parameter(
 
 
 def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[Use, ...]) -> bool:
-    """Returns whether a parameter that is differentiated holds inputs, as in adversarial attacks or score functions.
+    """Returns whether a parameter with respect to which gradients are taken is an input, as in adversarial attacks.
 
-    It is named like a batch, is passed together with the model's parameters, and is not reassigned by the call.
+    The parameter is then named like a batch, passed together with the model's parameters, and not reassigned by a call.
     """
     beside = {parameter.name for parameter in target.parameters}
     is_renewed = any(_is_carried(view, use, place) for use in uses)
@@ -300,7 +301,7 @@ def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[
 
 
 def _said_of_axes(annotation: Node | None) -> str | None:
-    """Returns the first axis name in an annotation such as `Float[Array, "batch channels"]`; "" if there is none."""
+    """Returns the first axis name in `Float[Array, "batch channels"]`; "" if none, None if it has another form."""
     if (
         not isinstance(annotation, Subscript)
         or not isinstance(annotation.key, TupleDisplay)
@@ -359,7 +360,7 @@ def _axis_in_vmap(view: FileView, target: Target, name: str) -> str | None:
 
 
 def is_split_by_a_vmap(view: FileView, target: Target, name: str) -> bool:
-    """Returns whether a function passes a parameter to at least one `vmap`, and each of them maps it over its rows."""
+    """Returns whether a function passes a parameter to one or more `vmap`s, all of which map it over its rows."""
     return _axis_in_vmap(view, target, name) == "split"
 
 
@@ -475,7 +476,7 @@ def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
 
 
 def _is_bound_with_a_batch(view: FileView, target: Target, use: Use, place: int) -> bool:
-    """Returns whether one statement binds the variables of an argument and of another that is named like a batch."""
+    """Returns whether one statement binds both this argument and another argument that is named like a batch."""
     arguments = [value for _, _, value in use.call.arguments] if use.call is not None else []
     given: Node = arguments[place] if place < len(arguments) else NOTHING
     named = zip(target.parameters, arguments, strict=False)
@@ -536,7 +537,7 @@ def _counters(view: FileView, use: Use) -> set[str]:
 def _is_carried(view: FileView, use: Use, place: int) -> bool:
     """Returns whether a call's result is assigned to the name of this argument, which makes the argument state.
 
-    If it holds rows, the function's result differs between devices, and the conversion is refused.
+    If the argument holds rows, the function's result differs between devices, and the conversion is refused.
     """
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING

@@ -372,8 +372,8 @@ def _binds(root: Node | None, name: str) -> bool:
 def _beside(view: FileView, use: Use, place: int) -> Evidence:
     """Returns the evidence from the rows that a call passes with an argument.
 
-    The argument is split if the loop over the data assigns both, or if its size is the same variable as that of the
-    rows.
+    The argument is split if the loop over the data assigns both the argument and the rows, or if the same variable
+    gives the size of both.
     """
     assert use.call is not None
     given = use.call.arguments[place].value

@@ -1,4 +1,4 @@
-"""Reads the shapes of arrays from the code that creates them, if it shows them."""
+"""Reads the shapes of arrays from the code that creates them, if that code shows the shapes."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from meshlens.refactoring.following.row_by_row import is_elementwise
 from meshlens.refactoring.reading.functions import Use
 
 Shape: TypeAlias = "tuple[int | None, ...] | None"
-"""The size of each axis, None if unknown; None for an unknown shape."""
+"""The size of each axis, or None for an axis of unknown size; None if the number of axes is unknown."""
 Shapes: TypeAlias = Callable[[str], Shape]
-"""Returns the shape of a variable."""
+"""A function that returns the shape of a variable."""
 
 _DEPTH = 6
 _MADE_BY_SIZE = frozenset("zeros ones empty full".split())
@@ -213,7 +213,7 @@ def _used(statement: Assign) -> set[str]:
 
 
 def _assigned(nodes: Iterable[Node]) -> Iterator[tuple[str, Node]]:
-    """Yields the names that assignments bind to one expression."""
+    """Yields each name that an assignment binds to an expression of its own, with the expression."""
     for node in nodes:
         if not isinstance(node, Assign) or len(node.targets) != 1:
             continue

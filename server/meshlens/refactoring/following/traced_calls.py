@@ -82,7 +82,7 @@ _ARRAY_METHODS = frozenset(
 
 
 def indexed(walk: Walk, node: Node) -> None:
-    """Notes an index whose result has a shape that is unknown at compile time."""
+    """Notes the parts of an index that make the shape of the result unknown at compile time."""
     for part in node.items if isinstance(node, TupleDisplay) else (node,):
         if isinstance(part, Slice):
             for bound in (part.lower, part.upper, part.step):

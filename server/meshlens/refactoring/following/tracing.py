@@ -188,7 +188,7 @@ class Walk:
             self.at.names[name_of_block(node.key)] = Function(self.at.view, node.key, root, self.at)
 
     def branches(self, *suites: tuple[Node, ...]) -> None:
-        """Runs alternative branches; a name that is traced after any one of them is traced after all of them."""
+        """Runs alternative branches; afterwards, a name is traced if any branch leaves it traced."""
         before = dict(self.at.names)
         after = dict(before)
         for suite in suites:

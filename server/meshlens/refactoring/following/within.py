@@ -79,7 +79,7 @@ def must_always_reduce(view: FileView, target: Target, known: Within, sites: set
 def _other_uses(
     view: FileView, target: Target, known: Within, reducing: list[FunctionDef | Lambda]
 ) -> Iterator[tuple[str, Node]]:
-    """Yields the mentions of functions that reduce, each with the call that it is part of, or else with itself."""
+    """Yields the mentions of functions that reduce, each with the call that contains it, or else with itself."""
     nodes = [node for statement in target.body for node in walk(statement)]
     names = {one.function.name for one in reducing if isinstance(one, FunctionDef)}
     before: set[str] | None = None

@@ -111,7 +111,7 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
     """Checks that JAX does not trace a use, for example to take gradients of a function.
 
     Raises:
-        Obstacle: JAX traces it.
+        Obstacle: JAX traces the use.
     """
     line = line_of(view, mention.site)
     if mention.call is None:

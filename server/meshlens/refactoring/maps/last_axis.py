@@ -113,7 +113,7 @@ def _value_of(node: Node) -> Node | None:
 
 
 def _arrays(call: Call) -> Iterator[Expression]:
-    """Yields the operands of a call: its first argument, its keyword arguments, and the object of a method."""
+    """Yields a call's operands: the first argument, keyword arguments except `axis`, and the object of a method."""
     yield from (one.value for place, one in enumerate(call.arguments) if not place or one.label not in (None, "axis"))
     if isinstance(call.callee, Attribute):
         yield call.callee.object

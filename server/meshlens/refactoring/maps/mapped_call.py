@@ -85,7 +85,7 @@ def device_count(view: FileView, call: MappedCall, spelling: Spelling) -> str:
     """Returns the number of devices that a map runs on, as code.
 
     Raises:
-        Obstacle: it cannot be determined.
+        Obstacle: the number cannot be determined.
     """
     given = call.binder.argument("devices")
     if given is None or (isinstance(given.value, Const) and given.value.value is None):
@@ -103,7 +103,7 @@ def device_list(view: FileView, call: MappedCall, spelling: Spelling) -> str:
     """Returns the devices that a map runs on, as code.
 
     Raises:
-        Obstacle: they cannot be determined.
+        Obstacle: the devices cannot be determined.
     """
     count = device_count(view, call, spelling)
     if count.isdigit():

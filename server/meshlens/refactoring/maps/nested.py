@@ -144,7 +144,7 @@ def _spec(axes: Axes, spec: str, names: tuple[str, str]) -> str:
 
 
 def _pairs(view: FileView) -> list[tuple[Binding, Binding]]:
-    """Returns the pmaps of a file that are applied directly to another pmap."""
+    """Returns the pairs of pmaps in a file, outer and inner, in which one is applied directly to the other."""
     bindings = {
         one.binder.site: one
         for one in view.records.bindings

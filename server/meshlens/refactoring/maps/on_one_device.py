@@ -26,7 +26,7 @@ def must_work_under_vmap(view: FileView, pmap: Pmap) -> None:
     """Checks that a vmap gives the same results as a pmap.
 
     Raises:
-        Obstacle: it does not, or might not.
+        Obstacle: the results differ, or might differ.
     """
     for use in uses_under(view, pmap.binder.site):
         _must_be_known(view, use)

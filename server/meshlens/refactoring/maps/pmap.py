@@ -160,7 +160,7 @@ def read_pmap(view: FileView, binding: Binding) -> Pmap:
     """Returns everything needed to rewrite an application of `jax.pmap`.
 
     Raises:
-        Obstacle: something about it is unknown, or it cannot be rewritten where it is.
+        Obstacle: something about the application is unknown, or it cannot be rewritten where it is.
     """
     binder = binding.binder
     same = [one for one in view.records.bindings if one.binder.site == binder.site]

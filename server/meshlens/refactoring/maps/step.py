@@ -120,7 +120,7 @@ class Step:
     static: tuple[str, ...] = ()
 
     def arguments(self, target: Target) -> tuple[str, ...]:
-        """Returns the arguments of the map other than its axes, such as the positions of static arguments."""
+        """Returns the map's arguments other than its axes or specs, such as the positions of static arguments."""
         if self.folded is not None and not (self.form.around and self.folded.places):
             return self.folded.arguments
         places = self.static_places(target)
@@ -293,7 +293,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
     """Checks that rows that a call returns are not assigned to an argument that all devices share.
 
     Raises:
-        Obstacle: they are.
+        Obstacle: a call assigns rows to a shared argument.
     """
     above = parent_of(view, call.whole)
     if not isinstance(above, Assign) or len(above.targets) != 1:

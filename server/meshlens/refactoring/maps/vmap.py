@@ -80,7 +80,7 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
         outer: the `jit` around the map, which is removed.
 
     Raises:
-        Obstacle: a pmap cannot, or it is unknown whether it can.
+        Obstacle: a pmap cannot replace the vmap, or it is unknown whether it can.
     """
     if isinstance(vmap.in_axes, Items) and all(axes is None for axes in vmap.in_axes.items):
         raise Obstacle("nothing-to-split", "no argument is mapped, but pmap needs at least one")
@@ -120,7 +120,7 @@ def needed_values(view: FileView, vmap: Pmap) -> tuple[int, ...]:
     """Returns the positions of shared arguments that the function of a vmap needs as Python values.
 
     Raises:
-        Obstacle: it needs an argument that a call may pass as an array.
+        Obstacle: the function needs an argument that a call may pass as an array.
     """
     operand = vmap.binder.operand
     target = next((one for one in functions(view) if isinstance(operand, Function) and one.site == operand.site), None)
@@ -284,7 +284,7 @@ def _wanted(view: FileView, node: Node) -> set[str]:
 
 
 def _plainly(node: Node) -> set[str]:
-    """Returns the names whose values an expression uses, without those of which it reads attributes, such as shapes."""
+    """Returns the names whose values an expression uses; it must not read an attribute of them, such as the shape."""
     shapes = {
         inner.object.name for inner in walk(node) if isinstance(inner, Attribute) and isinstance(inner.object, Name)
     }

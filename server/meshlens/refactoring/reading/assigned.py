@@ -10,7 +10,7 @@ from meshlens.text import Span
 
 
 def results_of(view: FileView, site: Site) -> frozenset[str]:
-    """Returns the names that an assignment gives to the expression at a site or around it."""
+    """Returns the names in the targets of the assignment whose value contains the expression at a site."""
     facts = view.solution.facts.get(site.path)
     block = facts.blocks.get(site.block) if facts is not None else None
     if block is None:

@@ -77,7 +77,7 @@ def axes_given(function: Node, dotted: Dotted) -> dict[str, int]:
 
 
 def axes_of_entries(view: FileView) -> Mapping[str, int]:
-    """Returns the minimum number of axes of a file's values under each key, as in `{"w": jnp.ones((3, 4))}`."""
+    """Returns the minimum number of axes of the arrays stored under each key, as in `{"w": jnp.ones((3, 4))}`."""
     key = f"assists: axes of entries in {view.path}"
     found: Mapping[str, int] = view.solution.once(key, lambda _: _entries(view))
     return found
@@ -179,7 +179,7 @@ def _shown(node: Node, dotted: Dotted) -> Iterator[tuple[str, int]]:
     if isinstance(node, Call) and isinstance(node.callee, Call) and dotted(node.callee.callee) in _OF_FEATURES:
         yield from ((one.value.name, 2) for one in node.arguments[:1] if isinstance(one.value, Name))
     if isinstance(node, Call) and last_name(node.callee) == "param" and not dotted(node.callee):
-        # A model's parameters do not have the batch size in their shapes, so this axis is not the only one.
+        # The shape of a model's parameter cannot depend on the batch size, so the last axis is not the row axis.
         sizes = (part for one in node.arguments for part in walk(one.value) if isinstance(part, Subscript))
         yield from ((_of_shape(one.object), 2) for one in sizes if _of_shape(one.object) and _integer(one.key) == -1)
     if isinstance(node, Subscript):

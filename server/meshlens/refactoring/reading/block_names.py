@@ -29,7 +29,7 @@ class BlockNames:
     """The names in one block; sites are relative to the block.
 
     Attributes:
-        names, attributes: the reads, by name: each node, and the call to it if it is called.
+        names, attributes: for each name, the nodes that read it, each with the call to it if it is called.
         bound_at_top: how many times each name is bound outside all functions.
         bound_inside: how many times each name is bound inside functions.
         stored_attributes: the attributes that are assigned to somewhere.

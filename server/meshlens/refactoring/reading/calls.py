@@ -40,7 +40,7 @@ def plain_call(view: FileView, target: Target, use: Use) -> PlainCall:
     """Returns a call in the form that a map needs.
 
     Raises:
-        Obstacle: the function is passed as an argument instead, or its arguments cannot be passed by position.
+        Obstacle: the function is passed as an argument and not called, or an argument cannot be passed by position.
     """
     line = line_of(view, use.site)
     if use.call is None:

@@ -1,4 +1,4 @@
-"""Decorators that preserve a function's signature and result, such as those that time or log calls."""
+"""Decorators that preserve a function's signature and result, such as timing and logging decorators."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _hands_on(view: FileView, node: FunctionDef) -> bool:
 
 
 def _returns_what_comes_back(node: FunctionDef, given: str) -> bool:
-    """Returns whether all that a function returns or yields comes from calling another with the same arguments."""
+    """Returns whether everything a function returns or yields comes from calling another with the same arguments."""
     parameters = node.function.parameters
     if [one.how for one in parameters] != ["*", "**"]:
         return False

@@ -54,7 +54,7 @@ def called_elsewhere(view: FileView, callee: Callee) -> tuple[Elsewhere, ...]:
 
 
 def spelled_elsewhere(place: Elsewhere, names: Iterable[str]) -> tuple[dict[str, str], tuple[FileEdit, ...]]:
-    """Returns how another file spells names of the module, and the edits that import those that it lacks."""
+    """Returns how another file spells names of the module, and the edits that import the missing ones."""
     view = place.view
     if place.prefix:
         return {name: f"{place.prefix}.{name}" for name in names}, ()
@@ -112,7 +112,7 @@ def _is_imported(view: FileView, name: str) -> bool:
 
 
 def _into_statement(view: FileView, key: str, names: list[str]) -> tuple[FileEdit, ...]:
-    """Returns the edits that add names, in order, to an import statement; none if it would not fit on one line."""
+    """Returns the edits that insert names in order into an import statement; none if the line would get too long."""
     block = view.facts.blocks[key]
     imported = block.shape.names if isinstance(block.shape, ImportFrom) else ()
     span = block.span(0)

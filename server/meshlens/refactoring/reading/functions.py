@@ -71,8 +71,8 @@ class Use:
     """A reference to a function.
 
     Attributes:
-        site: the name.
-        call: the call to it, if it is called there.
+        site: where the function's name is read.
+        call: the call to the function, if it is called there.
     """
 
     site: Site
@@ -122,7 +122,7 @@ def _method(view: FileView, name: str) -> Target | None:
 
 
 def maps_around(view: FileView, target: Target) -> frozenset[Binder]:
-    """Returns the maps over devices that run a function on any route, including those applied to it directly."""
+    """Returns the maps over devices that run a function, directly or through other functions."""
     records = view.records
     contexts = [
         one.context

@@ -156,7 +156,7 @@ def _between(view: FileView, callee: Callee) -> _Value:
 
 
 def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
-    """Returns the effect of a decorator on a value; only a `vmap`, with or without `partial`, has one."""
+    """Returns a value after a decorator; only a `vmap`, with or without `partial`, changes it."""
     if not isinstance(decorator, Call):
         return replace(value, is_vmapped=True) if dotted_name(view, decorator) in _MAPS else value
     dotted = dotted_name(view, decorator.callee)
@@ -166,7 +166,7 @@ def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
 
 
 def _vmapped(value: _Value, call: Call) -> _Value:
-    """Returns the effect of a `vmap` on a value; an argument whose `in_axes` entry is None is passed whole."""
+    """Returns a value after a `vmap`; the `vmap` does not map an argument whose `in_axes` entry is None."""
     axes = next((one.value for one in call.arguments if one.label == "in_axes"), None)
     items = axes.items if isinstance(axes, (TupleDisplay, ListDisplay)) else ()
     is_none = [isinstance(one, Constant) and one.value is None for one in items]

@@ -105,7 +105,7 @@ def _applied(view: FileView, decorator: Node) -> tuple[Library, tuple[Argument, 
 
 
 def _value(node: Node) -> object:
-    """Returns the value of a literal in the interpreter's representation."""
+    """Returns the value of a literal, or of a tuple or list of literals, as a `Value`; None for other expressions."""
     if isinstance(node, Constant):
         return Const(node.value)
     if isinstance(node, (TupleDisplay, ListDisplay)):

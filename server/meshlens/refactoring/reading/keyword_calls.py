@@ -17,9 +17,9 @@ _KEYWORD = re.compile(r"\w+\s*=\s*")
 
 
 def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefix, tuple[str, ...]]:
-    """Returns the edits that make every call pass arguments by position, the resulting `in_axes`, and some names.
+    """Returns the edits that make every call pass arguments by position, the new `in_axes`, and the keyword names.
 
-    The names are those of the trailing arguments that the function must still receive by keyword.
+    The keyword names are those of the trailing arguments that the function must still receive by keyword.
 
     Raises:
         Obstacle: a call cannot be rewritten this way.
@@ -78,7 +78,7 @@ def _node(view: FileView, call: MappedCall) -> Call:
 
 
 def _wanted(view: FileView, pmap: Pmap, site: Site, node: Call) -> tuple[str, ...]:
-    """Returns the parameters that the keywords of a call name, in positional order."""
+    """Returns the names of a call's keyword arguments, in the order of the parameters."""
     where = f"the call on line {_line(view, site)}"
     if pmap.parameters is None:
         raise Obstacle(

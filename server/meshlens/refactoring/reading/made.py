@@ -52,7 +52,7 @@ _OF_ARRAYS = frozenset("shape ndim dtype size T astype reshape sum mean max min 
 
 
 def made_outside(view: FileView, home: str | None) -> dict[str, tuple[Node, None]]:
-    """Returns the names that the top level or the enclosing function binds once, to a function made by an expression.
+    """Returns expressions that make functions, by name, for names that the top level or enclosing function binds once.
 
     Args:
         view: the file.

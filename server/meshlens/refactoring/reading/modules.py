@@ -106,7 +106,7 @@ def _of_modules(view: FileView, target: Target, inside: list[Node], layers: Laye
 
 
 def _run_on_one_device(view: FileView, target: Target, inside: list[Node], layers: Layers) -> tuple[int, str] | None:
-    """Returns the line and name of a use of batch statistics where no axis is bound."""
+    """Returns the line and name of a use of batch statistics where no axis is bound; None if there is none."""
     mention = _called_on_one_device(view, layers)
     if mention is not None:
         return line_of(view, mention.site), last_name(mention.node)

@@ -144,5 +144,5 @@ def _of_call(view: FileView, call: Call) -> str:
 
 
 def _is_of(view: FileView, call: Call, name: str) -> bool:
-    """Returns whether a call receives the value that its result replaces."""
+    """Returns whether a call receives the variable that its result is assigned to."""
     return any(isinstance(value, Name) and value.name == name for _, _, value in call.arguments)

@@ -1,4 +1,4 @@
-"""Functions and data that are already on several devices: under a map, on a mesh, or with a sharding."""
+"""Finds functions and data that are already on several devices: under a map, on a mesh, or with a sharding."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[
 
 
 def must_not_be_on_one_device(view: FileView, target: Target, shared: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
-    """Checks, for JAX releases that reject it, that no argument that a pmap passes whole is already on one device.
+    """Checks that no unmapped argument of a pmap is already on one device, if the JAX release rejects that.
 
     Args:
         view: the file.
         target: the function.
-        shared: the place of each call in the file, with the arguments that the pmap passes whole.
+        shared: the place of each call in the file, with the arguments that the pmap does not map.
 
     Raises:
         Obstacle: an argument is on one device (measured: "Received incompatible devices" from JAX 0.8.0 to 0.9.0).

@@ -38,7 +38,7 @@ class OwnMethod:
     Attributes:
         view: its file.
         target: the method.
-        is_bound: whether the call leaves out its first parameter.
+        is_bound: whether the call leaves out the method's first parameter.
     """
 
     view: FileView
@@ -108,7 +108,7 @@ def own_method(view: FileView, owner: str, name: str, *, through_class: bool) ->
 
 
 def method_defined(view: FileView, owner: str, name: str) -> OwnMethod | None:
-    """Returns the method that a class or one of its bases defines; None if it is left to subclasses."""
+    """Returns the method that a class or one of its bases defines; None if subclasses must define it."""
     found = next(_defined(view, owner, name, 0), None)
     if found is None or _is_abstract(found[1]):
         return None

@@ -18,7 +18,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 
 def passing_axis(view: FileView, target: Target, found: Reductions, spelling: Spelling, axis: str) -> list[FileEdit]:
-    """Returns the edits that pass on a step's axis name, and make the functions that get it reduce.
+    """Returns the edits that pass on a step's axis name and add reductions to the functions that receive it.
 
     Args:
         view: the file of the step.
@@ -52,7 +52,7 @@ def _passed(view: FileView, target: Target, calls: Iterable[tuple[Call, Helper]]
 
 
 def _with_axis(view: FileView, target: Target, call: Call, text: str) -> FileEdit:
-    """Returns the edit that adds an argument to a call, on its own line if the others are."""
+    """Returns the edit that adds an argument to a call, on a new line if the layout or the line length requires it."""
     end = view.span(target.at(call.site)).end - 1
     if not call.arguments:
         return FileEdit(view.path, Edit(Span(end, end), text))

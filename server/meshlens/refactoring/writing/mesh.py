@@ -21,7 +21,7 @@ _NAMES = ("batch", "devices", "mapped")
 
 
 def axis_text(view: FileView, pmap: Pmap, place: Place | None) -> str:
-    """Returns the source of a pmap's axis name, valid at the pmap and at another place; a new name if there is none.
+    """Returns the source of a pmap's axis name, valid at the pmap and at another place; a new name if it has none.
 
     Raises:
         Obstacle: the axis name is not a string, or its variable has another meaning at that place.

@@ -120,7 +120,7 @@ def _before_class(view: FileView, offset: int) -> Place | None:
 
 
 def _indent(view: FileView, start: int) -> str | None:
-    """Returns the indentation of the line at an offset; None if other text precedes the offset."""
+    """Returns the indentation before an offset; None if no statement can be inserted there."""
     line = view.source.rfind(b"\n", 0, start) + 1
     head = view.source[line:start]
     if head.strip() or view.source.startswith((b"elif", b"else"), start):

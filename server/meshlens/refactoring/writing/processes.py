@@ -65,7 +65,7 @@ def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
     """Returns the edits that join the processes at the start of a file's program.
 
     Raises:
-        Obstacle: devices are requested before the program of the file starts.
+        Obstacle: devices are requested before the file's program starts, or it is unknown where the program starts.
     """
     for other in _imported(view):
         asking = (one for one in _top(other) if any(_asks(other, node) for node in _run(one.statement)))
@@ -127,7 +127,7 @@ def _may_ask(view: FileView, node: Node) -> bool:
 
 
 def _run(node: Node) -> Iterator[Node]:
-    """Yields the nodes that run with a top-level statement, without function bodies."""
+    """Yields the nodes of a top-level statement that run at import, without function bodies or the main program."""
     if isinstance(node, (_PLAIN, Lambda)):
         return
     if isinstance(node, If) and _is_main(node):

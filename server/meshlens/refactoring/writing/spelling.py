@@ -80,7 +80,7 @@ class Spelling:
         return self._imported("jax.experimental.shard_map", "shard_map", "shard_map")
 
     def unchecked(self, library: str = "jax") -> str:
-        """Returns the keyword that turns off a library's `shard_map` check, because that check multiplies gradients."""
+        """Returns the argument that turns off a library's `shard_map` check, which would sum gradients over devices."""
         since = _SHARD_MAP_OF_NNX if library == "nnx" else _SHARD_MAP_IN_JAX
         return "check_vma=False" if self._view.jax_version >= since else "check_rep=False"
 
