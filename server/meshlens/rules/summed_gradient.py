@@ -146,6 +146,6 @@ def _differentiated(view: FileView) -> Iterator[Finding]:
 
 
 def _averaged_sums(view: FileView) -> frozenset[Site]:
-    """Returns the sums whose gradients a `pmean` divides again."""
+    """Returns the sums whose gradients a later `pmean` averages."""
     averages = (use for use in view.records.uses if use.kind == "pmean")
     return frozenset([label[1] for use in averages for label in of_kinds(use.labels, "of-psum")])
