@@ -83,7 +83,7 @@ class _Use(NamedTuple):
 
 @rule("AX215", Severity.ERROR, reads="workspace", state="preview")
 def explicit_axis(view: FileView) -> Iterator[Finding]:
-    """Reports this file's meshes that are explicit by default, and its uses of meshes that are declared explicit."""
+    """Reports uses that explicit axes forbid: at the mesh if it is explicit by default, otherwise at the use."""
     if not holds(_EXPLICIT, view.jax_version):
         return
     uses, makers = view.solution.once_of_records("uses of automatic axes", _uses_by_mesh)

@@ -184,7 +184,7 @@ class _Partial(NamedTuple):
 
 
 def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
-    """Yields gradients left unreduced over an axis that other gradients are reduced over or that nothing else uses."""
+    """Yields gradients left unreduced over an axis that other values are reduced over or that nothing uses."""
     for one in view.solution.once_of_records("partial", _partial):
         span = view.span(one.sites[0]) if view.is_here(one.sites[0]) else None
         if span is None or span in seen:

@@ -99,7 +99,7 @@ class Splice:
         return Joined(tops, made, unsure, (self.old.state, touched))
 
     def region(self, length: int) -> tuple[int, int]:
-        """Returns the region of the old text in which a comment may apply to changed code; `length` is its length."""
+        """Returns the region of the old text, of the given length, in which a comment may apply to changed code."""
         old = self.old
         begin = old.blocks[old.top[self.first - 1]].start if self.first else 0
         return begin, old.blocks[old.top[len(old.top) - self.rest]].start if self.rest else length

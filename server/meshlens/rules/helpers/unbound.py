@@ -18,7 +18,7 @@ class Unbound(NamedTuple):
 
     Attributes:
         name: the axis.
-        failing: the uses of one collective on such routes, short routes first.
+        failing: the uses of one collective on routes that leave the name unbound, short routes first.
         binding: its uses on the other routes.
         repeated: further collectives that fail for the same literal in the same map.
     """
