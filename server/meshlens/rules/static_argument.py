@@ -183,7 +183,7 @@ def _unhashable_in_jit(view: FileView) -> Iterator[Finding]:
     for call in view.records.calls:
         if call.dotted == STATIC_OF_JIT and not call.guarded:
             for arg in call.args:
-                # The object of a method is not written as an argument.
+                # The object that a method is called on is not written as an argument.
                 site = arg.site or call.call
                 if view.is_here(site):
                     by_site[site].append((call, arg))
