@@ -63,7 +63,7 @@ _WARNINGS = {
     "share-averaged": "this average over {axis} is divided by a total over all devices; use a sum instead",
 }
 _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
-"""Kinds of uses that are correct if the value is then scaled directly by the number of devices."""
+"""Kinds of uses that are correct if the result is immediately scaled by the number of devices."""
 
 
 @rule("AX407", Severity.WARNING, reads="places")
@@ -89,7 +89,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
 
 
 def _goes_on(view: FileView, site: Site) -> bool:
-    """Returns whether the value is directly scaled again, perhaps by the number of devices."""
+    """Returns whether the value is immediately scaled again, perhaps by the number of devices."""
     around = next(iter(path_to(view, site)[-2:-1]), None)
     if not isinstance(around, BinaryOperation) or around.operator not in ("*", "/"):
         return False
