@@ -74,7 +74,7 @@ def write_sealed(cache: Cache, name: str, content: bytes) -> None:
 
 
 def write_cache_file(cache: Cache, name: str, content: bytes) -> None:
-    """Writes a file atomically, and deletes outdated ones.
+    """Writes a file atomically, and deletes other files of its kind, unfinished ones, and outdated project caches.
 
     A full or read-only disk is not an error: the next run will be slower.
     """

@@ -220,7 +220,7 @@ class Extraction:
         return key
 
     def keep(self, block: Block) -> bool:
-        """Adds an unchanged block; returns whether its key is still free."""
+        """Adds an unchanged block; returns whether no other block had its key yet."""
         self.blocks[block.key] = block
         return self._unused(block.key) == block.key
 

@@ -84,10 +84,10 @@ def _is_mesh(value: Expression) -> bool:
 def names_of(shape: Any) -> frozenset[str]:
     """Returns the names and attributes that a shape mentions, except in annotations.
 
-    Marks are added for the functions nested in it; for each variable that it sets to a function ("=" and the variable's
-    name); for calling an entry of a table, such as a registry; for entering or storing anything called a mesh, which
-    may come from anywhere; and for signs that it supports several JAX releases: checking the version or catching
-    exceptions.
+    Marks are added for the functions nested in it; for each variable that it sets to a function, and each attribute
+    that it sets to a compiled one ("=" and the name); for calling an entry of a table, such as a registry; for entering
+    or storing anything called a mesh, which may come from anywhere; and for signs that it supports several JAX
+    releases: checking the version or catching exceptions.
     """
     found: set[str] = set()
     waiting: list[Any] = [shape] if isinstance(shape, tuple) else []

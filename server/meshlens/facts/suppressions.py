@@ -17,12 +17,12 @@ _DIRECTIVE = re.compile(
 
 
 def speaks(source: bytes, begin: int, end: int) -> bool:
-    """Returns whether a span of a file contains a word required in such comments or in requests for virtual devices."""
+    """Returns whether a span of a file may contain comments for MeshLens or requests for virtual devices."""
     return _holds_word(source, begin, end) or speaks_of_virtual_devices(source, begin, end)
 
 
 def _holds_word(source: bytes, begin: int, end: int) -> bool:
-    """Returns whether one of the words occurs at all; the pattern would take much longer to find none."""
+    """Returns whether one of the words occurs; if none does, this is much faster than searching for the pattern."""
     stretch = source[begin:end]
     return b"meshlens:" in stretch or b"noqa" in stretch.lower()
 

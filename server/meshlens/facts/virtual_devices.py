@@ -18,7 +18,7 @@ _WORDS = re.compile(
     rb"|(?P<config>jax_num_cpu_devices|JAX_NUM_CPU_DEVICES)|(?P<chex>set_n_cpu_devices)"
 )
 _NEEDED = (b"_cpu_devices", b"_CPU_DEVICES", b"xla_force_host_platform_device_count")
-"""Substrings of these words; searching a whole file for bytes is much faster than matching a pattern."""
+"""Substrings of the words above; searching a whole file for bytes is much faster than matching a pattern."""
 _FLAG_NUMBER = re.compile(rb"\s*=\s*(\d+)(?![\w.])")
 _NUMBER = re.compile(rb"[\"']?\s*\]?\s*[,=(]\s*(?:n\s*=\s*)?[\"']?(\d+)(?![\w.])\s*[\"']?\s*(?:[),;#]|\Z|\n)")
 _MAIN = re.compile(rb"if\s+__name__\s*==\s*[\"']__main__[\"']\s*:")

@@ -49,7 +49,7 @@ def named(view: FileView, name: str, parts: tuple[Part, ...]) -> Value:
 
 
 def value_of_text(view: FileView, dotted: str, offset: int) -> Value:
-    """Returns the value of a dotted name that was read from the text, where the parser may see no name."""
+    """Returns the value of a dotted name read from the text, in case the parser sees no name there."""
     parts = parts_at(view, offset) or (Part("text", Site(str(view.path), "", 0), NOTHING),)
     first, *attributes = dotted.split(".")
     site = parts[0].site

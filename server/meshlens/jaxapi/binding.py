@@ -22,7 +22,7 @@ class Binder:
             those of `axis_names`), "axis_env" (pairs of name and size), "xmap" (names in `in_axes`), "grid" (pairs of
             name and size, here or in a grid spec), "parameters" (those of several parameters), "" (none).
         names: the parameter that holds them.
-        more_names: further parameters that hold some, for "parameters".
+        more_names: further parameters that hold names, if `names_from` is "parameters".
         default_name: the name bound by default.
         factory: whether it may be called without the operand to get a decorator.
         positional_only: whether the operand cannot be given by keyword.

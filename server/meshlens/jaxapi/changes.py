@@ -26,8 +26,8 @@ class Change:
         since: first version with it.
         replacement: dotted name of the replacement.
         note: further advice, as a clause without a period.
-        rewrite: "rename" if the replacement is a drop-in, "tree" if it is one in `jax.tree`, "shard_map" or "pvary" for
-            a rewrite of the call, "drop" if it can be deleted, "" if a person must decide.
+        rewrite: "rename" if the replacement is a drop-in, "tree" if it is a drop-in in `jax.tree`, "shard_map" or
+            "pvary" for a rewrite of the call, "drop" if it can be deleted, "" if a person must decide.
         replacement_since: first version with the replacement.
     """
 

@@ -12,7 +12,7 @@ class Consumer:
     Attributes:
         name: its name in messages.
         dotted: its canonical name.
-        parameter: the parameter for the axis name; None means no collective.
+        parameter: the parameter for the axis name; a call that passes None for it reduces nothing.
         index: its position; None if it is keyword-only.
         when: when the name is used: "call" (when the result is called), a method's name (when it is called), or "now".
         skips_when: keyword (of the constructor or call) that disables the collective if true.

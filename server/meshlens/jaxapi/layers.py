@@ -24,7 +24,7 @@ class Features(NamedTuple):
 
 
 INITIALIZERS = ".initializers."
-"""A part of the names of functions that make an array from a key and a shape, and of functions that return them."""
+"""A part of the name of each function that makes an array from a key and a shape, or returns such a function."""
 
 PARAMETERS: frozenset[str] = frozenset(
     f"flax.nnx.{name}" for name in "Param Variable BatchStat Cache Intermediate".split()

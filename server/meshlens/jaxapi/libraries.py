@@ -70,7 +70,7 @@ PROCESS_QUERIES: dict[str, str] = {
     "jax.host_id": "index",
     "jax.host_count": "count",
 }
-"""Canonical names and what they count; "index" differs between processes."""
+"""Canonical names of queries and what they return; "index" differs between processes."""
 
 
 @dataclass(frozen=True, slots=True)

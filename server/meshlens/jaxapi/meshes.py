@@ -172,7 +172,7 @@ NAME_MESH_AXES: dict[str, str] = {
 """Callables that set the mesh axes of an array's dimensions as its metadata, with the name of their second argument."""
 
 SPECS_OF_METADATA = frozenset({"flax.linen.get_partition_spec", "flax.nnx.get_partition_spec"})
-"""Callables that return the specs that the metadata of arrays give."""
+"""Callables that return the specs given by the metadata of arrays."""
 
 SHARDINGS_OF_METADATA = frozenset({"flax.linen.get_sharding", "flax.nnx.get_named_sharding"})
-"""Callables that return the shardings that the metadata of arrays give for a mesh, their second argument."""
+"""Callables that return the shardings given by the metadata of arrays for a mesh, their second argument."""

@@ -86,7 +86,7 @@ def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
 
 
 def _lacked(solution: Solution, path: str) -> list[_Named]:
-    """Returns every use, in the specs of a file, of the axis names that some mesh lacks."""
+    """Returns every use, in a file's specs, of an axis name that some mesh lacks."""
     used = solution.once_of_records("logical-names", _logical_names)
     meshes = solution.once_of_records("meshes-of-metadata", _meshes_of_metadata)
     records = solution.by_file.get(path) or Records()
@@ -96,7 +96,7 @@ def _lacked(solution: Solution, path: str) -> list[_Named]:
 
 
 def _odd(solution: Solution) -> dict[tuple[Site | None, str], list[_Named]]:
-    """Returns the meshes that lack an axis of a spec that other meshes at the same call have, with the specs."""
+    """Returns the specs with an axis that one mesh lacks and others at the same call have, by mesh and axis."""
     odd: dict[tuple[Site | None, str], list[_Named]] = defaultdict(list)
     for path, records in solution.by_file.items():
         calls: dict[tuple[Site | None, Site, str], list[_Named]] = defaultdict(list)
@@ -167,14 +167,14 @@ def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
 
 
 def _meshes_of_metadata(solution: Solution) -> tuple[Value, ...]:
-    """Returns the meshes whose axes array metadata names; empty if the metadata may name logical axes instead."""
+    """Returns the meshes for the axis names in array metadata; empty if the metadata may name logical axes instead."""
     meshes: dict[Site, list[Value]] = {}
     for call in (call for records in solution.by_file.values() for call in records.calls):
         if call.dotted.endswith("axis_rules") or any(arg.label == "sharding_rules" for arg in call.args):
             return ()
         asks, mesh = _mesh_of_metadata(call)
         if asks:
-            # A function that also runs without its callers gets an unknown mesh then.
+            # On a route without its callers, a function gets an unknown mesh.
             known = meshes.setdefault(call.call, [])
             known += [mesh] if mesh is not None and mesh_axes(mesh) is not None else []
     return tuple(dict.fromkeys(chain(*meshes.values()))) if all(meshes.values()) else ()
@@ -196,7 +196,7 @@ def _mesh_of_metadata(call: ApiCall) -> tuple[bool, Value | None]:
 
 
 def _of_metadata(records: Records, meshes: tuple[Value, ...]) -> Iterator[_Named]:
-    """Yields the mesh axes that array metadata names but that none of the metadata's meshes has."""
+    """Yields the axes that array metadata names and that none of the given meshes has."""
     for call in records.calls if meshes else ():
         parameter = NAME_MESH_AXES.get(call.dotted)
         given = argument_of(call.args, parameter, 1) if parameter is not None else None
@@ -250,7 +250,7 @@ def _under(context: Context, is_certain: bool) -> Context:
 
 
 def _lacks(path: str, named: _Named, name: str) -> bool | None:
-    """Returns whether the mesh lacks the axis. A mesh passed under a condition may never be used here."""
+    """Returns whether the mesh lacks the axis; None if its axes are unknown, or if it may never be used here."""
     mesh, context = named[3], named[4]
     axes = mesh_axes(mesh)
     if axes is None or not isinstance(mesh, Mesh):

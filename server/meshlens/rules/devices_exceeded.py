@@ -153,7 +153,7 @@ def _mesh(view: FileView, call: ApiCall) -> tuple[Span, str] | None:
 
 
 def _there_are(view: FileView, have: int) -> str:
-    """Returns the number of devices in words, with its source if all devices are used."""
+    """Returns a number of devices in words, with its source if it is the number of local devices or of all devices."""
     if have == view.devices.local_count and have != view.device_count:
         return local_there_are(view.devices)
     return there_are(view.devices) if have == view.device_count else f"there are {have}"

@@ -68,10 +68,10 @@ class _Use(NamedTuple):
 
     Attributes:
         mesh: the mesh.
-        name: the axis that the use needs as an automatic one; None if it needs none.
+        name: the axis that must be automatic for this use; None if there is none.
         site: the place.
-        why: what it needs the axis for.
-        context: the context.
+        why: the clause of the message that says why the axis must be automatic.
+        context: the context of the use.
     """
 
     mesh: Mesh
@@ -83,7 +83,7 @@ class _Use(NamedTuple):
 
 @rule("AX215", Severity.ERROR, reads="workspace", state="preview")
 def explicit_axis(view: FileView) -> Iterator[Finding]:
-    """Reports this file's meshes that are explicit by default, and its uses of meshes that are declared explicit."""
+    """Reports uses that explicit axes forbid: at the mesh if it is explicit by default, otherwise at the use."""
     if not holds(_EXPLICIT, view.jax_version):
         return
     uses, makers = view.solution.once_of_records("uses of automatic axes", _uses_by_mesh)
@@ -107,7 +107,7 @@ def explicit_axis(view: FileView) -> Iterator[Finding]:
 
 
 def _uses_by_mesh(solution: Solution) -> tuple[dict[Site, list[_Use]], dict[Site, ApiCall]]:
-    """Returns the uses of meshes by the place that makes the mesh, and the calls that make meshes by place."""
+    """Returns the uses of meshes and the calls that create meshes, both by the site of the creating call."""
     makers: dict[Site, ApiCall] = {}
     uses: dict[Site, list[_Use]] = defaultdict(list)
     for records in solution.by_file.values():
@@ -136,7 +136,7 @@ def _uses(calls: list[ApiCall]) -> Iterator[_Use]:
 
 
 def _first_split(spec: Value, value: Value) -> str | None:
-    """Returns the first axis over which a spec splits an array that is certainly not split."""
+    """Returns the first axis over which a spec splits an array that certainly is not split yet."""
     if isinstance(spec, Spec):
         names = [name.value for name, _ in spec_names(spec)]
         return names[0] if names and not spec.open and _is_whole(value) else None
@@ -151,7 +151,7 @@ def _first_split(spec: Value, value: Value) -> str | None:
 
 
 def _is_whole(value: Value) -> bool:
-    """Returns whether a tree has an array that is certainly not split."""
+    """Returns whether a tree has an array that certainly is not split yet."""
     if isinstance(value, (Seq, Dict)):
         return any(_is_whole(item[1] if isinstance(item, tuple) else item) for item in value.items)
     return isinstance(value, Data) and is_unplaced(value)

@@ -141,7 +141,7 @@ def _in_function(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding
 
 
 def _loop_on_the_route(view: FileView, context: Context) -> Site | None:
-    """Returns the call in the innermost loop of the route; None if a function on the way caches its results."""
+    """Returns the call in the innermost loop of the route; None if the loop is short or contains a cached function."""
     if not context.loop:
         return None
     for step in reversed(context.route):
@@ -197,7 +197,7 @@ def _depends(ends: tuple[Node, ...], changing: set[str]) -> bool:
 
 
 def _only_called(inside: tuple[Node, ...], scope: Node) -> bool:
-    """Returns whether the map is only called, once, and not stored, returned, or called in a loop."""
+    """Returns whether the map is only called, and not stored, returned, or called in an inner loop."""
     parent, node = inside[-2], inside[-1]
     if isinstance(parent, Call) and parent.callee is node:
         return True

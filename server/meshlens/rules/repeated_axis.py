@@ -241,7 +241,7 @@ def _of_tables(view: FileView, entries: list[ApiCall]) -> Iterator[tuple[Site, F
 
 
 def _is_entry(view: FileView, spec: Site) -> bool:
-    """Returns whether a spec is written as an entry of a list, tuple or dictionary; a function may change any other."""
+    """Returns whether a spec is an entry of a literal list, tuple or dictionary; a function may change other specs."""
     path = path_to(view, spec) if view.is_here(spec) else ()
     return len(path) > 1 and isinstance(path[-2], (TupleDisplay, ListDisplay, DictDisplay))
 

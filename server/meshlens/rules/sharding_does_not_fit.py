@@ -138,7 +138,7 @@ def _fits(call: ApiCall) -> Iterator[_Fit]:
     sharding = argument_of(call.args, TAKE_SPECS[call.dotted], 1)
     if value is not None and sharding is not None:
         site = sharding.site or call.call
-        # AX301 reports a single sharding for everything placed on a mesh.
+        # For `device_put` with a single sharding, AX301 reports unequal parts.
         is_put = call.dotted == "jax.device_put" and isinstance(sharding.value, Made)
         divides = call.dotted != CONSTRAINT and not is_put
         yield _Fit(value.value, sharding.value, site, divides, call.mesh, call.context)

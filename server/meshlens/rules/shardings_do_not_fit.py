@@ -70,7 +70,7 @@ def _why(call: ApiCall) -> str:
 
 
 def _told(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
-    """Returns the fix that says how the result is split; after an error, this is known only for a product."""
+    """Returns the fix that specifies the sharding of the result; it is known only for a product."""
     result = call.result.items[1] if isinstance(call.result, Seq) else None
     found = sharding_of(result) if result is not None else None
     last = (call.args[-1].whole or call.args[-1].site) if call.args else None
@@ -87,7 +87,7 @@ def _told(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
 
 
 def _written(entry: Entry | None) -> str:
-    """Returns an entry of a spec as it is written."""
+    """Returns the source text of a spec's entry."""
     if not entry:
         return "None"
     names = [f'"{name}"' for name in entry]

@@ -178,12 +178,12 @@ def _unhashable(view: FileView, calls: list[MappedCall]) -> Iterator[Finding]:
 
 
 def _unhashable_in_jit(view: FileView) -> Iterator[Finding]:
-    """Reports lists and other values without a hash that calls of jitted functions pass for static arguments."""
+    """Reports lists and other unhashable values that calls of jitted functions pass for static arguments."""
     by_site: dict[Site, list[tuple[ApiCall, Arg]]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted == STATIC_OF_JIT and not call.guarded:
             for arg in call.args:
-                # The object of a method is not written as an argument.
+                # The object that a method is called on is not written as an argument.
                 site = arg.site or call.call
                 if view.is_here(site):
                     by_site[site].append((call, arg))
@@ -206,7 +206,7 @@ def _first_unhashable(call: MappedCall) -> int | None:
 
 
 def _kind(value: Value) -> str:
-    """Returns what a value without a hash is; "" for any other."""
+    """Returns a description of an unhashable value; "" for any other."""
     if isinstance(value, Seq) and value.kind == "list":
         return "a list"
     if isinstance(value, Dict):

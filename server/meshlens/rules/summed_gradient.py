@@ -69,7 +69,7 @@ _COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")
 
 @rule("AX402", Severity.HINT)
 def summed_gradient(view: FileView) -> Iterator[Finding]:
-    """Checks sums of gradients and gradients of sums."""
+    """Reports gradients that a sum makes too large by a factor of the number of devices."""
     divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
     seen: set[Span] = set()
     for use in view.records.uses:
@@ -100,7 +100,7 @@ def _is_sum_of_mean(use: AxisUse) -> bool:
 
 
 def _counts_devices(view: FileView, call: Site) -> bool:
-    """Returns whether the summing function divides another value, such as a learning rate, by the device count."""
+    """Returns whether the function with the sum divides any value, such as a learning rate, by the device count."""
     function = next((node for node in path_to(view, call)[::-1] if isinstance(node, FunctionDef)), None)
     return function is not None and any(
         isinstance(node, BinaryOperation)
@@ -146,6 +146,6 @@ def _differentiated(view: FileView) -> Iterator[Finding]:
 
 
 def _averaged_sums(view: FileView) -> frozenset[Site]:
-    """Returns the sums whose gradients a `pmean` divides again."""
+    """Returns the sums whose gradients a later `pmean` averages."""
     averages = (use for use in view.records.uses if use.kind == "pmean")
     return frozenset([label[1] for use in averages for label in of_kinds(use.labels, "of-psum")])

@@ -52,7 +52,7 @@ _MOST_REPEATED = 4
 
 @rule("AX101", Severity.ERROR, reads="places")
 def unbound_axis(view: FileView) -> Iterator[Finding]:
-    """Reports each collective that a certain, closed route reaches without its axis bound."""
+    """Reports each collective whose axis is certainly unbound on some route."""
     seen: set[tuple[Site, str]] = set()
     for fault in unbound_uses(view.solution):
         name = fault.name

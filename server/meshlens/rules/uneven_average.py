@@ -63,7 +63,7 @@ _WARNINGS = {
     "share-averaged": "this average over {axis} is divided by a total over all devices; use a sum instead",
 }
 _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
-"""Kinds of uses that are correct if the value is scaled at once by the number of devices."""
+"""Kinds of uses that are correct if the result is immediately scaled by the number of devices."""
 
 
 @rule("AX407", Severity.WARNING, reads="places")
@@ -89,7 +89,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
 
 
 def _goes_on(view: FileView, site: Site) -> bool:
-    """Returns whether a value is scaled again at once, perhaps by the number of devices."""
+    """Returns whether the value is immediately scaled again, perhaps by the number of devices."""
     around = next(iter(path_to(view, site)[-2:-1]), None)
     if not isinstance(around, BinaryOperation) or around.operator not in ("*", "/"):
         return False
@@ -99,7 +99,7 @@ def _goes_on(view: FileView, site: Site) -> bool:
 def _is_to_blame(view: FileView, use: GradientUse, other: Site) -> bool:
     """Returns whether the fault is where a value was counted or reduced, not where it is divided.
 
-    A helper that counts the rows of a device may be used in other ways by other code.
+    A helper that counts a device's rows is not to blame, because other code may use its count correctly.
     """
     counts = use.kind in ("of-one-device", "of-size-here")
     is_elsewhere = (other.path, other.block) != (use.site.path, use.site.block)

@@ -73,7 +73,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
                 keeps = "requires equal values" if mapped.binder.checked else "keeps only device 0's"
                 text = f"{what}; {said} {keeps}" if what is not None else None
                 by_call = verdicts.setdefault((span, output.which), {})
-                # Less is known about what a loop carries in later iterations.
+                # A loop calls the map again with a carry about which less is known; the first fault found is kept.
                 by_call[mapped.call] = by_call.get(mapped.call) or text
     for span, which in sorted(verdicts):
         texts = [text for text in verdicts[span, which].values() if text is not None]
@@ -158,7 +158,7 @@ def _left_out(binder: Binder, entry: Value) -> tuple[str, ...]:
                 return ()
             named.add(one.value)
     known = mesh_axes(binder.mesh) if binder.mesh is not None else None
-    # Then the fault is the name missing from the mesh, which may stand for any axis that the mesh has.
+    # The fault is then a name that the mesh lacks, and any axis of the mesh may have been meant.
     if known is not None and not named <= {*known, None}:
         return ()
     return tuple(axis for axis in axes_of(binder) if axis not in named)

@@ -114,7 +114,7 @@ def _of_leaf(value: Value) -> str:
 
 
 def _has_unknown_statics(call: MappedCall) -> bool:
-    """Returns whether an argument may be meant as static although that is unknown."""
+    """Returns whether a map has static arguments whose positions are unknown or beyond the positional arguments."""
     given = [name for name, _ in call.binder.arguments if name.startswith("static")]
     places = static_places(call.binder)
     return bool(given) and (not places or max(places) >= (positional(call) or 0))

@@ -170,7 +170,7 @@ class _Partial(NamedTuple):
 
     Attributes:
         sites: the reductions.
-        axis: an axis that they lack.
+        axis: an axis over which they do not reduce.
         binder: the map that binds this axis.
         of_update: where the gradients of another update in the map are reduced over the axis; None if none are.
         of_another: where anything else is reduced over the axis; None if nothing is.
@@ -184,7 +184,7 @@ class _Partial(NamedTuple):
 
 
 def _over_fewer_axes(view: FileView, seen: set[Span]) -> Iterator[Finding]:
-    """Yields gradients that are not reduced over an axis over which others are, or that nothing else uses."""
+    """Yields gradients left unreduced over an axis that other values are reduced over or that nothing uses."""
     for one in view.solution.once_of_records("partial", _partial):
         span = view.span(one.sites[0]) if view.is_here(one.sites[0]) else None
         if span is None or span in seen:
@@ -254,7 +254,7 @@ def _partial(solution: Solution) -> list[_Partial]:
 
 
 def _reduced_fellow(view: FileView, use: GradientUse, binder: Binder) -> Site | None:
-    """Returns where a map reduces another update's gradients, if it returns parameters updated with the given ones."""
+    """Returns where a map reduces another update's gradients, if it also returns what the given update changed."""
     steps = view.solution.once_of_records("steps", _steps)
     fellows = [site for name in _names(binder) for site in steps.reduced.get((binder.site, name), {}).values()]
     is_kept = use.site in steps.alone and any(_returns(call, use.site) for call in _calls_of(view, binder))
@@ -334,7 +334,7 @@ def _drifts(view: FileView, use: GradientUse, binder: Binder, reductions: list[A
         bool(labels_of(call.returned) & {"mean", "scaled"}) and _returns(call, use.site)
         for call in _calls_of(view, binder)
     )
-    # If a state is unknown on one route, another route shows what is reduced.
+    # If the reduced value is unknown on one route, another route may show what it is.
     told = {one.call for one in reductions if one.labels & {"varying", "mean", "scaled"}}
     return is_kept and all(
         reduction.context.sure
@@ -346,7 +346,7 @@ def _drifts(view: FileView, use: GradientUse, binder: Binder, reductions: list[A
 
 
 def _steps_copies(view: FileView, use: GradientUse, binder: Binder) -> bool:
-    """Returns whether a step that reduces nothing updates copies of one state, which each device trains for itself."""
+    """Returns whether a step that reduces nothing updates copies of one state that each device trains independently."""
     return any(
         call.context.sure and of_kinds(labels_of(call.returned), "copied") and _returns(call, use.site)
         for call in _calls_of(view, binder)
@@ -372,7 +372,7 @@ def _differentiated(use: AxisUse) -> bool:
 
 
 def _of_number(use: AxisUse) -> bool:
-    """Returns whether a number is summed, such as the size of an array, which no device needs to compute."""
+    """Returns whether the summed value is a constant or the same on every device, such as an array's size."""
     summed = dict(use.arguments).get("x")
     if summed is None or not isinstance(summed.value, Data):
         return summed is not None and isinstance(summed.value, Const)

@@ -73,7 +73,7 @@ def unused_axis(view: FileView) -> Iterator[Finding]:
 
 
 def _used(view: FileView) -> set[tuple[Site, object]]:
-    """Returns the names that are used under each map; None for an unknown name."""
+    """Returns each map's site paired with each axis name used under the map; None for an unknown name."""
     found: set[tuple[Site, object]] = set()
     for records in view.solution.by_file.values():
         for use in records.uses:

@@ -44,7 +44,7 @@ _CODE = re.compile(rb"[\w-]+")
 
 @rule("AX901", Severity.WARNING)
 def unused_ignore(view: FileView) -> Iterator[Finding]:
-    """Yields a finding for each ignore comment that the other rules' findings did not need."""
+    """Yields a finding for each ignore comment, or code in one, that silences no finding of another rule."""
     if not isinstance(view, CheckedView):
         return
     for idle in view.idle:
@@ -84,7 +84,7 @@ def _places(source: bytes, span: Span) -> dict[str, Span]:
 
 
 def _without_comment(source: bytes, span: Span) -> Edit:
-    """Removes a comment: the whole line if it is alone, otherwise with the space before it."""
+    """Removes a comment: with its whole line if nothing else is on it, otherwise with the space before it."""
     line_start = max(source.rfind(b"\n", 0, span.start), source.rfind(b"\r", 0, span.start)) + 1
     end = span.end
     while source[end : end + 1] in (b" ", b"\t"):

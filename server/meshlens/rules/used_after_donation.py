@@ -170,9 +170,9 @@ class _Donating(NamedTuple):
     """The calls that donate.
 
     Attributes:
-        calls: their records.
+        calls: the records of these calls.
         left: the arguments, each with its call, that the call may leave intact according to one of the records.
-        paths: the files of those calls and of the calls around them.
+        paths: the files of these calls and of the calls that lead to them.
     """
 
     calls: list[ApiCall]
@@ -199,7 +199,7 @@ def _made_by_libraries(solution: Solution) -> dict[Site, str]:
 
 
 def _sites(call: ApiCall) -> Iterator[Site]:
-    """Yields the donating call, and the calls of the functions around it, from the innermost to the outermost."""
+    """Yields the donating call, and the calls that lead to it, from the innermost to the outermost."""
     yield call.call
     for step in reversed(call.context.route):
         if step.how != "call":
@@ -225,7 +225,7 @@ def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> F
         handed = _argument(view, scope, key) if found is None else None
         if found is None and handed is None:
             return None
-        # Finding out where the arrays come from takes the longest.
+        # This comes last because finding out where the arrays come from is slow.
         if arg.label != OF_JAX and not sources.is_of_jax(scope, node):
             return None
         if found is not None:
@@ -246,7 +246,7 @@ def _is_no_array(call: ApiCall, arg: Arg, key: str, read: str | None) -> bool:
 
 
 def _path_to(view: FileView, site: Site) -> tuple[Node, ...]:
-    """Returns the nodes from the block down to a site, cached while the block's text is the same."""
+    """Returns the nodes from the block down to a site, cached until the block's text changes."""
     block = view.solution.facts[site.path].blocks[site.block]
     return view.solution.once_of(("path to", site), block.content, None, lambda: path_to(view, site))
 
@@ -274,7 +274,7 @@ def _afterwards(view: FileView, site: Site, key: str) -> tuple[Node | None, bool
 
 
 def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator[Finding]:
-    """Reports an argument that is donated along with another that holds the same arrays, or that holds them twice."""
+    """Reports each donated argument that shares its arrays with another one, or that holds the same array twice."""
     if not view.is_here(call.call):
         return
     given = [(arg, _node_at(view, arg.site)) for arg in call.args if arg.site is not None]
@@ -308,11 +308,11 @@ class _Scope(NamedTuple):
     """The function that an expression is in.
 
     Attributes:
-        path, block: the block of its sites.
-        body: the function, or whatever else its variables are assigned in.
+        path, block: the file and block that contain the expression.
+        body: the function, or the top-level statement, in which its variables are assigned.
         function: the function; None at a module's top level.
-        callers: the calls that led into it, from the innermost to the outermost.
-        found: the expressions that it assigns to each variable, filled when they are first needed.
+        callers: the calls that lead to the function, from the innermost to the outermost.
+        found: the result of `values`, once computed.
     """
 
     path: str
@@ -324,7 +324,7 @@ class _Scope(NamedTuple):
 
     @property
     def values(self) -> dict[str, list[Node]]:
-        """Returns the expressions that it assigns to each variable."""
+        """Returns the expressions assigned to each variable."""
         if not self.found:
             self.found.append(_values_in(self.body))
         return self.found[0]
@@ -409,10 +409,10 @@ class _Sources:
         """Returns whether an expression certainly holds JAX arrays.
 
         Args:
-            scope: the function that it is in.
+            scope: the function that contains the expression.
             node: the expression.
-            above: the variables and functions that are being examined, each with whether to assume that it holds JAX
-                arrays.
+            above: the variables and functions that are being examined, each with whether to assume that it holds or
+                returns JAX arrays.
         """
         key = key_of(node)
         if key is not None and (scope.block, key) in above:
@@ -421,7 +421,7 @@ class _Sources:
             return False
         values = list(self._values(scope, key)) if key is not None else []
         if values:
-            # A value computed from the variable itself changes nothing, but the variable must also get another value.
+            # An assignment computed from the variable itself proves nothing; at least one other must hold JAX arrays.
             rest, first = ({**above, (scope.block, key): taken} for taken in (True, False))
             return all(self.is_of_jax(where, value, rest) for where, value in values) and any(
                 self.is_of_jax(where, value, first) for where, value in values
@@ -492,7 +492,7 @@ class _Sources:
         return None
 
     def _block_of(self, scope: _Scope, callee: Node) -> str | None:
-        """Returns the name of a top-level function or class of the same file, or of another method of the object."""
+        """Returns the block that a callee names: a top-level function or class of its file, or a method of `self`."""
         if isinstance(callee, Name):
             return callee.name if callee.name not in scope.values else None
         if not isinstance(callee, Attribute) or key_of(callee.object) != "self" or key_of(callee) in scope.values:

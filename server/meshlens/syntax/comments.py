@@ -1,6 +1,6 @@
 """Finds long runs of comments, which the grammar parses in quadratic time, to hide their inner lines from it.
 
-At each comment, the grammar scans all following ones for the indentation of the next statement.
+At each comment, the grammar scans all following comments for the indentation of the next statement.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 _COMMENT = re.compile(rb"\n([ \t\f]*)#[^\n]*")
 _MANY = 50
-"""Length from which a run of comments with the same indentation has its inner ones hidden; the tree stays the same."""
+"""Minimum length of an equally indented run of comments whose inner ones are hidden; the tree stays the same."""
 
 _VERY_MANY = 500
-"""Length from which a run of comments has its inner ones hidden, whatever their indentation."""
+"""Minimum length of a run of comments whose inner ones are hidden, even if their indentation differs."""
 
 
 class Gap(NamedTuple):

@@ -84,7 +84,7 @@ def finished(text: bytes, section: Section) -> Finished:
 
 
 def hole_again(text: bytes, start: int, stop: int) -> Finished | None:
-    """Returns the hole for a statement being typed and its parsed lines; None if it is readable or more may be broken.
+    """Returns a statement being typed, replaced by a hole; None if it is readable or more than it may be broken.
 
     Args:
         text: the text.
@@ -181,7 +181,7 @@ def _is_clause_of(text: bytes, behind: Line, line: Line) -> bool:
 
 
 def _goes_on(text: bytes, line: Line, behind: Line) -> bool:
-    """Returns whether a statement continues after its line, as the grammar allows for an incomplete one."""
+    """Returns whether the grammar reads an unreadable line and the next line as one statement."""
     if line.is_open and not behind.is_open and _FORMATTED.search(text, line.span.start, behind.span.end) is None:
         return False
     return not root_of(text, line.span.start, behind.span.end).has_error

@@ -41,7 +41,7 @@ from meshlens.facts.nodes import (
     WithItem,
 )
 
-# The constructors of named tuples take twice as long.
+# Twice as fast as the constructors of named tuples.
 _new = tuple.__new__
 _NO_SITE = "a site that the block does not have"
 

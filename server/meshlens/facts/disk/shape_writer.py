@@ -270,7 +270,7 @@ _WRITE: Mapping[str, _Write] = {
 
 
 def _rows(grammar: Mapping[str, str]) -> Mapping[type, tuple[int, tuple[_Write, ...]]]:
-    """Returns the code of each class and the writers of its fields after the site, the first field of every class."""
+    """Returns the code of each class, and the writers of its fields except the site, which always comes first."""
     return {
         CLASSES[tag]: (code, tuple(_WRITE[field] for field in fields.split()[1:]))
         for code, (tag, fields) in enumerate(grammar.items())

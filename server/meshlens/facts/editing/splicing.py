@@ -26,7 +26,7 @@ class Change:
     def followed_by(self, second: Change) -> Change:
         """Returns this change combined with a later one, which refers to the resulting text."""
         start = min(self.start, second.start)
-        # In the text between the changes, the combined span ends where the later of the two does.
+        # In the text after the first change, the combined span ends where the later of the two spans ends.
         end_between = max(self.end, second.old_end)
         return Change(start, end_between - self.by, end_between + second.by)
 
@@ -99,7 +99,7 @@ class Splice:
         return Joined(tops, made, unsure, (self.old.state, touched))
 
     def region(self, length: int) -> tuple[int, int]:
-        """Returns the region of the old text in which a comment may apply to changed code; `length` is the text's."""
+        """Returns the region of the old text, of the given length, in which a comment may apply to changed code."""
         old = self.old
         begin = old.blocks[old.top[self.first - 1]].start if self.first else 0
         return begin, old.blocks[old.top[len(old.top) - self.rest]].start if self.rest else length

@@ -38,7 +38,7 @@ class Window:
     """The sections that an edit touches.
 
     Attributes:
-        begin: their start, before and after the edit.
+        begin: their start, which the edit does not move.
         old_end: their old end.
         end: their new end.
         starts: the new starts of sections in it.

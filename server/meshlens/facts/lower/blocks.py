@@ -28,7 +28,7 @@ STATEMENTS = by_kind({**SIMPLE, **COMPOUND, **DEFINITIONS})
 def lower_block(
     text: bytes, node: Node, inner: dict[int, str], unread: Holes, *, alone: bool
 ) -> tuple[Statement | FunctionShape, list[tuple[int, int]]]:
-    """Returns the shape of a block, whatever is in it, and the spans of its sites.
+    """Returns the shape of a block and the spans of its sites; code that cannot be lowered becomes opaque.
 
     Args:
         text: the text.
@@ -63,8 +63,7 @@ def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lower
 def relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> tuple[array[int], int]:
     """Returns offsets relative to the text of the block, and a remainder to subtract from each.
 
-    Few offsets are ever used, so in a block of one piece, where the subtraction is the same for all, it is left for
-    later.
+    In a block of one piece, the subtraction is the same for all offsets; it is postponed because few are ever used.
     """
     if len(pieces) == 1:
         return array("i", chain.from_iterable(spans)), pieces[0][1]

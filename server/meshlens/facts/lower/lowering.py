@@ -51,7 +51,7 @@ ExpressionHandler: TypeAlias = Callable[[Lowering, Node], Expression]
 StatementHandler: TypeAlias = Callable[[Lowering, Node], Statement]
 _Lowered = TypeVar("_Lowered", Expression, Statement)
 new = tuple.__new__
-"""Creates the most frequent nodes; their constructors take twice as long."""
+"""Creates the most frequent nodes, twice as fast as their constructors."""
 
 
 def mark(low: Lowering, node: Node) -> int:

@@ -90,7 +90,7 @@ class Place:
 def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completion, ...]:
     """Returns completions for axis names, in the given order.
 
-    Inside a string they replace its contents; at the start of an argument they include quotes. Names already in the
+    Inside a string, they replace its contents; at the start of an argument they include quotes. Names already in the
     same tuple or spec are omitted, since an axis may be named only once.
 
     Args:
@@ -122,7 +122,7 @@ def _begins_argument(source: bytes, offset: int) -> bool:
 
 
 def _fits(name: str, written: str, quote: str, wants: CompletionWants) -> bool:
-    """Returns whether a name matches the typed part; a client without placeholders compares with the inserted text."""
+    """Returns whether a name matches the typed part; a client without placeholders filters by the inserted text."""
     if quote:
         return name.startswith(written) and (wants.placeholders or not written)
     return wants.placeholders or name.startswith(written)

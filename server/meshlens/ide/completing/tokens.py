@@ -86,7 +86,10 @@ def header_end(source: bytes, offset: int) -> int | None:
 
 
 def tokens(source: bytes, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """Yields strings, comments, brackets, commas and equals signs in source text that begins outside strings."""
+    """Yields the kind and span of each string, comment, bracket, comma, colon, `=` and `lambda` in source text.
+
+    The text must begin outside strings.
+    """
     at = start
     while (found := _TOKEN.search(source, at, end)) is not None:
         at = found.end()

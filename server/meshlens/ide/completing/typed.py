@@ -108,7 +108,7 @@ def line_start(source: bytes, offset: int) -> int:
 
 
 def statement_start(source: bytes, typed: Typed) -> int | None:
-    """Returns the start of the statement that ends at the cursor, if it is a single word.
+    """Returns the start of the statement that ends at the cursor, if it is only a single word so far.
 
     Args:
         source: the file.

@@ -35,7 +35,7 @@ class TypedCall:
     position: int | None
 
     def parameter(self, positional: tuple[str, ...]) -> str | None:
-        """Returns the parameter of the cursor's argument.
+        """Returns the name of the parameter that the argument at the cursor is for; None if unknown.
 
         Args:
             positional: the positional parameters in order.
@@ -66,7 +66,7 @@ def _calls(view: FileView, typed: Typed) -> Iterator[TypedCall]:
         if not opening.callee:
             continue
         if opening.bracket == "[":
-            # The calls around an index say nothing about the index.
+            # An index in an argument is not itself an argument, so the calls around it do not matter.
             return
         arguments = arguments_at(view.source, opening.at)
         dotted, value = callable_of(view, opening.callee), value_of(view, opening.callee)

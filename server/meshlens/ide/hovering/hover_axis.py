@@ -23,7 +23,7 @@ _MOST_NAMES = 3
 
 @dataclass(slots=True)
 class _Maps:
-    """The uses and binders of one axis name in the workspace; binders by site."""
+    """The uses of one axis name in the workspace, and its binders by site."""
 
     uses: list[AxisUse] = field(default_factory=list)
     binders: dict[Site, Binder] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class _Maps:
 
 @dataclass(slots=True)
 class _Layouts:
-    """The meshes and specs of the workspace that have one axis name, by site."""
+    """The meshes and specs of the workspace that contain one axis name, by site."""
 
     meshes: dict[Site, Mesh] = field(default_factory=dict)
     specs: dict[Site, Spec] = field(default_factory=dict)

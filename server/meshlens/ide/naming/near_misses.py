@@ -15,8 +15,8 @@ class NearMisses:
     """Collectives whose axis no map on their route binds.
 
     Attributes:
-        of_maps: for a map and the axis most likely meant, the collectives' sites by the name that they use.
-        meant: for the name that they use, the axis most likely meant and the maps that bind it.
+        of_maps: for each map and each of its axes that is probably meant, the collectives' sites by unbound name.
+        meant: for each unbound name, the axes that are probably meant, each with the maps that bind it.
     """
 
     of_maps: dict[tuple[Site, str], dict[str, list[Site]]] = field(default_factory=dict)

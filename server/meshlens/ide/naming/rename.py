@@ -112,7 +112,7 @@ def _literal_at(view: FileView, offset: int) -> tuple[Site, AxisSymbol] | Refuse
 
 
 def _whole(view: FileView, symbol: AxisSymbol) -> AxisSymbol | Refused:
-    """Returns everything that the rename must change, or the obstacle."""
+    """Returns a symbol with everything that the rename must change, or the obstacle."""
     whole = with_strays(view, symbol)
     if not isinstance(whole, AxisSymbol):
         return Refused(*whole)

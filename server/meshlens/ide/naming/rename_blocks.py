@@ -32,7 +32,7 @@ def blocking(view: FileView, symbol: AxisSymbol) -> Block | None:
 
 
 def captured(view: FileView, symbol: AxisSymbol, new_name: str) -> Block | None:
-    """Returns a conflict: an axis that has the new name and is bound, or in a mesh, together with this axis."""
+    """Returns a conflict, if the new name is already bound, used, or in a mesh together with this axis."""
     for use in symbol.uses:
         other = use.context.env.binder_of(new_name)
         if other is not None and use.context.env.binder_of(symbol.name) is not None:

@@ -21,7 +21,7 @@ def with_strays(view: FileView, symbol: AxisSymbol) -> AxisSymbol | Block:
 
     Args:
         view: a file of the workspace.
-        symbol: an axis; for a stray, the axis that it means is used.
+        symbol: an axis or a stray; for a stray, the axis that it means is used instead.
     """
     named = axis_symbols(view.solution).named(symbol.name)
     axes = [one for one in named if _is_bound(one)]

@@ -15,7 +15,7 @@ from meshlens.project.solving.solution import RootKey, Solution
 
 
 class Together:
-    """Decides this for one solution, with a cache."""
+    """Decides whether sites run in one program, for one solution, with a cache."""
 
     def __init__(self, solution: Solution) -> None:
         self._solution = solution

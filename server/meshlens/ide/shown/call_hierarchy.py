@@ -41,7 +41,7 @@ class CallItem:
 
 @dataclass(frozen=True, slots=True)
 class CallLink:
-    """One end of a group of calls.
+    """A caller or callee, and its calls.
 
     Attributes:
         item: the caller or the callee.

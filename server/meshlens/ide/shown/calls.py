@@ -36,7 +36,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """All edges of a workspace, by both ends, and the collectives of each function."""
+    """All edges of a workspace, by callee and by caller, and the collectives of each function."""
 
     into: dict[Site, tuple[Edge, ...]]
     out_of: dict[Site, tuple[Edge, ...]]
@@ -81,7 +81,7 @@ def _calls_of(solution: Solution) -> Calls:
         for call in records.mapped_calls:
             function, env = entered(call.binder, call.context.env)
             if function is not None and call.visible:
-                # A map whose operand was already analyzed adds no route, only the record of the call.
+                # If the operand of the map was already analyzed, no route shows this call, only its record.
                 caller = call.context.function or module_site(path)
                 edge = Edge(caller, call.call, function.site, function.name, env)
                 seen[caller, call.call, function.site, id(call.binder)] = edge
@@ -103,7 +103,7 @@ def _calls_of(solution: Solution) -> Calls:
 
 
 def _edges(context: Context) -> Iterator[tuple[Edge, bool]]:
-    """Yields the calls on a route, and whether each was seen; an unseen call is represented by its map."""
+    """Yields the calls on a route, each with whether its place was seen; if not, the place of its map is used."""
     caller: Site | None = None
     call: Site | None = None
     for step in context.route:

@@ -102,7 +102,7 @@ def _of_collective(view: FileView, part: Part) -> Focus | None:
 def _grounds(
     view: FileView, uses: list[AxisUse], names: tuple[str, ...]
 ) -> Iterator[tuple[tuple[Axis, ...], tuple[int, ...] | None]]:
-    """Yields the meshes, or the axes of maps without a mesh, that have all these names."""
+    """Yields the axes and device ids of each mesh, or of each map without a mesh, that has all these names."""
     binders: dict[Binder, None] = {}
     for use in uses:
         for name in names:

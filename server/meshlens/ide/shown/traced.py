@@ -157,7 +157,7 @@ def traced_faults(kept: KeptTrace, view: FileView) -> tuple[TracedFault, ...]:
 
 @lru_cache(maxsize=8)
 def rows_now(before: bytes, after: bytes) -> Mapping[int, int]:
-    """Returns the current line number of each line that still exists, both from 1."""
+    """Returns the current line numbers by old line number, both from 1, for lines that still exist."""
     old, new = before.splitlines(), after.splitlines()
     top = _alike(old, new)
     bottom = _alike(old[top:][::-1], new[top:][::-1])
@@ -264,7 +264,7 @@ def _mentioned(facts: FileFacts, keys: Iterable[str]) -> set[str]:
 
 
 def _read(facts: FileFacts, begun: Iterable[str], mentioned: set[str]) -> dict[str, Content]:
-    """Returns the given blocks, the blocks that they refer to by name, and the code at the top level of the file."""
+    """Returns the contents of the given blocks, the blocks that they refer to, and the top-level code, by key."""
     keys = {key for key in facts.top if not isinstance(facts.blocks[key].shape, (FunctionDef, ClassDef))}
     waiting = [*begun, *keys, *_named(facts, mentioned)]
     keys = set()

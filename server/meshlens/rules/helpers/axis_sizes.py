@@ -41,7 +41,7 @@ def unlike_sizes(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
 
 
 def mapped_sizes(call: MappedCall) -> Iterator[tuple[Arg, int]]:
-    """Yields the mapped arguments whose size along the mapped axis is known, once for each array in them."""
+    """Yields each mapped argument with its size along the mapped axis, if known, once for each array in it."""
     statics = static_places(call.binder)
     for place, arg in enumerate(call.args):
         axis = axis_of(call.binder, place, arg.label)

@@ -16,7 +16,7 @@ def is_display(view: FileView, site: Site) -> bool:
 
 
 def without_item(view: FileView, display: Site, item: Site) -> FileEdit | None:
-    """Removes an item other than the first; of two items, the other one is left without brackets."""
+    """Removes an item other than the first; if only one item remains, removes the brackets too."""
     whole, span = view.span(display), view.span(item)
     source = view.text(display).encode()
     before = source[: span.start - whole.start].rstrip()

@@ -52,7 +52,7 @@ def as_tuple(view: FileView, site: Site) -> tuple[FileEdit, ...]:
 
 
 def place_of(view: FileView, site: Site | None, path: tuple[int, ...]) -> Site | None:
-    """Returns the entry that a path leads to in nested literals, as deep as they are literal."""
+    """Returns the entry at the end of a path into nested literals; stops at the first entry that is not a literal."""
     for place in path:
         entries = entries_at(view, site)
         if entries is None or place >= len(entries):

@@ -35,8 +35,8 @@ class Dated:
 
     Attributes:
         mention: the name in an import, or the attribute.
-        change: its change.
-        span: its span.
+        change: the change to that name.
+        span: the span of the name.
     """
 
     mention: ApiMention
@@ -54,7 +54,7 @@ class DatedKeyword:
     """A keyword argument in JAX's history.
 
     Attributes:
-        change: its change.
+        change: the change to that keyword.
         span: the argument, keyword and value.
     """
 
@@ -63,7 +63,7 @@ class DatedKeyword:
 
 
 def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Dated]:
-    """Yields the places with a wanted change, in order.
+    """Yields the names with a wanted change, in the order of the file.
 
     An imported name is reported at its import, not at its uses; in `jax.a.b.c` only the longest part with its own
     history counts. A guarded place is skipped, unless another route certainly reaches it without a guard; a test that
@@ -91,7 +91,7 @@ def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Da
 
 
 def dated_keywords(view: FileView, wanted: Callable[[KeywordChange], bool]) -> Iterator[DatedKeyword]:
-    """Yields the keyword arguments with a wanted change, in functions that the tables know only by release.
+    """Yields the keyword arguments with a wanted change, for functions without a full signature in the tables.
 
     Args:
         view: the file.

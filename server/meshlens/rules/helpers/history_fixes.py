@@ -31,7 +31,7 @@ _COPIES = {
 
 
 def wording(dated: Dated, version: tuple[int, ...]) -> str:
-    """Returns the end of a message with the replacement, such as `; use "jax.tree.map"`."""
+    """Returns the end of a message, with the replacement or other advice, such as `; use "jax.tree.map"`."""
     row = dated.change
     if row.replacement is not None and replaced_by(dated, version) is not None and (row.rewrite or not row.note):
         return f'; use "{row.replacement}"'

@@ -45,7 +45,7 @@ def enclosing_loop(path: tuple[Node, ...]) -> tuple[Loop, tuple[Node, ...]] | No
 
     Returns:
         The loop and the nodes from it to the place; None without a loop, or if the place runs only sometimes or belongs
-        to the loop's head.
+        to the loop's header.
     """
     for place in range(len(path) - 2, -1, -1):
         node, inner = path[place], path[place + 1]

@@ -36,7 +36,7 @@ def reductions_of(solution: Solution, binder: Binder) -> Iterator[AxisUse]:
 
 
 def in_own_optimizer(view: FileView) -> bool:
-    """Returns whether a file that defines an optimizer has a reduction under no known map; an unseen map may run it."""
+    """Returns whether a file defines an optimizer and has a reduction under no known map; an unseen map may run it."""
     for records in view.solution.by_file.values():
         if any(use.kind in REDUCTIONS and not use.context.env.maps for use in records.uses):
             for call in records.calls:

@@ -98,7 +98,7 @@ def _unsplit(arg: Arg, value: Value, spec: Value | None, axes: Mapping[object, i
 
 
 def shape_of_array(value: Value) -> tuple[int | None, ...] | None:
-    """Returns the shape of an array; a single key is never an array of rows."""
+    """Returns the shape of an array; None if unknown, and for random keys and new state."""
     if not isinstance(value, Data) or "key" in value.labels or "fresh" in value.labels:
         return None
     return value.shape

@@ -69,7 +69,7 @@ def _given(call: ApiCall, site: Site) -> Arg:
 
 
 def _parameters(view: FileView, call: ApiCall) -> tuple[str, tuple[tuple[str, str, bool], ...]] | None:
-    """Returns the name and parameters of the jitted function; None if Python may see another signature."""
+    """Returns the name and parameters of the jitted function; None if its real signature may differ."""
     operand = by_parameter(("fun",), call.args).get("fun")
     value: Value | None = operand.value if operand is not None else None
     function = value

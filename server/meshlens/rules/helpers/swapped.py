@@ -30,7 +30,7 @@ def swapped_arguments(view: FileView) -> Iterator[Finding]:
 
 
 def _text(use: AxisUse) -> Arg | None:
-    """Returns the operand of a collective if it is a string, and the axis argument is not."""
+    """Returns the operand of a collective if it is a string and the axis argument is an array."""
     row = COLLECTIVES.get(f"jax.lax.{use.kind}")
     if row is None or row.operand is None or not isinstance(use.name, Data):
         return None

@@ -18,7 +18,7 @@ class Unbound(NamedTuple):
 
     Attributes:
         name: the axis.
-        failing: the uses of one collective on such routes, short routes first.
+        failing: the uses of one collective on routes that leave the name unbound, short routes first.
         binding: its uses on the other routes.
         repeated: further collectives that fail for the same literal in the same map.
     """
@@ -120,8 +120,8 @@ def _fails(use: AxisUse, name: str) -> bool:
 def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
     """Returns whether a failing use is certain: if other routes bind the axis, this one must be unconditional.
 
-    A function from a table fails whenever it is picked, but other choices may depend on the same key. So it counts only
-    if every route to the use could be followed and none binds the axis.
+    A function from a table fails whenever it is picked, but other choices may depend on the same key. So the failure
+    counts only if every route to the use could be followed and none binds the axis.
     """
     if bound_elsewhere:
         return not use.context.conditional and (bool(use.context.env.maps) or not use.context.remote)
@@ -130,5 +130,5 @@ def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
 
 
 def _may_bind(use: AxisUse) -> bool:
-    """Returns whether the use is inside a device map with unknown names, such as one over a mesh passed in."""
+    """Returns whether the use is inside a device map with unknown names, such as one over a mesh parameter."""
     return use.context.env.open and any(binder.open for binder in use.context.env.maps)

@@ -18,7 +18,7 @@ class UseOfName:
     """A read of a name.
 
     Attributes:
-        block: the block.
+        block: the key of the block that contains it.
         site: the expression.
         call: the call to it, or the `partial(…)` with it as first argument; else None.
         partial: whether `call` is a `partial(…)`.
@@ -87,7 +87,7 @@ def with_keywords(
         renamed: the new names of renamed keywords.
 
     Returns:
-        None if the call cannot be rewritten in its current form.
+        The edits; None if there is no call, or it cannot be rewritten in its current form.
     """
     if use.call is None:
         return None

@@ -79,7 +79,7 @@ def _body(view: FileView, function: Function) -> tuple[Node, ...] | None:
 
 
 def _is_seen(callee: Node, frame: Frame, local: set[str]) -> bool:
-    """Returns whether a callee is a workspace function, a known library function, or an array method."""
+    """Returns whether a callee is known: a workspace, library or built-in function, a lambda, or an array method."""
     if isinstance(callee, Attribute):
         root = callee.object
         while isinstance(root, Attribute):
