@@ -140,7 +140,7 @@ def _message(fault: TracedFault) -> str:
 
 
 def _text_of(lines: LineIndex, row: int) -> Span:
-    """Returns the span of a line, from 1, without surrounding whitespace."""
+    """Returns the span of a line, counted from 1, without surrounding whitespace."""
     start = lines.starts[row - 1]
     end = lines.starts[row] if row < len(lines.starts) else len(lines.source)
     line = lines.source[start:end]

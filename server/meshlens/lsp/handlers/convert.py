@@ -89,7 +89,7 @@ def wishes_of(session: Session, document: Document, params: Mapping[str, Any]) -
     """Returns the user's wishes.
 
     Raises:
-        Refusal: they are invalid.
+        Refusal: the wishes are invalid.
     """
     devices = params.get("devices")
     try:
