@@ -127,7 +127,7 @@ def verdict(rules: Iterable[Pattern], path: str, *, folder: bool) -> bool | None
 
 
 def matches(lines: tuple[str, ...], path: str) -> bool:
-    """Returns whether one of these patterns matches a file or a folder above it.
+    """Returns whether one of these patterns matches a file or one of its parent folders.
 
     Args:
         lines: the patterns.
