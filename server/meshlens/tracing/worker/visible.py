@@ -107,7 +107,7 @@ class Program:
     def _arguments(
         self, owner: Any, owners: tuple[Any, ...], depth: int
     ) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-        """Returns the arguments of a call to the function that contains a call, and the names around its definition."""
+        """Returns the arguments that a function's own caller passes to it, and the names around its definition."""
         if depth > _DEEPEST:
             raise Unseen(f'the calls that lead to "{owner.name}" are recursive')
         outer = [one for one in owners if isinstance(one, Function) and one is not owner]
