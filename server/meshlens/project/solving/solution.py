@@ -275,7 +275,7 @@ def _kept(solution: Solution, interest: Interest, before: Solution) -> dict[Root
     for key in before.failures:
         kept.pop(key, None)
     while True:
-        # Whether a reused function or class leaves the same entries is known only after its run.
+        # Only modules count here: whether functions and classes leave the same entries is known only once they run.
         incomplete = [
             key for key, result in kept.items() if any(not one[1] and one not in kept for one in result.relied)
         ]
