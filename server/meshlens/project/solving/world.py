@@ -95,7 +95,7 @@ class SolvingWorld:
         return self._solution.index.submodule(module, name)
 
     def module_state(self, path: str, asking: Run) -> ModuleState | None:
-        """Returns the state after a module's top level, partial while that runs; None if unknown or nested too deeply."""
+        """Returns the state after a module's top level, partial while it runs; None if unknown or nested too deeply."""
         solution = self._solution
         if path not in solution.modules:
             if path not in solution.facts:
