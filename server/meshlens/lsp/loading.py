@@ -155,7 +155,7 @@ def source_of(path: Path, text: bytes) -> bytes:
 
 
 def imports_of(session: Session, folder: Folder, path: Path, raw: bytes) -> list[Path]:
-    """Returns the files that a file imports: all of them in a small project, the nearest few in a large one."""
+    """Returns the files that a file imports; in a large project, only some direct imports, up to a total size."""
 
     def text_of(file: Path) -> bytes | Unread:
         if file == path:
