@@ -283,7 +283,7 @@ class Probing:
         return report
 
     def _put(self, roots: list[Path]) -> None:
-        """Stores the reports in the projects, and refreshes whatever they change."""
+        """Stores the reports in the projects, and refreshes everything that they affect."""
         session = self._session
         told = {root: (self.interpreter_of(root), self.report_of(root)) for root in roots}
         if all(self._told.get(root) == one for root, one in told.items()):
