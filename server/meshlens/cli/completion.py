@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 from meshlens.cli.printing.terminal import speak_utf8
 
 VARIABLE = "_MESHLENS_COMPLETE"
-"""The environment variable with which a shell requests completions from click."""
+"""The environment variable that a shell sets to request completions from click."""
 
 _HOW = {
     "bash": 'eval "$(meshlens completion bash)"   in ~/.bashrc',

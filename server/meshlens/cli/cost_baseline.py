@@ -1,7 +1,7 @@
 """Limits on the cost of a program: known and accepted collectives, and limits from the command line.
 
-A collective is identified by its file, the text of its line, its kind and its axes, so lines may move. A collective is
-new if the baseline lacks it, and has grown if it moves over 1% more bytes.
+A collective is identified by its file, the text of its line, its kind, its axes and whether differentiation created it,
+so lines may move. A collective is new if the baseline lacks it, and has grown if it moves over 1% more bytes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Limit:
 
     Attributes:
         text: the text as written, such as "all-gather>64MiB".
-        kind: the kind of collective, or "any".
+        kind: the kind of collective, "rematerialization", or "any".
         bytes: the maximum number of bytes that one line may move.
     """
 
@@ -53,11 +53,11 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A collective that is new, has grown, or exceeds a limit.
+    """A collective that is new, has grown, or exceeds a limit; a forbidden rematerialization; or an unknown trace.
 
     Attributes:
         trace: the entry and its target.
-        place: its line.
+        place: the line; None for a trace that the baseline lacks, or if no user line is known.
         message: what is wrong.
     """
 
@@ -83,7 +83,7 @@ def parse_limit(value: object) -> Limit:
 
 
 def beyond(traces: Sequence[Trace], limits: Sequence[Limit]) -> list[Excess]:
-    """Returns the lines that move more than a limit allows."""
+    """Returns the collectives that exceed a limit, and the rematerializations that a limit forbids."""
     found = []
     for trace in traces:
         for limit in limits:
@@ -118,7 +118,7 @@ def written(traces: Sequence[Trace], folder: Path) -> bytes:
 
 
 def against(traces: Sequence[Trace], baseline: Path) -> list[Excess]:
-    """Returns the collectives that are new or have grown since a baseline was written.
+    """Returns the collectives that are new or have grown since a baseline was written, and the traces that it lacks.
 
     Raises:
         BadBaseline: the file is not a baseline, or cannot be read.

@@ -123,7 +123,7 @@ def command(
 
 
 def _functions_of(path: Path, named: list[tuple[str, str, str]]) -> list[str | None]:
-    """Returns the functions of a file that the command line names, or None for everything in the file."""
+    """Returns the functions of a file that the command line names; if it names none, only None, for the whole file."""
     found = [one for where, separator, one in named if separator and Path(where).resolve() == path.resolve()]
     return list(dict.fromkeys(found)) or [None]
 

@@ -33,7 +33,7 @@ class Silenced:
     Attributes:
         before, after: the texts of the files that change.
         comments: the number of lines with a new comment.
-        left: one line for each finding that no comment can silence.
+        left: one message for each file that cannot be read and each line that no comment can be added to.
     """
 
     before: Mapping[Path, bytes]

@@ -62,7 +62,7 @@ def write_sources(texts: Mapping[Path, bytes], before: Mapping[Path, bytes]) -> 
         before: the original texts.
 
     Raises:
-        CannotWrite: a file has changed meanwhile, cannot encode a character, or cannot be written to.
+        CannotWrite: a file has changed in the meantime, cannot encode a character, or cannot be written to.
     """
     contents: dict[Path, bytes] = {}
     for path, text in texts.items():

@@ -62,5 +62,5 @@ def _plane_picture(plane: tuple[int, ...], devices: tuple[Device, ...]) -> str:
 
 
 def _id(devices: tuple[Device, ...]) -> str:
-    """Returns the ids of the devices at one place, of which a chip with several cores has more than one."""
+    """Returns the ids of the devices at one place; a chip with several cores has several."""
     return ",".join(str(device.id) for device in devices) or "·"

@@ -144,7 +144,7 @@ class Kept:
         """Writes a line to the program.
 
         Raises:
-            OSError: it has ended.
+            OSError: the program has ended.
         """
         assert self._process.stdin is not None
         self._process.stdin.write(line + b"\n")

@@ -19,8 +19,8 @@ class TpuVersion:
         name: its name in slices, such as "v5e".
         per_chip: the number of devices that JAX sees per chip: 2 if each of two TensorCores is a device; 1 if there is
             only one TensorCore, or if two work as one (megacore).
-        per_number: the number by which each chip counts in the name of a slice: "v4-8" counts TensorCores, two per
-            chip; "v5e-8" counts chips.
+        per_number: how much each chip adds to the number in a slice's name: 2 for "v4-8", which counts TensorCores; 1
+            for "v5e-8", which counts chips.
         shapes: the default layouts, by the number of chips.
         host: the layout of one host's chips in a multi-host slice.
     """

@@ -23,7 +23,7 @@ def enclosing(folders: Iterable[Path]) -> tuple[Path, ...]:
 
     An open folder can be part of a larger download: a repository, a nested repository, or an archive with its own
     `.git`. So each folder is returned together with its topmost parent that has the marker of a repository or project.
-    The home folder and its parents are the user's own, so they are never returned.
+    The home folder and its parents are the user's own, so they are never added.
     """
     return tuple(dict.fromkeys(path for folder in folders for path in (folder, _highest_marked(folder))))
 

@@ -1,4 +1,4 @@
-"""The environment variables with which a program sees virtual CPU devices."""
+"""The environment variables that make a program see virtual CPU devices."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ def assist_actions(
 ) -> Iterator[dict[str, Any] | None]:
     """Yields the refactorings offered at a cursor or selection, and refusals only for explicit requests.
 
-    For clients that ask their user how to run a function on several devices, yields one action; for other clients, one
-    action per way, possible or not.
+    A client that asks its user how to run a function on several devices gets one action for all ways to do so; other
+    clients get one action for each way.
 
     Args:
         session: the session.
@@ -45,7 +45,7 @@ def assist_actions(
     wishes = project_wishes(session, document, Wishes())
     subject = subject_at(view, asked)
     shows_refusals = session.client.disabled_actions
-    # A client that does not send a trigger kind is assumed to ask because its user did.
+    # If a client sends no trigger kind, assume that its user requested the actions.
     was_asked = context.get("triggerKind", _INVOKED) == _INVOKED
     if subject is not None and session.client.asks_how:
         yield _question(document, subject)
@@ -60,7 +60,7 @@ def assist_actions(
         elif isinstance(answer, Refused) and shows_refusals and (only or (is_way and was_asked)):
             yield {"title": _title(answer.title), "kind": REWRITE, "disabled": {"reason": answer.message}}
         elif isinstance(answer, Refused) and not shows_refusals and is_way and was_asked:
-            # The title is the only place in which such a client can show the reason.
+            # A client that cannot show disabled actions can show the reason only in a title.
             yield {"title": f"Cannot {answer.title}: {answer.message}", "kind": REWRITE, "edit": {"changes": {}}}
 
 

@@ -52,7 +52,7 @@ def begin(protocol: Protocol, params: Mapping[str, Any]) -> Session:
 
 
 def _after_messages(session: Session, publisher: Publisher) -> Callable[[], None]:
-    """Returns a function to run once messages are handled; findings come first, because the user waits for them."""
+    """Returns a function to run once messages are handled; it sends findings first, because the user waits for them."""
     loop = asyncio.get_running_loop()
     collector = Collector(loop)
     looking = Looking(session, loop) if not session.client.watches else None

@@ -103,7 +103,7 @@ def unload(session: Session, path: Path) -> None:
 
 
 def unneeded(session: Session, folder: Folder, near: set[Path]) -> list[Path]:
-    """Returns the loaded files of a large project that no open file needs; none until there are many.
+    """Returns the loaded files of a large project that no open file needs; nothing until there are many.
 
     Args:
         session: the session, with the open files.
@@ -145,7 +145,7 @@ def is_too_large(session: Session, path: Path) -> bool:
 def source_of(path: Path, text: bytes) -> bytes:
     """Returns an open text as its file would contain it.
 
-    JupyterLab sends all cells of a notebook as one text, under the notebook's name or a name made from it.
+    JupyterLab sends all cells of a notebook as one text, under the notebook's name or a name derived from it.
     """
     if path.suffix == ".ipynb":
         return written([text.decode("utf-8", "replace")])
@@ -155,7 +155,7 @@ def source_of(path: Path, text: bytes) -> bytes:
 
 
 def imports_of(session: Session, folder: Folder, path: Path, raw: bytes) -> list[Path]:
-    """Returns the files that a file imports: all of them in a small project, the nearest few in a large one."""
+    """Returns the files that a file imports; in a large project, only some direct imports, up to a total size."""
 
     def text_of(file: Path) -> bytes | Unread:
         if file == path:

@@ -104,7 +104,7 @@ class Probing:
         return enclosing((*self._session.given, *self._session.folders, *opened)) or (Path("/"),)
 
     def want(self, root: Path) -> None:
-        """Schedules a query of a newly opened project's Python, which a valid cached result makes unnecessary."""
+        """Schedules a query of a newly opened project's Python; a valid cached result replaces the query."""
         if root in self._waiting or not self._may_ask(root):
             return
         loop = asyncio.get_running_loop()
@@ -283,7 +283,7 @@ class Probing:
         return report
 
     def _put(self, roots: list[Path]) -> None:
-        """Stores the reports in the projects, and refreshes whatever they change."""
+        """Stores the reports in the projects, and refreshes everything that they affect."""
         session = self._session
         told = {root: (self.interpreter_of(root), self.report_of(root)) for root in roots}
         if all(self._told.get(root) == one for root, one in told.items()):

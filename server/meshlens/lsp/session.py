@@ -118,7 +118,7 @@ class Session:
         return folder
 
     def editor_settings(self, root: Path) -> Mapping[str, Any]:
-        """Returns the editor's settings for a project: its own override those of parent folders and the global ones."""
+        """Returns the editor's settings for a project; those of a folder override those of its parents."""
         merged: dict[str, Any] = dict(self.editor.get(None, {}))
         for folder in sorted((key for key in self.editor if key is not None), key=lambda key: len(key.parts)):
             if root.is_relative_to(folder):

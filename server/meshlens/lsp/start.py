@@ -1,4 +1,4 @@
-"""Starts a server with little: without TLS, and with the protocol's classes defined only when they are used."""
+"""Starts a server quickly: without TLS, and with the protocol's classes defined only when they are used."""
 
 from __future__ import annotations
 

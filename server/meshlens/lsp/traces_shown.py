@@ -59,7 +59,7 @@ def trace_hover(session: Session, view: FileView, offset: int, *, markdown: bool
 def with_traces(session: Session, document: Document, found: tuple[Diagnosed, ...]) -> list[dict[str, Any]]:
     """Returns findings as diagnostics, with JAX's errors from traces that are not stale.
 
-    A JAX error on a line with one of our findings confirms that finding and is not reported separately.
+    A JAX error on a line with one of our errors confirms our error and is not reported separately.
     """
     view = session.view(document.path)
     made = [diagnostic(session, document, one) for one in found]
@@ -140,7 +140,7 @@ def _message(fault: TracedFault) -> str:
 
 
 def _text_of(lines: LineIndex, row: int) -> Span:
-    """Returns the span of a line, from 1, without surrounding whitespace."""
+    """Returns the span of a line, counted from 1, without surrounding whitespace."""
     start = lines.starts[row - 1]
     end = lines.starts[row] if row < len(lines.starts) else len(lines.source)
     line = lines.source[start:end]

@@ -1,7 +1,7 @@
 """Axis symbols: the literals, uses, binders, meshes and specs that refer to one axis.
 
-Two places belong together if the analysis saw one bind, shard or represent the other; maps that merely use the same
-name are two symbols.
+Two places belong together if the analysis saw one bind, shard or represent the other; two maps that merely use the
+same name belong to different symbols.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class AxisSymbols:
     """All axis symbols of a workspace.
 
     Attributes:
-        at: the names at the site of a literal, or of an expression that gives an axis name.
-        bound_by: the names that a binder at a site binds.
+        at: the axis names at each site of a literal, or of an expression that gives an axis name.
+        bound_by: the axis names that the binder at each site binds.
     """
 
     at: dict[Site, dict[Node, Role | None]] = field(default_factory=lambda: defaultdict(dict))
@@ -84,13 +84,13 @@ class AxisSymbols:
         return node
 
     def join(self, one: Node, other: Node) -> None:
-        """Notes that two literals refer to one axis."""
+        """Notes that two literals refer to the same axis."""
         left, right = self.find(one), self.find(other)
         if left != right:
             self._parent[left] = right
 
     def find(self, node: Node) -> Node:
-        """Returns the representative of all joined literals."""
+        """Returns the literal that represents all literals joined with the given one."""
         parent = self._parent
         while (up := parent.get(node)) is not None:
             above = parent.get(up)

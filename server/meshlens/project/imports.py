@@ -28,7 +28,7 @@ _MOST = 3000
 def imported_files(
     files: Sequence[Path], roots: Sequence[Path], text_of: Callable[[Path], bytes | Unread] = read_source
 ) -> list[Path]:
-    """Returns the files below the roots that these files import, directly or indirectly, without these files.
+    """Returns the files below the roots that these files import, directly or indirectly, except these files themselves.
 
     Args:
         files: absolute paths.
@@ -106,9 +106,9 @@ class _Disk:
     """The folders and files on disk, each folder read once.
 
     Attributes:
-        folders: the names in a folder.
-        holders: the folders that contain a top-level module, as seen from a folder, nearest first.
-        files: whether a path is a file.
+        folders: the names in each folder.
+        holders: the folders that contain a top-level module, nearest first, by module and importing folder.
+        files: whether each path is a file.
     """
 
     folders: dict[str, frozenset[str]] = field(default_factory=dict)

@@ -66,7 +66,7 @@ def import_nothing_else() -> None:
     jedi puts the paths of a project into `sys.path` while it searches them; meanwhile nothing at all is imported,
     because a standard library module needed at that moment would be searched for in the project. Starting programs is
     disabled, too.
-    This cannot be undone, so it is for a process that does nothing else.
+    This cannot be undone, so call it only in a process that does nothing else.
     """
     import jedi  # noqa: F401  # loads what jedi itself imports, before imports are refused
 

@@ -97,7 +97,7 @@ class ModuleIndex:
 
 
 def packages_around(paths: Iterable[str], files: Container[str]) -> frozenset[str]:
-    """Returns the `__init__.py` of each package around some modules, which Python imports before them."""
+    """Returns the `__init__.py` files of the packages that contain these modules; Python imports the files first."""
     found: set[str] = set()
     for path in paths:
         folder = _parent(path)

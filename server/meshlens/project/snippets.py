@@ -69,7 +69,7 @@ class Snippet:
         return tuple(one for line in lines if line for one in _imported(line))
 
     def works_with(self, version: tuple[int, ...]) -> bool:
-        """Returns whether it claims to work with a JAX version without deprecated names."""
+        """Returns whether it works in a JAX version without deprecated names, according to its description."""
         claim = _CLAIM.search(self.description)
         if claim is None:
             return True

@@ -109,7 +109,7 @@ def _parts(size: int, chosen: list[tuple[int, int]]) -> list[tuple[int, bool]]:
 
 
 def axes_of(groups: Groups, mesh: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Returns the mesh axes along which the devices of a group differ; none if no mesh has these devices."""
+    """Returns the mesh axes along which the devices of a group differ; none if the mesh lacks one of the devices."""
     sizes = [size for _, size in mesh]
     if not groups or prod(sizes) <= max(max(group, default=0) for group in groups):
         return ()

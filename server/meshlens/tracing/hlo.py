@@ -168,7 +168,7 @@ class Module:
 
     @cached_property
     def calls(self) -> dict[str, list[tuple[Instruction, tuple[str, ...]]]]:
-        """Returns the instructions of each computation that run other computations, each with the names of those."""
+        """Returns, for each computation, the instructions that run others, each with the names of those it runs."""
         found: dict[str, list[tuple[Instruction, tuple[str, ...]]]] = defaultdict(list)
         for computation in self.computations.values():
             for one in computation.instructions.values():
@@ -257,7 +257,7 @@ def _element(computation: Computation, name: str) -> Instruction:
 
 
 def _operands(inside: str) -> tuple[str, ...]:
-    """Returns the names between an instruction's brackets, which older releases write without a percent sign."""
+    """Returns the operand names in an instruction's brackets; older releases write them without a percent sign."""
     if "%" in inside:
         return tuple(_NAME.findall(inside))
     return tuple(_PLAIN_NAME.findall(_COMMENT.sub("", inside))) if "[" not in inside else ()

@@ -152,7 +152,7 @@ class Trace:
         totals: the totals by kind.
         flops: floating-point operations of matrix products and convolutions on one device.
         compute_seconds: their minimum time; None if no machine is known.
-        communication_seconds: the minimum time of the collectives, one after the other.
+        communication_seconds: the minimum time of the collectives if they run one at a time.
         verdict: which of the two is larger, in words; empty if no machine is known.
         errors: the errors; with the level "none" there is at least one.
         notes: notes on how to read the numbers.

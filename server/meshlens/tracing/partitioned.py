@@ -49,7 +49,7 @@ Estimating = Callable[[str, int, Groups], "Estimate | None"]
 
 
 def read_partitioned(module: Module, mesh: Mesh, devices: int, to_user: ToUser, estimate: Estimating) -> Partitioned:
-    """Returns the collectives of a partitioned module as its target would run them.
+    """Returns the contents of a partitioned module, with its collectives as the target would run them.
 
     Args:
         module: the module that XLA dumped after its partitioner.
@@ -285,7 +285,7 @@ def _callers_first(entry: str, calls: Mapping[str, list[_Call]]) -> list[str]:
 
 
 def _trips(module: Module, around: Mapping[str, Instruction], loop: Instruction) -> int | None:
-    """Returns how many times a loop runs, if it counts from one constant to another."""
+    """Returns how many times a loop runs, if XLA records that or the loop counts from one constant to another."""
     if found := _KNOWN_TRIPS.search(loop.text):
         return int(found[1])
     condition = module.computations.get(loop.attribute("condition").lstrip("%"))

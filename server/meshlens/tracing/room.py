@@ -1,4 +1,4 @@
-"""The folder that a worker writes its answers to, whose contents are not trusted."""
+"""The folder that a worker writes its answers to; the contents are not trusted."""
 
 from __future__ import annotations
 

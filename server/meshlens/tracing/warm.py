@@ -48,7 +48,7 @@ class WarmWorker:
         """Starts the process and waits until it has imported JAX.
 
         Raises:
-            NoJax: it cannot import JAX.
+            NoJax: the process cannot import JAX.
             WorkerLost: the process ended or did not answer in time.
             OSError: the process cannot be started.
         """
@@ -135,7 +135,7 @@ class WarmWorkers:
         Raises:
             NoJax: the interpreter cannot import JAX.
             WorkerLost: the process ended immediately.
-            OSError: it cannot be started.
+            OSError: the process cannot be started.
         """
         with self._lock:
             worker = self._workers.get(interpreter)

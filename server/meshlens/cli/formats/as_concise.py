@@ -13,7 +13,7 @@ def render(report: Report) -> str:
 
 
 def line(finding: Reported) -> str:
-    """Returns a finding in one line."""
+    """Returns a finding as one line."""
     fixable = " [*]" if finding.fix is not None and finding.fix.safety == "safe" else ""
     return f"{where(finding.place)}: {finding.code}{fixable} {visible(finding.message)}"
 

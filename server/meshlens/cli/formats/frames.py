@@ -104,7 +104,7 @@ class _View:
 
     Attributes:
         text: the displayed text.
-        before: the number of characters far to the left of the window, which have no screen column.
+        before: the number of characters that are cut off on the left and have no screen column.
         columns: the screen column of each character after those.
     """
 

@@ -182,7 +182,7 @@ _WITHOUT_PROJECT: Mapping[str, Callable[..., Any]] = {"outside": _outside}
 
 
 def _resident() -> int:
-    """Returns the pages of memory that this process uses; 0 if the system does not report it as Linux does."""
+    """Returns the number of memory pages that this process uses; 0 if the system does not report it as Linux does."""
     # The peak reported by `resource` includes that of the parent process.
     try:
         return int(Path("/proc/self/statm").read_text("ascii").split()[1])

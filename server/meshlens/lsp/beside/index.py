@@ -24,7 +24,7 @@ LOOK_SECONDS = 0.5
 STOPPED_SECONDS = 5.0
 """Seconds that the process may stay stopped by a signal before it is abandoned."""
 _MOST_SOLVED = 40
-"""Number of solutions after which a process is replaced, in case it cannot measure its own memory."""
+"""Number of times that a process solves its project before it is replaced, in case it cannot measure its memory."""
 
 _log = logging.getLogger("meshlens")
 
@@ -50,7 +50,7 @@ class Index:
         overlay: Mapping[Path, bytes],
         progress: Callable[[str], None] = lambda text: None,
     ) -> Any:
-        """Returns the answer of the process, which is started if necessary; requests wait for each other.
+        """Returns the answer of the process, starting it if necessary; handles one request at a time.
 
         Args:
             what: the kind of request, a key in the process's table of functions.

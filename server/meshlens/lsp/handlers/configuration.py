@@ -47,7 +47,7 @@ def _begin_anew(session: Session) -> None:
 
 
 def take(session: Session, scope: Path | None, given: object) -> None:
-    """Stores the editor's settings for a folder, or for all; the initial settings apply if the editor sends none."""
+    """Stores the editor's settings for a folder or for all; if the editor sends none, its initial settings apply."""
     settings = dict(given) if isinstance(given, Mapping) else session.options if scope is None else {}
     if settings:
         session.editor[scope] = settings

@@ -73,7 +73,7 @@ def asked_for(session: Session, params: Mapping[str, Any]) -> tuple[Document, Fi
     """Returns the document and view of a request.
 
     Raises:
-        Refusal: the document is not open, or has changed.
+        Refusal: the document is not open, is excluded, or has changed.
     """
     named = params.get("textDocument") or {}
     document = session.documents.get(named.get("uri", ""))
@@ -89,7 +89,7 @@ def wishes_of(session: Session, document: Document, params: Mapping[str, Any]) -
     """Returns the user's wishes.
 
     Raises:
-        Refusal: they are invalid.
+        Refusal: the wishes are invalid.
     """
     devices = params.get("devices")
     try:

@@ -16,7 +16,7 @@ NOT_TRUSTED = "the workspace is not trusted; trust it to run its programs"
 
 
 async def virtual_devices(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """Returns the Python of the project that `uri` names, which device queries also use, and the variables to set.
+    """Returns the Python that device queries use for the project of `uri`, the variables to set, and any failure.
 
     Raises:
         Refusal: `devices` is neither a number nor a topology.

@@ -1,4 +1,4 @@
-"""What the server offers a client, as plain data: the answer to `initialize` before pygls is imported."""
+"""The server's capabilities as plain data, to answer `initialize` before pygls is imported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
 
 def capability(params: Any, path: str) -> Any:
-    """Returns a capability of the client, such as `textDocument.rename.prepareSupport`; None if it has not got it."""
+    """Returns a capability of the client, such as `textDocument.rename.prepareSupport`; None if the client lacks it."""
     found = params.get("capabilities") if isinstance(params, dict) else None
     for part in path.split("."):
         found = found.get(part) if isinstance(found, dict) else None

@@ -20,10 +20,10 @@ class Client:
         name: its name; empty if not given.
         encoding: the unit of columns: "utf-8", "utf-16" or "utf-32" code units.
         pulls: whether it pulls diagnostics of a document, and can be asked to do so again when another file changes
-        them. Neovim 0.11 cannot, so we send it diagnostics.
-        refreshes_hints, refreshes_lenses: whether it can be asked to refresh hints, and lenses.
+            them. Neovim 0.11 cannot, so we send it diagnostics.
+        refreshes_hints, refreshes_lenses: whether it can be asked to refresh hints or lenses.
         related, tags, descriptions: the parts of a diagnostic that it shows: other places, faded text, a link to the
-        rule.
+            rule.
         configures: whether it answers `workspace/configuration`.
         registers_settings: whether it can report changes to its settings.
         watches: whether it can watch files.
@@ -39,7 +39,7 @@ class Client:
         shows_documents: whether it can open a document on request.
         snippets: whether it expands placeholders in completions.
         markdown, markdown_items: whether it renders Markdown in hovers and in completions; otherwise it gets plain
-        text.
+            text.
         item_kinds, symbol_kinds, workspace_symbol_kinds: the kinds that it has icons for.
         hierarchical_symbols: whether it accepts document symbols as a tree.
         labelled_signatures: whether it accepts the labels of parameters as offsets.

@@ -1,4 +1,4 @@
-"""Answers `initialize` while most of the server is not imported yet, because the client does nothing until then.
+"""Answers `initialize` before most of the server is imported, because the client waits for the answer.
 
 Importing the rest takes four times as long as starting Python; meanwhile the client reads the answer and opens files.
 """
@@ -34,7 +34,7 @@ class Begun(NamedTuple):
 
 
 def begin() -> Begun:
-    """Returns a connection on stdin and stdout, after its first message."""
+    """Waits for the first message on stdin, answers it if possible, and returns the connection."""
     writer = claim_stdout()
     data = b""
     while (missing := _missing(data)) is None or missing > 0:
@@ -60,7 +60,7 @@ def _read() -> bytes:
 
 
 def _missing(data: bytes) -> int | None:
-    """Returns how many bytes of the first message are missing; 0 if it is malformed, None if its header is."""
+    """Returns how many bytes of the first message are missing; None if the header is incomplete, 0 if malformed."""
     header, end, body = data.partition(_END_OF_HEADER)
     if not end:
         return None
@@ -74,7 +74,7 @@ def _length(header: bytes) -> int | None:
 
 
 def _message(data: bytes) -> dict[str, Any] | None:
-    """Returns the first message if it is a request to initialize that can be answered at once."""
+    """Returns the first message if it is a request to initialize that can be answered immediately; otherwise None."""
     header, _, body = data.partition(_END_OF_HEADER)
     length = _length(header)
     if length is None:

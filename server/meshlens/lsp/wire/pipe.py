@@ -1,4 +1,4 @@
-"""Writes to the client's end of stdout, which other output of this process must not reach."""
+"""Writes to the client through stdout, and keeps other output of this process out of it."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None], begun:
     Args:
         descriptor: the pipe.
         take: called with the bodies of all messages that arrived together.
-        begun: what was read from the pipe before.
+        begun: the bytes that were already read from the pipe.
     """
     loop = asyncio.get_running_loop()
     ended = loop.create_future()

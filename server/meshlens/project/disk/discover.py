@@ -70,7 +70,7 @@ def files_below(top: Path, exclude: Excludes) -> list[tuple[Path, Path | None]]:
 
     Args:
         top: absolute path of the folder.
-        exclude: patterns to skip.
+        exclude: the patterns of files and folders to skip.
     """
     excluded: _Rules | None = None
     for folder, lines in exclude:

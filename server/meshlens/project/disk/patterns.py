@@ -111,7 +111,7 @@ def patterns(lines: tuple[str, ...]) -> tuple[Pattern, ...]:
 
 
 def verdict(rules: Iterable[Pattern], path: str, *, folder: bool) -> bool | None:
-    """Returns whether the last matching pattern excludes or re-includes a path; None if none matches.
+    """Returns True if the last matching pattern excludes a path, False if it re-includes it; None if none matches.
 
     Args:
         rules: the patterns, in order.
@@ -127,7 +127,7 @@ def verdict(rules: Iterable[Pattern], path: str, *, folder: bool) -> bool | None
 
 
 def matches(lines: tuple[str, ...], path: str) -> bool:
-    """Returns whether one of these patterns matches a file or a folder above it.
+    """Returns whether one of these patterns matches a file or one of its parent folders.
 
     Args:
         lines: the patterns.

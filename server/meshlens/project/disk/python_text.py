@@ -105,7 +105,7 @@ def as_on_disk(text: bytes, before: bytes) -> bytes | Unread:
 
 
 def as_its_lines_say(text: bytes) -> bytes:
-    """Returns a text in the encoding that its first lines name, or unchanged if that cannot represent it.
+    """Returns a text in the encoding that its first lines name, or unchanged if the encoding cannot represent it.
 
     Args:
         text: the text of a Python file, as UTF-8.

@@ -94,7 +94,7 @@ def _hand(pipe: Any, tasks: Sequence[Any], waiting: Iterator[int], busy: dict[An
 
 @contextmanager
 def _started(work: Callable[[Any], Any], count: int, context: BaseContext) -> Iterator[list[_Worker]]:
-    """Starts processes, abandons those that are stopped meanwhile, and finally ends all of them."""
+    """Starts processes, kills those that stay stopped by a signal, and finally ends all of them."""
     workers: list[_Worker] = []
     is_done = Event()
     # Start the thread after the last process, because a process with threads should not be forked.

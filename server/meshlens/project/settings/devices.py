@@ -62,7 +62,7 @@ def devices_for(facts: FileFacts | None, target: Topology | None, detected: Repo
 
 
 def says_devices(facts: Mapping[str, FileFacts]) -> dict[str, DevicesSaid]:
-    """Returns the devices that files set themselves, for files that do."""
+    """Returns, for each file that sets its own devices, these devices."""
     return {path: file.devices for path, file in facts.items() if file.devices is not None}
 
 

@@ -20,7 +20,7 @@ from meshlens.jaxapi.changes import NEWEST, SETTLED, Version, parse_version, spe
 from meshlens.project.disk.toml_text import Table, parse_toml
 
 _LAST_PATCHES: tuple[Version, ...] = ((0, 1, 77), (0, 2, 28), (0, 3, 25), (0, 4, 17))
-"""The last release of each series that precedes those in the tables."""
+"""The last release of each series that is older than the releases in the tables."""
 
 RELEASES: tuple[Version, ...] = (
     *((*last[:-1], patch) for last in _LAST_PATCHES for patch in range(last[-1] + 1)),
@@ -50,8 +50,8 @@ _DEEPEST = 20
 def required_version(root: Path) -> tuple[Version, str] | None:
     """Returns the version implied by a project's requirements, and how they imply it; None if they imply none.
 
-    A pinned version wins. Otherwise, it is the newest allowed version up to `SETTLED`, because the project may not know
-    later ones; if all allowed versions are later, it is the oldest of them.
+    A pinned version wins. Otherwise, the result is the newest allowed version up to `SETTLED`, because the project may
+    not support later ones; if all allowed versions are later, the result is the oldest of them.
 
     Args:
         root: the folder of the project.
@@ -142,7 +142,7 @@ class _Bounds:
 
 
 def _plain_bounds(bounds: str) -> _Bounds | None:
-    """Returns bounds that are comparisons with releases, `>=0.4.30, <0.8`, checked as tuples; None for others."""
+    """Parses bounds that only compare with releases, such as `>=0.4.30, <0.8`; returns None for any other bounds."""
     found = [_COMPARISON.fullmatch(part.strip()) for part in bounds.split(",")]
     said = tuple([(one["how"], one["version"]) for one in found if one is not None])
     if len(said) < len(found):
@@ -152,10 +152,10 @@ def _plain_bounds(bounds: str) -> _Bounds | None:
 
 
 def _any_bounds(bounds: str) -> _Bounds:
-    """Returns bounds of any kind, as `packaging` parses them.
+    """Parses bounds of any kind with `packaging`.
 
     Raises:
-        ValueError: they are invalid.
+        ValueError: the bounds are invalid.
     """
     # Importing `packaging` takes a fifth of the time of a check in which nothing has changed.
     from packaging.specifiers import SpecifierSet
@@ -166,9 +166,10 @@ def _any_bounds(bounds: str) -> _Bounds:
 
 
 def _meant(bounds: str) -> tuple[Version | None, Version | None]:
-    """Returns the pinned version or, if the bounds exclude the default, the newest allowed one; the other is None.
+    """Returns the pinned version, else None; and the newest allowed version if nothing is pinned, else None.
 
-    If all allowed releases are newer than `SETTLED`, it is the oldest of them, because the bounds show no more.
+    The second is also None if the bounds do not exclude the default. If all allowed releases are newer than `SETTLED`,
+    the second is the oldest of them, because the bounds show no more.
     """
     if len(bounds) > _LONGEST_BOUNDS or not any(how in bounds for how in ("=", "<", ">", "~")):
         return None, None

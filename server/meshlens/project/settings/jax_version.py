@@ -93,8 +93,8 @@ def default_jax_version() -> JaxVersion:
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:
     """Yields the package folders of a project's environments, starting with that of a configured interpreter.
 
-    Then come `.venv` and `venv`, then environments that other tools created for the folder, inside it or elsewhere:
-    conda, pixi, poetry, hatch, pipenv.
+    Then come `.venv`, `venv`, an active environment inside the folder, and environments that other tools created for
+    the folder, inside it or elsewhere: conda, pixi, poetry, hatch, pipenv.
     """
     seen: set[Path] = set()
     for environment in _environments(root, settings):

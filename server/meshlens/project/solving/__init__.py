@@ -1,1 +1,1 @@
-"""Solves a workspace: runs its roots, and, after an edit, those that the edit affects."""
+"""Solves a workspace: runs its roots and, after an edit, only the roots that the edit affects."""

@@ -20,7 +20,7 @@ _MOST_COMPARED = 2_000
 
 
 class OneAfterTheOther:
-    """The results of roots in a solution computed from scratch, in the order in which they end.
+    """The results of roots while `solve` runs or reuses each of them, in the order in which they end.
 
     Attributes:
         turns: the roots, numbered in that order.
@@ -31,8 +31,8 @@ class OneAfterTheOther:
         """Starts with only the numbers of objects; an object keeps its number whichever root creates it first.
 
         Args:
-            kept: the roots that did not see a change.
-            before: all roots of the previous solution.
+            kept: the previous results of the roots that read nothing that changed.
+            before: all previous results.
         """
         self.turns: dict[RootKey, int] = {}
         self.is_out_of_step = False
@@ -133,7 +133,7 @@ class LedgerIndex:
 
 
 class AsOfTurn:
-    """The results that roots left before the turn of each root, while some of them run again in order.
+    """The results that each root can see, left by earlier roots, while some roots run again in order.
 
     Attributes:
         turns: the roots, numbered in the order in which they ended when all of them ran.
@@ -194,7 +194,7 @@ class AsOfTurn:
 
 
 def keep_results(old: Ledger, new: Ledger) -> None:
-    """Restores a root's previous entries if its new ones are equal, so that roots that found them need not run.
+    """Keeps each previous entry of a root that equals the new one, so that roots that found it need not run.
 
     Args:
         old: the previous entries.

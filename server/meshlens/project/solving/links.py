@@ -202,9 +202,9 @@ class LinkIndex:
 
         Args:
             root: the root.
-            before: its records before.
-            now: its records now.
-            come: the new ones among them.
+            before: its previous records.
+            now: its current records.
+            come: the current records that are new.
         """
         known, links = self._blocks.get(root), self._links.get(root)
         if known is None or known[0] is not before:

@@ -121,7 +121,7 @@ def _is_the_same(before: Solution, facts: Mapping[str, FileFacts]) -> bool:
 
 
 def _changed_since(before: Solution, facts: Mapping[str, FileFacts]) -> frozenset[BlockKey] | None:
-    """Returns what changed since an earlier solution; None if its watched statement is not being edited now."""
+    """Returns the blocks changed since an earlier solution; None if its watched statement is not being edited now."""
     watch = before.watch
     spot = facts[watch.path].spot if watch is not None and watch.path in facts else None
     if watch is None or spot is None or spot.place is not watch.spot.place or facts.keys() != before.facts.keys():

@@ -94,8 +94,8 @@ class Solution:
         index: resolves imports.
         assumed: its other inputs.
         modules: the state after each module's top level.
-        results: by root: (path, "") for a module's top level, (path, name) for a function or class, for the file as a
-            program, and for what a module created but did not call.
+        results: the results by root: (path, "") for a module's top level, (path, name) for a function or class, for
+            the file as a program, and for what a module created but did not call.
         sorted: the records by the file of their place.
         interest: the interesting blocks.
         readers: the roots that may depend on a block.
@@ -103,9 +103,9 @@ class Solution:
         step: the difference from the previous solution; None if it was computed from scratch.
         checked: the findings in files, for checking the next solution.
         watch: the watched statement.
-        earlier: solutions to which edits may return: the last ones with that statement, then some with another one.
+        earlier: solutions to which edits may return: the last ones with the same watched statement, then some others.
         turns: the roots, numbered in the order in which they ended.
-        ledgers: the entries that they found and left.
+        ledgers: the index of the roots by the items that they left entries for.
         circular: modules that import each other, whose results depend on the import order.
         failures: the roots and rules that failed, with a line about each; their results are missing.
     """
@@ -275,7 +275,7 @@ def _kept(solution: Solution, interest: Interest, before: Solution) -> dict[Root
     for key in before.failures:
         kept.pop(key, None)
     while True:
-        # Whether a reused function or class leaves the same entries is known only after its run.
+        # Only modules count here: whether functions and classes leave the same entries is known only once they run.
         incomplete = [
             key for key, result in kept.items() if any(not one[1] and one not in kept for one in result.relied)
         ]

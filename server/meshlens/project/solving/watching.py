@@ -136,7 +136,7 @@ def watch_of(
     block: BlockKey,
     moments: Mapping[RootKey, tuple[Moment, ...] | None],
 ) -> Watch | None:
-    """Returns the watch on a statement after roots ran."""
+    """Returns the watch on the statement in a block that is being edited, after roots ran."""
     spot = facts[block[0]].spot
     assert spot is not None
     return Watch(block[0], spot, facts[block[0]].blocks[spot.key].shape, moments)
@@ -149,12 +149,12 @@ def type_again(
     results: Mapping[RootKey, RootResult],
     dirty: Iterable[RootKey],
 ) -> Typed | None:
-    """Runs a statement in place of the watched one; returns None if that is not enough.
+    """Runs a statement in place of the watched one; returns None if more than the statement must run again.
 
     Args:
         watch: the watched statement.
-        world: the workspace now.
-        facts: the facts of all files now.
+        world: the current workspace.
+        facts: the current facts of all files.
         results: the results of the roots.
         dirty: the roots that read the block.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _MOST_NESTED = 16
-"""Number of nested imports above which imports run one after the other."""
+"""Number of nested imports above which modules run one at a time instead of recursively."""
 _DEEPEST_OF_ALL = 300
 """Maximum total nesting depth of all modules when another one begins."""
 _OF_A_MODULE = 4
@@ -95,7 +95,7 @@ class SolvingWorld:
         return self._solution.index.submodule(module, name)
 
     def module_state(self, path: str, asking: Run) -> ModuleState | None:
-        """Returns the state after a module's top level; partial while it is running."""
+        """Returns the state after a module's top level, partial while it runs; None if unknown or nested too deeply."""
         solution = self._solution
         if path not in solution.modules:
             if path not in solution.facts:
@@ -116,7 +116,7 @@ class SolvingWorld:
         return solution.modules[path]
 
     def _run_all(self, path: str, depth: int) -> None:
-        """Runs a module; if many imports are nested, its imports run first, one after the other."""
+        """Runs a module; if many imports are nested, runs the modules that it imports first, one at a time."""
         modules = self._solution.modules
         is_nested = len(self._running) >= _MOST_NESTED
         waiting = [self._begin(path, is_nested=is_nested)]

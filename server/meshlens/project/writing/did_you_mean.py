@@ -9,7 +9,7 @@ from difflib import get_close_matches
 def closest(name: str, known: Iterable[str]) -> str | None:
     """Returns the known name most similar to this one; None if none is similar.
 
-    Names that differ only in case are similar; otherwise two thirds of the letters must agree.
+    Names that differ only in case are similar; otherwise about two thirds of the letters must agree.
     """
     candidates = list(known)
     for candidate in candidates:

@@ -56,7 +56,7 @@ class Draft:
     edits: tuple[Edit, ...] = ()
 
     def name_of(self, dotted: str, before: int | None = None) -> str | None:
-        """Returns the name of a planned import in the file; None if there is none, or none before the offset."""
+        """Returns the local name that a planned import binds; None without such an import before the offset."""
         early = [one for one in self.imports if before is None or (one.before is not None and one.before <= before)]
         return next((name for one in early for known, name in one.bound if known == dotted), None)
 
@@ -65,7 +65,7 @@ class Draft:
 
         Args:
             name: the name.
-            inside: the span; None for the whole file.
+            inside: the span to search; None for the whole file.
         """
         texts = [edit.text for edit in self.edits if inside is None or inside.contains(edit.span)]
         if inside is None:

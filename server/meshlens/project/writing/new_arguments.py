@@ -18,7 +18,7 @@ def with_argument(view: FileView, call: Site, text: str) -> FileEdit | None:
 
     Args:
         view: a file of the workspace.
-        call: the call, of that file or another.
+        call: the call, in that file or another.
         text: the source of the argument.
     """
     path = path_to(view, call)

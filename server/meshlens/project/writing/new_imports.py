@@ -87,7 +87,7 @@ def _combines(view: FileView) -> bool:
 
 
 def _apart(one: Import) -> list[Import]:
-    """Returns the statements that isort and Ruff split an import into: one per alias."""
+    """Returns the statements that isort and Ruff split an import into: one for each alias, and one for the rest."""
     plain = tuple(name for name in one.names if " as " not in name)
     aliased = [one._replace(names=(name,)) for name in one.names if " as " in name]
     return [*([one._replace(names=plain)] if plain or not aliased else []), *aliased]

@@ -42,7 +42,7 @@ def by_annotations(function: Any, devices: int) -> tuple[tuple[Any, ...], dict[s
 
 
 def described(function: Any, devices: int) -> list[dict[str, Any]]:
-    """Returns the known facts about each parameter without a default: its name, annotation, shape and dtype."""
+    """Returns the known facts about each parameter without a default, such as its name, annotation and shape."""
     sizes: dict[str, int] = {}
     out = []
     for parameter, annotation in _annotated(function):
@@ -216,7 +216,7 @@ def _function_of(frame: Any, code: Any, args: tuple[Any, ...]) -> Any:
 
 
 def abstract(tree: Any) -> Any:
-    """Returns a tree with its arrays replaced with their shapes and committed shardings."""
+    """Returns a tree with each array replaced with its shape, dtype and committed sharding."""
     import jax
 
     def of(leaf: Any) -> Any:

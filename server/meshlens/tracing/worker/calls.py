@@ -62,7 +62,7 @@ class Calls:
         return any(self._begins_on_import(one, depth + 1) for one in callers if site.owner not in one.owners)
 
     def first(self, module: Any, argv: list[str]) -> tuple[Shown, Callable[[], Shown], int]:
-        """Returns the first call with computable arguments, a function that makes them with real arrays, and its row.
+        """Returns the first call with computable arguments, a function that remakes them with real arrays, and the row.
 
         Args:
             module: the imported module of the file; None if importing it would run the calls.

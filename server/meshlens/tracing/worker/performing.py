@@ -161,7 +161,7 @@ def _keep_lines_inside(reading: jaxprs.Reading) -> None:
 def _program(
     request: dict[str, Any], inside: Inside, begin: Any, notes: list[str]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any]:
-    """Returns the function to trace, its arguments, and a function that makes both with real arrays, or None."""
+    """Returns the function to trace, its arguments, and, if known, how to make both with real arrays, else None."""
     name, file, root = request["name"], request["file"], request["root"]
     argv = [file, *request.get("argv", ())]
     if request.get("run_main"):
@@ -204,7 +204,7 @@ def _program(
 def _visible(
     visible: calls.Calls, module: Any, argv: list[str], begin: Any, notes: list[str]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any]:
-    """Returns the arguments of a visible call in the file."""
+    """Returns the same as `_program`, from a visible call in the file."""
     begin("finding the arguments")
     found, again, row = visible.first(module, argv)
     notes.append(f"the arguments are those of the call on line {row}")

@@ -47,7 +47,7 @@ class Step:
 
     Attributes:
         node: the statement that runs; an assignment if a loop, a context or a comment provides a value.
-        context: the context that a `with` enters; then `node` binds the context's name, if it has one.
+        context: whether a `with` enters a context here; then `node` assigns the context to its name, or to `_`.
         binds: the names that it binds, or whose value it changes.
         changes: the name of the object whose method it calls: `parser` in `parser.add_argument(…)`.
         reads: the names that it reads.
@@ -62,7 +62,7 @@ class Step:
 
 
 class Source:
-    """A file's tree, with the place of each node.
+    """A file's syntax tree, and the assignments in its comments.
 
     Attributes:
         file: its path.
@@ -80,7 +80,7 @@ class Source:
         }
 
     def sites(self, name: str, aliases: bool = True) -> list[Site]:
-        """Returns the places where a function or a transformed version of it is called, in order."""
+        """Returns the places where a function or a transformed version of it is called, then those that pass it on."""
         names = {name}
         if aliases:
             names |= set(self._aliases(name))
@@ -170,7 +170,7 @@ class Source:
                 yield Step(_at(ast.Assign([target], item.context_expr), item.context_expr), context=True)
 
     def _assumed_at(self, statement: ast.stmt) -> list[ast.Assign]:
-        """Returns the assignments in comments on a statement's first line and on the lines above it."""
+        """Returns the assignments in comments on a statement's lines before its body, and directly above it."""
         end = statement.end_lineno or statement.lineno
         body = getattr(statement, "body", None)
         if body:
@@ -297,12 +297,12 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def runs_on_import(site: Site) -> bool:
-    """Returns whether importing the file runs a call, which it does outside definitions and the `__main__` part."""
+    """Returns whether importing the file runs a call: only calls outside definitions and the `__main__` part."""
     return not site.owners and not any(isinstance(one, ast.If) and is_main_test(one.test) for one in site.chain)
 
 
 def is_main_test(test: ast.expr) -> bool:
-    """Returns whether a condition is `__name__ == "__main__"`."""
+    """Returns whether a condition compares `__name__`, as in `__name__ == "__main__"`."""
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 

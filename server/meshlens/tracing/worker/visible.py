@@ -78,7 +78,7 @@ class Program:
     def _in_function(
         self, owner: Any, site: Site, body: list[ast.stmt], result: ast.expr, depth: int
     ) -> tuple[Any, tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-        """Does the same as `call` inside a function, whose own arguments come from a call to it."""
+        """Does the same as `call` for a call inside a function, whose own arguments come from a call to it."""
         args, kwargs, around = self._arguments(owner, site.owners, depth)
         given = ast.Call(ast.Name("locals", ast.Load()), [], [])
         last = ast.copy_location(ast.Return(ast.Tuple([result, given], ast.Load())), site.call)
@@ -93,7 +93,7 @@ class Program:
         return (*called, {**outside, **names})
 
     def _function(self, node: ast.FunctionDef, outside: dict[str, Any]) -> Any:
-        """Returns a function whose free names are those of another function's frame."""
+        """Returns a function whose free names have their values from another function's frame."""
         names = [ast.arg(name) for name in outside]
         empty: dict[str, Any] = {"posonlyargs": [], "kwonlyargs": [], "kw_defaults": [], "defaults": []}
         back = ast.copy_location(ast.Return(ast.Name(node.name, ast.Load())), node)
@@ -107,7 +107,7 @@ class Program:
     def _arguments(
         self, owner: Any, owners: tuple[Any, ...], depth: int
     ) -> tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-        """Returns the arguments of a call to the function that contains a call, and the names around its definition."""
+        """Returns the arguments that a function's own caller passes to it, and the names around its definition."""
         if depth > _DEEPEST:
             raise Unseen(f'the calls that lead to "{owner.name}" are recursive')
         outer = [one for one in owners if isinstance(one, Function) and one is not owner]
