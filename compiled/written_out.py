@@ -1,4 +1,4 @@
-"""Writes out what mypyc cannot know about a module: the methods that dataclass decorators add, and which names are fixed.
+"""Writes out what mypyc cannot know about a module: what dataclass decorators add, and which names are final.
 
 mypyc cannot compile a class that one of our own decorators decorates, and leaves the methods that `dataclasses` adds
 to the interpreter.  Once they are written out, a value is created, compared and hashed in C, and its fields are read

@@ -1,4 +1,4 @@
-"""What `facts` should make of a program, worked out from Python's own `ast`: shapes whose site is the node itself."""
+"""The shapes that `facts` should make of a program, computed from Python's own `ast`; each site is the node itself."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What editor features say at an offset of a file, as text: by the language of the fence that a case expects it in.
+"""The answers of editor features at an offset of a file, as text: one feature for each language of a case's fences.
 
-A feature is added here; `dsl.py` and the runner know no feature by name.
+Add new features here; `dsl.py` and the runner know no feature by name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _hover_markdown(view: FileView, offset: int) -> str:
 
 
 def _hover_svg(view: FileView, offset: int) -> str:
-    """Markdown with the picture's source instead of its data URI, which nobody could review."""
+    """Returns a hover's Markdown with the picture's source instead of its data URI, which nobody could review."""
     found = hover(view, offset, "svg")
     if found is None:
         return ""

@@ -1,4 +1,4 @@
-"""Makes a node of a file's tree that is read by number a failure, wherever a test meets it."""
+"""Makes every read of a syntax node by number a failure, wherever a test meets one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PACKAGE = Path(nodes.__file__).parents[1].as_posix() + "/"
 
 
 def forbid_numbers() -> None:
-    """Lets `node[2]` fail in MeshLens's own code; it works as before in tests and libraries."""
+    """Makes `node[2]` fail in MeshLens's own code; in tests and libraries it works as before."""
     for kind in (*nodes.CLASSES.values(), *(getattr(nodes, name) for name in _PARTS)):
         kind.__getitem__ = _named_only
 

@@ -1,4 +1,4 @@
-"""Converts the `step` of a program, and runs a program before and after its conversion."""
+"""Converts the `step` of a program, and runs the program before and after its conversion."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def converted_steps(folder: Path, text: str, count: int, target: str) -> tuple[s
 
 
 def refusal(tmp_path: Path, text: str) -> str:
-    """Returns why a step is refused, for pmap as for shard_map."""
+    """Returns why a step is refused; the reason must be the same for pmap and shard_map."""
     write(tmp_path, {"main.py": text})
     reasons = set()
     for target in ("pmap", "shard_map"):
@@ -44,7 +44,7 @@ def refusal(tmp_path: Path, text: str) -> str:
 
 
 def runs_alike(tmp_path: Path, text: str, after: str) -> None:
-    """Makes sure that a program gives the same numbers after its conversion."""
+    """Makes sure that a program ends with the same numbers after its conversion."""
     (tmp_path / "before.py").write_text(text)
     (tmp_path / "after.py").write_text(after)
     found = numbers_of_programs.differences(tmp_path / "before.py", tmp_path / "after.py")
