@@ -1,4 +1,4 @@
-"""The command that starts `meshlens` in tests: isolated, as in every documented line, and always the code under test."""
+"""The command that starts `meshlens` in tests: isolated, as in every documented line, and from the code under test."""
 
 from __future__ import annotations
 

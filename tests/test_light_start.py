@@ -1,4 +1,4 @@
-"""What the server's process leaves out of the packages that it imports, and what still works without it."""
+"""What the server's process leaves out of the packages that it imports, and what still works without those parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one root does not come to any more is run for itself, and what many roots use hides nothing."""
+"""Code that the limits of one root leave out runs as a root of its own, and code that many roots use hides nothing."""
 
 from __future__ import annotations
 

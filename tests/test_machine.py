@@ -1,4 +1,4 @@
-"""What a machine has is told without JAX: by NVIDIA's driver and by device files."""
+"""What a machine has is found without JAX: from NVIDIA's driver and from device files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be read of models: their layers, their keys, their reshapes, and the losses that they compute."""
+"""What is read from models: their layers, their keys, their reshapes, and the losses that they compute."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a model makes of its hidden layer: whatever has rows of the batch meet is refused, the rest comes out the same.
+"""Uses of a model's hidden layer: one that mixes rows of the batch is refused, any other gives the same results.
 
-Each line is a body of the models, with X for the layer; all are steps of one file.
+Each line is a body of the models, with X for the hidden layer; all the steps are in one file.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ REDUCED = [
 
 
 def _program(template: str, bodies: list[str]) -> str:
-    """A file with a step for each body, and a call of each."""
+    """Returns a file with a step for each body, and a call of each step."""
     name = "x" if template is LINEN else "h"
     text = HEAD
     for n, body in enumerate(bodies):
