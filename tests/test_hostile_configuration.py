@@ -1,4 +1,4 @@
-"""Hostile configuration and metadata: each value is understood, ignored, or reported in a sentence; no run ends early."""
+"""Hostile configuration and metadata: each value is understood, ignored, or reported in a sentence; every run ends."""
 
 from __future__ import annotations
 

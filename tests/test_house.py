@@ -106,7 +106,7 @@ def test_imports_in_functions_are_for_start_up_time():
 
 @pytest.mark.slow
 def test_fields_of_named_tuples_have_types_that_are_imported():
-    """Checks this for mypyc, which builds named tuples with their fields' types; type-checking imports are missing then."""
+    """Checks that the fields' types exist at run time, because mypyc builds named tuples with them."""
     missing = [
         f"{module}: {made.name}.{name}"
         for module, tree in modules().items()

@@ -4,7 +4,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def _version() -> tuple[int, ...]:
-    """Returns the release of JAX; the tests of every change, which trace nothing, are collected without one."""
+    """Returns the release of JAX; (0, 0) without JAX, as the tests of every change are collected even without it."""
     try:
         return tuple(int(part) for part in version("jax").split(".")[:2])
     except PackageNotFoundError:
