@@ -1,4 +1,4 @@
-""""Parallelize over devices…" in real sessions: where it is offered, its targets, and what other clients get."""
+"""Tests "Parallelize over devices…" in real sessions: where it is offered, its targets, and what other clients get."""
 
 from __future__ import annotations
 

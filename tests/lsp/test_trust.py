@@ -21,7 +21,7 @@ SOURCE = "import jax\n\nprint(jax.devices(), jax.pmap(lambda x: jax.lax.psum(x, 
 
 
 def plant(root: Path) -> Path:
-    """Fills a workspace with everything that a Python might run by itself; returns the file that shows whether one did."""
+    """Fills a workspace with everything that a Python might run by itself; returns the file that shows if one did."""
     caught = root.parent / "caught"
 
     def trap(name: str) -> str:
