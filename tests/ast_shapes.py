@@ -17,7 +17,7 @@ _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 _COMP = {ast.ListComp: "list", ast.SetComp: "set", ast.GeneratorExp: "gen"}
 
 ANY = object()
-"""Stands for whatever the lowering says: patterns, and what only the text of an f-string tells."""
+"""Equals whatever the lowering says: patterns, and what only the text of an f-string shows."""
 
 
 def module(source: bytes) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What a client must have claimed before a server may send it something; see the LSP specification, 3.17.
+"""The claims that a client must have made before a server may send it something; see the LSP specification, 3.17.
 
 Every message of every session in `tests/lsp` is checked against this, so that no client gets what it did not ask for.
 """
@@ -21,11 +21,11 @@ REQUESTS: Mapping[str, str] = {
     "window/workDoneProgress/create": "window.workDoneProgress",
     "window/showDocument": "window.showDocument.support",
 }
-"""Requests of a server, by what the client has to claim."""
+"""The server's requests, with the capability that a client must claim for each."""
 
 ALWAYS = ("textDocument/publishDiagnostics", "window/showMessage", "window/logMessage", "$/progress", "$/cancelRequest")
 OLD_SYMBOLS, OLD_ITEMS = frozenset(range(1, 19)), frozenset(range(1, 19))
-"""The kinds of the first version of the protocol: all that a client takes that names none."""
+"""The kinds in the protocol's first version, the only ones for a client that names none."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""How thorough the tests are: enough after an edit by default, more in `nox`, and complete with `pytest --deep`.
+"""The thoroughness of the tests: enough after an edit by default, more in `nox`, and complete with `pytest --deep`.
 
 `slow` marks tests that `nox` runs and plain `pytest` does not, `deep` those that only `--deep` selects; `examples`
 reduces the examples of property tests, and `some` marks all but a sample as deep.

@@ -57,4 +57,4 @@ FEATURES: dict[str, Callable[[FileView, int], str]] = {
     "hover-svg": _hover_svg,
     "signature": _signature,
 }
-"""The text for a view and an offset in UTF-8 bytes; an empty one where the feature has nothing to say."""
+"""Each returns the text for a view and an offset in UTF-8 bytes; empty if the feature has nothing to say."""

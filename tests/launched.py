@@ -13,4 +13,4 @@ PROGRAM = ("-I", "-c", f"import sys; sys.path.insert(0, {_PACKAGE!r}); from mesh
 SERVER = (*PROGRAM, "server")
 
 EXTENSION = ("-I", str(Path(__file__).parents[1] / "bundled" / "run.py"), "--tell", "server")
-"""The line with which the extension for VS Code starts the server that it brings."""
+"""The arguments with which the VS Code extension starts the server that it bundles."""

@@ -39,7 +39,7 @@ ENVIRONMENT = {
     **compiled_once.environment(),
 }
 LIBRARIES = ("jax.numpy", "jax.experimental.mesh_utils", "flax.linen", "flax.nnx", "optax", "equinox", "haiku")
-"""What is imported before the fork, so that no child has to; a library that is not installed is left out."""
+"""The libraries imported before the fork, so that no child has to; one that is not installed is left out."""
 
 
 def differences(before: Path, after: Path) -> list[str]:

@@ -37,7 +37,7 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Printed:
-    """What a program printed, and why it ended early, if it did."""
+    """The output of a program, and why the program ended early, if it did."""
 
     text: str
     error: str

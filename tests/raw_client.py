@@ -23,7 +23,7 @@ PULLS: dict[str, Any] = {
     "textDocument": {"diagnostic": {}},
     "workspace": {"diagnostics": {"refreshSupport": True}},
 }
-"""The capabilities of a client that pulls diagnostics, and does so again when asked to."""
+"""The capabilities of a client that pulls diagnostics, and pulls them again when it is asked to."""
 
 
 class Failed(Exception):

@@ -14,11 +14,11 @@ MAY_READ_BY_NUMBER = {
     "facts/walking.py": "walks whatever is in a tree, from its end",
     "project/solving/watching.py": "follows such a path",
 }
-"""Modules that read nodes by number, and why."""
+"""Modules that may read nodes by number, and why."""
 
 
 PACKAGE = Path(nodes.__file__).parents[1].as_posix() + "/"
-"""The package that runs, of which an environment may hold a copy."""
+"""The package that runs; an environment may hold a copy of it."""
 
 
 def forbid_numbers() -> None:

@@ -1,4 +1,4 @@
-"""What the extension bundles beside its own code: locked dependencies, one version everywhere, nothing unlisted."""
+"""The parts that the extension bundles: locked dependencies, one version everywhere, nothing unlisted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hovers and lenses say about devices: the configured ones, the detected ones, and which of the two is meant."""
+"""Hovers and lenses about devices: the configured ones, the detected ones, and which of the two is meant."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path("/growing")
 DOUBLED = 2.7
-"""How many times as much work twice the text may be: more than twice, as sorting and large tables cost a little."""
+"""The most work that twice the text may take: a little more than twice, as sorting and large tables cost something."""
 
 
 class _Counter:

@@ -29,7 +29,7 @@ OWN_MODULES_LATE = {
     "lsp": "`initialize` is answered before what later requests need is loaded",
     "start.py": "a server needs no command line, and a command no server",
 }
-"""Rooms that may import modules of MeshLens in functions, which is for start-up time."""
+"""Packages whose functions may import modules of MeshLens, which makes the start faster."""
 LIBRARIES_LATE = {
     "cli": OWN_MODULES_LATE["cli"],
     "lsp": OWN_MODULES_LATE["lsp"],
@@ -37,7 +37,7 @@ LIBRARIES_LATE = {
     "tracing/worker": "runs in the user's Python, where JAX is imported after its devices are set",
     "project": "jedi, multiprocessing, tomllib and packaging take tens of milliseconds, and few projects need them",
 }
-"""Rooms that may import libraries in functions, which is for start-up time or for what may be missing."""
+"""Packages whose functions may import libraries, because that makes the start faster or they may be missing."""
 COMPILED = ("syntax", "facts", "axes", "project", "checking", "rules")
 
 

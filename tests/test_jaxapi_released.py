@@ -19,7 +19,7 @@ from meshlens.jaxapi.released import KEYWORDS, NAMES, RELEASES
 
 FIRST = parse_version(RELEASES.split()[0]) or NEWEST
 NOT_HERE = ("jax.experimental.roofline", "jax.experimental.array_serialization")
-"""What is importable only with packages that JAX does not require."""
+"""Modules that can be imported only with packages that JAX does not require."""
 
 
 _WARNED = """

@@ -134,14 +134,14 @@ _COMBINATIONS = [
     for target in targets
 ]
 COMBINED = some(_COMBINATIONS, 2)
-"""Both kinds of models with both targets; each occurs in what is not deep."""
+"""Both kinds of models with both targets; each kind and each target occurs in a test that is not deep."""
 
 REDUCED = [
     "X / X.shape[0]",
     "X * jnp.vdot(X, X) / 100.0",
     "jax.lax.cond(X.mean() > 0, lambda h: h, lambda h: 2 * h, X)",
 ]
-"""Bodies that a loss can reduce over the devices because it gets the name of the axis; a model does not get it."""
+"""Bodies that a loss can reduce over the devices because it gets the axis name; a model does not get it."""
 
 
 def _program(template: str, bodies: list[str]) -> str:

@@ -34,7 +34,7 @@ BASE = os.path.realpath(sys.executable)
 
 @dataclass(frozen=True)
 class Trap:
-    """A workspace full of tricks, and what lies outside.
+    """A workspace full of tricks, and its surroundings.
 
     Attributes:
         workspace: the folder.
@@ -168,7 +168,7 @@ def test_nothing_of_an_untrusted_workspace_runs(trap, monkeypatch):
 
 
 def test_an_interpreter_that_leads_into_an_untrusted_workspace_is_refused(trap):
-    """Tests a request for an interpreter by its path, which a server might make if a client told it to."""
+    """Tests a request for an interpreter by path, which a server might make if a client told it to."""
     outside = Path(trap.outside).parents[2]
     for path in (".venv/bin/python", ".conda/bin/python", "bin/python"):
         for python in (

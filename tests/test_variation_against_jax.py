@@ -19,12 +19,12 @@ from meshlens.project.workspace import open_workspace
 HERE = Path(__file__).parent
 SPECS = {"same": (False, False), "first": (True, False), "second": (False, True), "both": (True, True)}
 LEAST = 250
-"""How many operations JAX has to take for the comparison to say something."""
+"""The number of operations that JAX must accept for the comparison to mean something."""
 
 JAX_SAYS_OTHERWISE = {
     "jax.numpy.argsort": "JAX 0.10 sorts the places beside the array and gives them their own type; they differ",
 }
-"""Operations of which JAX says something else, with the reason why we are right."""
+"""Operations about which JAX says something else, with the reason why we are right."""
 
 Said = dict[str, dict[str, object]]
 

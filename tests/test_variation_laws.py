@@ -90,7 +90,7 @@ def test_functions_of_two_arguments_are_monotone(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_what_is_not_known_gives_nothing_sure(name: str) -> None:
-    """Checks all but collectives and the like, whose results are known whatever their arguments are."""
+    """Exempts collectives and the like, whose results are known whatever their arguments are."""
     given = (Along(),) if name in ONE else (Along(), Along())
     made = (ONE | TWO)[name](*given)
     certain = {

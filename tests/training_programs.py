@@ -90,7 +90,7 @@ _COUPLED = {
     "unrolled": ["loss = jax.lax.fori_loop(0, 3, lambda i, e: e * 0.9, errors).mean()"],
     "mapped rows": ["loss = jnp.mean(jax.lax.map(lambda pair: (pair[0] - pair[1]) ** 2, (pred, y)))"],
 }
-"""Losses that have rows meet, and some that only look so."""
+"""Losses that mix rows, and some that only seem to."""
 
 _INPUTS = {
     "standardized": ["x = (x - x.mean(axis=AXIS, keepdims=True)) / (x.std(axis=AXIS, keepdims=True) + 1e-3)"],
@@ -99,7 +99,7 @@ _INPUTS = {
     "by the largest": ["x = x / jnp.max(jnp.abs(x))"],
     "clipped": ["x = jnp.clip(x, -1.5, 1.5)"],
 }
-"""What a loss makes of its inputs first; AXIS is that of the rows."""
+"""The lines by which a loss transforms its inputs first; AXIS is the rows' axis."""
 
 _LAYERS = {
     "attention over rows": "jax.nn.softmax(X @ X.T / 3.0) @ X",
@@ -115,7 +115,7 @@ _LAYERS = {
     "softmax of features": "X * jax.nn.softmax(X)",
     "features turned": "X + 0.5 * jnp.flip(X, axis=-1)",
 }
-"""What a model makes of its hidden layer X; the last three treat each row alone."""
+"""A model's transformation of its hidden layer X; the last three treat each row separately."""
 
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "model": _MODELS,

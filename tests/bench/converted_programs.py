@@ -42,7 +42,7 @@ _TOLERANCE = 3e-4
 _NEW_DRAWS = 0.6
 _SEEDS = 12
 _ERRORS = 7.0
-"""How many standard errors the mean difference of a number may be away from 0; chance exceeds it once in 40,000."""
+"""The largest mean difference of a number, in standard errors; chance exceeds it once in 40,000 comparisons."""
 _SEED = re.compile(r"((?:PRNGKey|random\.key|jr\.key|Rngs)\()(\d+)\)")
 _RAGGED = ("use a multiple of", "not evenly divisible")
 

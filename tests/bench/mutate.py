@@ -30,7 +30,7 @@ from meshlens.project.workspace import Workspace
 
 @dataclass
 class Score:
-    """How many mutants of one project were tried and found, by distance and side, and which of them were missed."""
+    """The numbers of mutants of one project that were tried and found, by distance and side, and the missed mutants."""
 
     name: str
     tried: Counter[tuple[str, str]] = field(default_factory=Counter)

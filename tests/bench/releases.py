@@ -24,9 +24,9 @@ from typing import Any, TypeAlias
 HERE = Path(__file__).parent
 TABLE = HERE.parents[1] / "server" / "meshlens" / "jaxapi" / "released.py"
 ALSO_NEEDED = ("flatbuffers", "absl-py", "six", "typing_extensions", "tensorstore")
-"""What modules of JAX import, though JAX does not require it."""
+"""Packages that modules of JAX import although JAX does not require them."""
 NOT_TOLD = ("jax.extend.mlir", "jax.experimental.mosaic")
-"""The inside of compilers, which changes with every release."""
+"""The internals of compilers, which change with every release."""
 OF_ENUMS = frozenset({"module", "qualname", "arg0"})
 """Parameters of Python's own classes, whose signatures differ between releases of Python."""
 

@@ -31,7 +31,7 @@ AT_A_PLACE = (
     "textDocument/documentHighlight",
 )
 ANSWERED_ASIDE = ("textDocument/references", "textDocument/prepareRename", "textDocument/prepareCallHierarchy")
-"""In a project of this size the process beside the server answers these, which takes longer; so they are asked less."""
+"""In a project of this size the process beside the server answers these, which takes longer, so tests send fewer."""
 OF_A_FILE = ("textDocument/documentSymbol", "textDocument/codeLens")
 OF_A_RANGE = ("textDocument/inlayHint", "textDocument/codeAction")
 SETTINGS = {"settings": {"codeLens": True, "inlayHints": {"axes": True, "sizes": True}, "devices": 8}}

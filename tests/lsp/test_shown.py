@@ -1,4 +1,4 @@
-"""What is shown throughout a file, in the clients that show it: hints, lenses, symbols, calls by axis environment."""
+"""The information shown throughout a file, in the clients that show it: hints, lenses, symbols, axis environments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ parallel(1, jax.numpy.ones((8, 3)))
 }
 SETTINGS = {"codeLens": True, "inlayHints": {"axes": True, "sizes": True}}
 PLAIN = {"lensCommands": False, "axisColors": False}
-"""What every client is that is not our own."""
+"""The options of every client except our own."""
 
 WHOLE = types.Range(types.Position(0, 0), types.Position(40, 0))
 

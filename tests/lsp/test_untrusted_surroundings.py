@@ -26,7 +26,7 @@ SOURCE = "import jax\n\nprint(jax.devices(), jax.pmap(lambda x: jax.lax.psum(x, 
 
 @dataclass
 class Attack:
-    """What a user has downloaded, and how it is opened.
+    """The files that a user has downloaded, and how they are opened.
 
     Attributes:
         room: the folder that holds everything.

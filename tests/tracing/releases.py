@@ -25,4 +25,4 @@ SINCE = {
     "gradients marked *backward* outside of loops and maps": (0, 7),
     "the GPU plugin's partitioner without a GPU": (0, 10),
 }
-"""The first release of JAX with each feature of traces: the table of docs/trace.md."""
+"""The first release of JAX that supports each feature of traces: the table in docs/trace.md."""

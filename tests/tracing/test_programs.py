@@ -22,13 +22,13 @@ DIFFERS = {
     "experts.py::automatic": "XLA for GPUs simplifies products with one column before shardings propagate",
     "further/knn.py::entry": "XLA for CPUs gathers what top_k reads, and does not take the best of each device first",
 }
-"""Programs whose collectives on GPUs the partitioner for CPUs does not tell, and why."""
+"""Programs whose collectives on GPUs differ from those of the partitioner for CPUs, and why."""
 
 DIFFERS_IN = {
     "sequence_parallel.py::entry": ((0, 4), (0, 6), "GSPMD gathers the rows for each of two products that share them"),
     "larger/seqpar.py::entry": ((0, 12), (1, 0), "XLA for GPUs narrows two gathers less than before"),
 }
-"""The same from one release of JAX on, before another."""
+"""More of these programs, from one release of JAX on and before another."""
 
 pytestmark = pytest.mark.jax
 

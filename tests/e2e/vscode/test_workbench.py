@@ -30,7 +30,7 @@ CELLS = ("import jax\n\ndef step(x):\n    return jax.lax.psum(x, 'bacth')", "jax
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a scenario has to itself.
+    """The folders that a scenario has to itself.
 
     Attributes:
         folder: the folder for the scenario's profile.
