@@ -33,8 +33,8 @@ class Heard:
     """The messages that came from a server.
 
     Attributes:
-        capabilities: those of the client.
-        options: its initialization options.
+        capabilities: the client's capabilities.
+        options: the client's initialization options.
         asked: the method of each request by its id.
         requests: the methods of the requests that the server sent, in order.
         tokens: progress tokens that the client knows.

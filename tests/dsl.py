@@ -97,7 +97,7 @@ class Output:
     Attributes:
         feature: the fence's language.
         text: the content of the fence.
-        lines: as for a file.
+        lines: as in `File`.
     """
 
     feature: str
@@ -110,7 +110,7 @@ class Case:
     """One test.
 
     Attributes:
-        name: the path of headings.
+        name: the headings above it, joined.
         before: the project.
         after: the files that the fixes change; None if the case does not say.
         settings: the configuration keys that hold for the case.
@@ -159,7 +159,7 @@ def parse(text: str, where: str = "case") -> tuple[Case, ...]:
         where: the name of the text in error messages.
 
     Raises:
-        ValueError: two fences of one name, an unclosed fence, a `becomes` without code.
+        ValueError: two fences with the same name, an unclosed fence, a `becomes` without code.
     """
     cases = []
     for section in _sections(text.split("\n"), where):

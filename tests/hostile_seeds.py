@@ -33,7 +33,7 @@ def chain(template: str, count: int, first: int = 1, around: int = 1 << 30) -> s
     Args:
         template: the lines.
         count: how many copies.
-        first: the number of the first one.
+        first: the number of the first copy.
         around: the number at which counting restarts at 0.
     """
     return "".join(f"{_numbered(template, number, around)}\n" for number in range(first, first + count))

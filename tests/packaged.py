@@ -42,7 +42,7 @@ def bare_pythons(room: Path) -> dict[str, Path]:
     """Makes an empty environment, without even pip, for every Python on this machine; returns the Pythons by version.
 
     Args:
-        room: where to make them.
+        room: the folder to make the environments in.
     """
     made = {}
     for version in PYTHONS:

@@ -1,4 +1,4 @@
-"""Ports of this machine for the tests that serve something."""
+"""Free ports of this machine, for tests that start a server."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from meshlens.refactoring.targets import assist_for, places_named
 
 
 def converted_step(tmp_path: Path, text: str, target: str) -> str:
-    """Returns what a program becomes."""
+    """Returns a program after the conversion of its `step`."""
     write(tmp_path, {"main.py": text})
     ran = meshlens("convert", "main.py::step", "--to", target, "--devices", "8", "--write", cwd=tmp_path)
     assert ran.code == 0, ran.err
@@ -21,7 +21,7 @@ def converted_step(tmp_path: Path, text: str, target: str) -> str:
 
 
 def converted_steps(folder: Path, text: str, count: int, target: str) -> tuple[str, list[int]]:
-    """Returns what a program with `step0`, `step1`, … becomes, and the numbers of the steps that are refused."""
+    """Returns a program after the conversion of `step0`, `step1`, …, and the numbers of the steps that are refused."""
     file = folder / "main.py"
     file.write_text(text)
     jobs = [Job(file, places_named(target, f"step{n}")) for n in range(count)]

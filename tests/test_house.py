@@ -1,4 +1,4 @@
-"""The house rules that code can check: folders, parameter counts, late imports, how nodes are read."""
+"""The house rules that code can check: folders, parameter counts, late imports, access to nodes."""
 
 from __future__ import annotations
 

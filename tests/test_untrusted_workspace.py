@@ -41,7 +41,7 @@ class Trap:
         planted: the folder where each trick that worked has left a file.
         outside: a Python outside the workspace, although its packages point there.
         root: the root of a machine with a GPU.
-        environ: variables that all point into the workspace before anything else.
+        environ: variables, all of which point into the workspace first.
     """
 
     workspace: Path

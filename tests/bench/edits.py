@@ -1,4 +1,4 @@
-"""Edits projects at random in a real server: after each edit its answers must be those of a server just started.
+"""Edits projects at random in a real server: after each edit its answers must be those of a newly started server.
 
     python tests/bench/edits.py                              20,000 edits in docs/tour, oracle programs and notebooks
     python tests/bench/edits.py --edits 500 --seed 7 FILE …  and in these files

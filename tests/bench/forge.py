@@ -94,7 +94,7 @@ class World:
         self._put(self.caches / "key", self.good["key"])
 
     def plant(self, kind: str, content: bytes) -> None:
-        """Puts a file in the place of one of the caches; results, which would answer at once, give way to facts."""
+        """Puts a file in the place of a cache; for facts and the key, removes the results, which come first."""
         self.restore()
         if kind in ("facts", "key"):
             (self.cache.folder / self.names["results"]).unlink()

@@ -25,7 +25,7 @@ PLAIN = "import jax; jax.devices()"
 
 
 def measure(python: str, rounds: int) -> None:
-    """Prints the table."""
+    """Prints a table of the measurements."""
     programs = {
         f'python -c "{PLAIN}"': (python, "-c", PLAIN),
         "the program of the probe": (python, "-I", str(PROGRAM), "devices", "60"),

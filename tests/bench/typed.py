@@ -75,7 +75,7 @@ class Typist:
     Attributes:
         reading: the reading that each keystroke updates.
         edits: the edits so far.
-        read_how: how often a statement was read alone, left a hole alone, or took more.
+        read_how: how often a statement was read alone, a hole was read alone, or more was read.
         is_equal: whether the facts are those of a cold reading.
     """
 

@@ -50,7 +50,7 @@ NODE_ARRAY, MEGABYTES = 2 * 4096 * 65536, 1 << 28
         ("32x8xH100", "all-gather", MEGABYTES // 8, range(0, 256, 8), MEGABYTES * 31 / (32 * 4e11)),
         # Quiz 4, question 1: the switches between nodes limit an all-gather over all GPUs of M nodes.
         ("32x8xH100", "all-gather", MEGABYTES, range(256), MEGABYTES * 31 / (32 * 4e11)),
-        # Question 5: over exactly two nodes NVLink does.
+        # Question 5: over exactly two nodes, NVLink is the limit.
         ("2x8xH100", "all-gather", MEGABYTES, range(16), MEGABYTES * 7 / (8 * 4.5e11)),
     ],
 )  # fmt: skip
