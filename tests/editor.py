@@ -169,7 +169,7 @@ class Editor:
         raise AssertionError("it never came")
 
     async def settled(self, name: str, count: int) -> Sequence[types.Diagnostic]:
-        """Returns the diagnostics of a file once there are so many: changes elsewhere reach it a little later."""
+        """Returns the diagnostics of a file once there are `count`: changes elsewhere reach it a little later."""
         for _ in range(1500):
             found = await self.diagnostics(name)
             if len(found) == count:

@@ -101,7 +101,7 @@ class Wire:
         self._send({"method": method, "params": params})
 
     def findings(self, name: str, source: str, count: int) -> list[dict[str, Any]]:
-        """Returns the findings of one source in the diagnostics of a file, once there are so many."""
+        """Returns the findings of one source in the diagnostics of a file, once there are `count`."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             items = self.published.get(self.uri(name))

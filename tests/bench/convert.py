@@ -131,7 +131,7 @@ def _touched(old: bytes, new: bytes, converted: set[int]) -> Iterator[str]:
 def _allowed(module: ast.Module, converted: set[int]) -> set[int]:
     """Returns the lines of imports, and of the statements that begin on these lines or contain them.
 
-    Of a definition, these are only the decorator lines; if the definition itself is converted, they are all of its lines
+    Of a definition, these are only the decorator lines; if the definition itself is converted, they are all its lines
     and those of the calls of the function.
     """
     found: set[int] = set()

@@ -75,7 +75,7 @@ def run(
 
 
 def programs(folder: Path, count: int, seed: int, first: int) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Yields so many corruptions of the files of a folder, each with its number."""
+    """Yields `count` corruptions of the files of a folder, each with its number."""
     files = sorted(folder.rglob("*.py"))
     sources = [path.read_bytes() for path in files]
     with tempfile.TemporaryDirectory() as scratch:

@@ -86,7 +86,7 @@ class Outcome:
 
 
 def run(edits: int, seed: int, given: Sequence[Path] = ()) -> Outcome:
-    """Makes so many edits, and returns the results."""
+    """Makes a number of edits, and returns the results."""
     dice, outcome, started = random.Random(seed), Outcome(), time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         top = Path(name).resolve()

@@ -8,8 +8,8 @@ other than 1, or loss of the planted finding is a failure.  Prints the failures 
 occur, with the smallest program of each; lines are removed from it as long as it fails in the same way.
 
     --seeds             only the seeds, unchanged
-    --real 50           also checks so many programs with `python -m meshlens check --no-cache`, and compares
-    --server 50         opens so many in a language server, types a character, and waits for the diagnostics
+    --real 50           also checks this many programs with `python -m meshlens check --no-cache`, and compares
+    --server 50         opens this many in a language server, types a character, and waits for the diagnostics
     --minimize 40       how often a program is checked again to make it smaller; 0 leaves it as it is
 """
 

@@ -91,7 +91,7 @@ def all_pairs(project: Project) -> Iterator[tuple[AxisSite, AxisSite, str]]:
 
 
 def sample(mutants: list[Mutant], most: int, seed: int) -> list[Mutant]:
-    """Returns at most so many mutants of each class, the same ones each time."""
+    """Returns at most `most` mutants of each class, the same ones each time."""
     chosen: list[Mutant] = []
     for distance in CLASSES:
         group = [mutant for mutant in mutants if mutant.distance == distance]

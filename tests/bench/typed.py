@@ -134,7 +134,7 @@ def break_line(typist: Typist, dice: random.Random, start: int, end: int) -> Non
 
 
 def run(files: Sequence[Path], edits: int, seed: int) -> Iterator[tuple[Path, Typist]]:
-    """Types into one file after another until there have been so many edits; yields each file and its typist."""
+    """Types into one file after another until all edits are made; yields each file and its typist."""
     dice, made = random.Random(seed), 0
     while made < edits:
         path = dice.choice(files)

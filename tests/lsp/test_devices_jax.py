@@ -45,7 +45,7 @@ def environment(root: Path) -> str:
 
 
 def told(root: Path, devices: int, setting: str | None) -> dict[str, str]:
-    """Returns the server's answer at each place of the program, on a machine with so many virtual devices."""
+    """Returns the server's answer at each place of the program, on a machine with this number of virtual devices."""
     if setting is not None:
         (root / "meshlens.toml").write_text(f"devices = {setting!r}\n".replace("'", '"'))
     alone = {"VIRTUAL_ENV": "", "CONDA_PREFIX": "", "PATH": os.defpath, "JAX_PLATFORMS": "cpu"}
