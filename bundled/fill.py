@@ -91,7 +91,7 @@ def _wanted(tree: Path) -> Iterator[str]:
 
 
 def _is_wanted_of_dist_info(name: str) -> bool:
-    """Keeps licenses and metadata; lists of files and hashes would no longer be true."""
+    """Rejects all of a `.dist-info` except licenses and metadata; lists of files and hashes would no longer be true."""
     top, _, rest = name.partition("/")
     return not top.endswith(".dist-info") or rest in KEPT_OF_DIST_INFO or "licen" in rest.lower()
 

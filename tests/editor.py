@@ -53,7 +53,7 @@ class Editor:
         root: the open folder.
         encoding: the encoding in which the server counts columns.
         published: the diagnostics that the server has published, in order.
-        registered: the notifications that the server asked for.
+        registered: the registrations that the server has requested.
         server: the server's capabilities.
         texts: the open texts, by name.
         versions: the versions of the open texts.

@@ -94,7 +94,7 @@ def test_nothing_that_is_no_file_of_its_size_is_waited_for(tmp_path, kind):
             with path.open("wb") as file:
                 file.truncate(1 << 40)
     if kind == "terabyte":
-        # An unreadable configuration of its own would stop the run.
+        # The project's own configuration would stop the run if it were a terabyte long.
         (tmp_path / "meshlens.toml").unlink()
     ran = _everything(tmp_path)
     assert "AX101" in ran.stdout, ran.stderr

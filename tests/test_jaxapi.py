@@ -236,7 +236,7 @@ def test_shaped(row: Any) -> None:
 @pytest.mark.jax
 @pytest.mark.parametrize("dotted", [*SUMMARIES, *(name for name in COLLECTIVES if name.startswith("jax.lax."))])
 def test_signatures_that_hovers_show(dotted: str) -> None:
-    """Compares signatures without a decorator's function parameter, which has a default where it may be left out."""
+    """Compares all parameters but `f`, which has a default in signatures that also serve as decorators."""
     needs_jax()
     shown = signature_of(dotted, jax_version())
     if shown is None:

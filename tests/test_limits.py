@@ -1,4 +1,4 @@
-"""Code that the limits of one root leave out runs as a root of its own, and code that many roots use hides nothing."""
+"""Code that exceeds the limits of one root runs as a root itself, and code that many roots use hides no finding."""
 
 from __future__ import annotations
 

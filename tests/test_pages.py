@@ -84,7 +84,7 @@ def test_json_is_json(block: Block):
 
 @pytest.mark.parametrize(("block", "line"), COMMANDS, ids=lambda one: _named(one) if isinstance(one, Block) else "")
 def test_a_command_is_one(block: Block, line: str):
-    """Checks that `meshlens` accepts its arguments, and that this repository provides or names any other program."""
+    """Checks that `meshlens` accepts its arguments, and that this repository provides or names all other programs."""
     for command in re.split(r"\s*(?:&&|;)\s*", line.split("  #")[0]):
         words = shlex.split(command.replace('eval "$(', "").replace(')"', ""), comments=True)
         while words and ("=" in words[0] or words[0] in (".", "uvx", "--from")):

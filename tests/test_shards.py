@@ -83,7 +83,7 @@ def test_blocks_are_where_jax_puts_them():
         assert shards is not None
         named = [name.strip("[]").split(", ") for name, _ in shards]
         wanted = [block[: len(spec.entries)] for block in blocks]
-        # JAX also says ":" if a mesh axis has size one.
+        # JAX also says ":" for a mesh axis of size one.
         sizes = [["0" if one == ":" else one for one in block] for block in (*named, *wanted)]
         assert sizes[: len(named)] == sizes[len(named) :], view.text(spec.site)
 

@@ -58,7 +58,7 @@ class Result:
         converted: the functions that were converted.
         refused: the others, each with the reason's code and sentence.
         wrong: what is wrong with the result.
-        ragged: whether it raises the documented error for a batch that the devices do not divide.
+        ragged: whether it raises an error that gives the reason, for a batch that does not divide evenly.
         new_draws: whether it draws new random numbers.
     """
 

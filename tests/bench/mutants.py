@@ -146,7 +146,7 @@ def _pairs(
 
 
 def _reached(project: Project, binder: AxisSite, mentions: dict[ast.AST, list[ast.expr]]) -> dict[FunctionNode, int]:
-    """Returns the functions that the operand mentions, and how many lie in between; 0 for the operand itself."""
+    """Returns the functions that the operand mentions, each with the number in between; 0 for the operand itself."""
     seen: dict[FunctionNode, int] = {}
     queue: deque[tuple[Source, ast.AST, int]] = deque((binder.source, node, 0) for node in _operands(binder))
     visited: set[ast.AST] = set()

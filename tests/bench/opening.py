@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--before", type=Path, help="an older package of ours, to compare with")
     rounds, before = (asked := parser.parse_args()).rounds, asked.before
-    # An editor that a user starts has no such variable.
+    # A variable that an editor started by a user does not have.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as folder:
         room = Path(folder)

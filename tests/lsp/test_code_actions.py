@@ -1,4 +1,4 @@
-"""Fixes, fix all and "ignore on this line" in real sessions: right for every kind of client."""
+"""Fixes, fix all and "ignore on this line" in real sessions, each in the form that the client supports."""
 
 from __future__ import annotations
 

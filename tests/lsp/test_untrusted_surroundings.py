@@ -60,7 +60,7 @@ def above(room: Path, *marks: str) -> Attack:
 
 
 def repository(room: Path) -> Attack:
-    """Makes the folder above a repository, the first attack that anybody tried."""
+    """Makes the folder above a repository, as in the attack that was tried first."""
     return above(room, ".git/HEAD")
 
 
@@ -138,7 +138,7 @@ def linked_out(room: Path) -> Attack:
 
 
 def linked_in(room: Path) -> Attack:
-    """Links the environment in the folder to one of the user's, and one of the user's to one in the archive."""
+    """Links the folder's environment to one of the user's, and one of the user's to one in the archive."""
     attack = above(room, ".git/HEAD")
     trap(room, room / "home" / "env")
     (room / "archive" / "sub" / ".venv").symlink_to(room / "home" / "env")
@@ -155,7 +155,7 @@ def said_by_the_client(room: Path) -> Attack:
 
 
 def half_trusted(room: Path) -> Attack:
-    """Spells the client's statement about trust in another way than we do."""
+    """Sends the string "false" where our protocol has a boolean for trust."""
     attack = above(room, ".git/HEAD")
     trap(room, room / "archive" / "sub" / ".venv")
     attack.options["trusted"] = "false"
