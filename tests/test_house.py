@@ -130,7 +130,7 @@ def test_no_type_alias_stands_for_anything():
 
 
 def test_nothing_is_written_that_mypyc_gets_wrong():
-    """Checks for `in` on a generator, and for a slice of bytes that starts before them, which raises a SystemError."""
+    """Checks for `in` on a generator, and for a slice that starts before the first byte, which raises a SystemError."""
     compiled = [(module, tree) for module, tree in modules().items() if module.startswith(COMPILED)]
     nodes = [(module, node) for module, tree in compiled for node in ast.walk(tree)]
     generators = {
