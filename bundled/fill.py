@@ -1,8 +1,8 @@
-"""Fills `bundled/libs` with the server and what it needs, for one platform and every Python, from wheels alone.
+"""Fills `bundled/libs` with the server and its dependencies, for one platform and every Python, from wheels only.
 
-`python bundled/fill.py linux-x64 dist/meshlens-0.1.0-py3-none-any.whl`; the wheels of others are those that
-`requirements.txt` names with their hashes.  The parser is compiled for each version of Python; as the names of such
-libraries say for which, they lie side by side in one folder, and an interpreter picks its own.
+`python bundled/fill.py linux-x64 dist/meshlens-0.1.0-py3-none-any.whl`; the dependencies' wheels are those that
+`requirements.txt` names with their hashes.  The parser is compiled for each version of Python; the names of the
+compiled libraries include the version, so they share one folder, and an interpreter picks its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 HERE = Path(__file__).parent
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
-# What VS Code calls a platform, and uv.  The names are those of `vsce package --target` and
+# Each platform's name in VS Code and in uv.  The names are those of `vsce package --target` and
 # https://docs.astral.sh/uv/reference/cli/#uv-pip-install--python-platform; tree-sitter has wheels for no others.
 PLATFORMS: Mapping[str, str] = {
     "linux-x64": "x86_64-manylinux_2_28",
@@ -31,19 +31,19 @@ PLATFORMS: Mapping[str, str] = {
     "win32-arm64": "aarch64-pc-windows-msvc",
 }
 
-# jedi carries stubs of other projects' packages, five times the rest of the extension; it looks up names in packages
-# that are installed, and reads these themselves.
+# jedi bundles stubs for other projects' packages, five times the size of the rest of the extension; names are looked up
+# in packages that are installed, and jedi reads those directly.
 LEFT_OUT = ("jedi/third_party/typeshed/stubs/", "jedi/third_party/django-stubs/", "bin/", "Scripts/")
 KEPT_OF_DIST_INFO = ("METADATA", "entry_points.txt")
 
 
 def fill(target: str, own: Path, libs: Path) -> None:
-    """Writes the folder anew.
+    """Empties the folder and fills it.
 
     Args:
-        target: what VS Code calls the platform.
-        own: the wheel of the server.
-        libs: the folder.
+        target: VS Code's name for the platform.
+        own: the server's wheel.
+        libs: the folder to fill.
     """
     shutil.rmtree(libs, ignore_errors=True)
     with TemporaryDirectory() as room:
@@ -64,10 +64,10 @@ def _install(platform: str, version: str, tree: Path) -> None:
 
 
 def _merge(tree: Path, libs: Path) -> None:
-    """Copies what is wanted; two wheels of one version must not disagree about a file.
+    """Copies the files that are needed; two wheels must not have different contents for the same file.
 
     Raises:
-        ValueError: they do.
+        ValueError: two wheels differ in a file.
     """
     for name in _wanted(tree):
         content, place = (tree / name).read_bytes(), libs / name
@@ -91,7 +91,7 @@ def _wanted(tree: Path) -> Iterator[str]:
 
 
 def _is_wanted_of_dist_info(name: str) -> bool:
-    """Licences and metadata stay; lists of files and hashes would not be true any more."""
+    """Rejects all of a `.dist-info` except licenses and metadata; lists of files and hashes would no longer be true."""
     top, _, rest = name.partition("/")
     return not top.endswith(".dist-info") or rest in KEPT_OF_DIST_INFO or "licen" in rest.lower()
 

@@ -1,7 +1,7 @@
-"""Makes the extension's packages, one for each platform: `python bundled/package.py dist linux-x64 …`, or all.
+"""Builds the extension's packages, one per platform: `python bundled/package.py dist linux-x64 …`, or all of them.
 
-The wheel of the server is looked for in the same folder, and `npm run build` has run.  With SOURCE_DATE_EPOCH the same
-files give the same bytes.
+The server's wheel must be in the output folder, and `npm run build` must have run.  With SOURCE_DATE_EPOCH the same
+files produce the same bytes.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from fill import HERE, PLATFORMS, fill
 
 
 def package(room: Path, target: str) -> Path:
-    """Makes the package of a platform.
+    """Builds the package for a platform.
 
     Args:
-        room: has the wheel, gets the package.
-        target: what VS Code calls the platform.
+        room: the folder that holds the wheel and receives the package.
+        target: VS Code's name for the platform.
 
     Returns:
-        the package.
+        the path of the package.
 
     Raises:
-        FileNotFoundError: there is not one wheel.
+        FileNotFoundError: the folder does not hold exactly one wheel.
     """
     wheels = sorted(room.glob("meshlens-*.whl"))
     if len(wheels) != 1:
@@ -37,13 +37,13 @@ def package(room: Path, target: str) -> Path:
     fill(target, wheel, HERE / "libs")
     made = room.absolute() / f"meshlens-{target}-{version}.vsix"
     manifest = json.loads((HERE.parent / "package.json").read_text("utf-8"))
-    # Links of the README that are relative become links to the repository, where the manifest names one.
+    # Relative links in the README become links to the repository if the manifest names one.
     links = [] if "repository" in manifest else ["--no-rewrite-relative-links"]
     options = ["--target", target, "--out", str(made), "--no-dependencies", *links]
     subprocess.run(
         [shutil.which("npx") or "npx", "--no-install", "vsce", "package", *options],
         cwd=HERE.parent,
-        # A zip keeps times without a zone.
+        # A zip file stores times without a time zone.
         env={**os.environ, "TZ": "UTC"},
         check=True,
     )

@@ -12,7 +12,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBS = os.path.join(HERE, "libs")
-# In a checkout the server is not bundled; this Python has to have what it needs.
+# In a checkout the server is not bundled; this Python must have its dependencies installed.
 SOURCES = os.path.join(os.path.dirname(HERE), "server")
 FROM_ENVIRONMENT = "--from-environment"
 TELL = "--tell"
@@ -34,7 +34,7 @@ def main(arguments):
         _see_user_packages()
     origin = "environment" if FROM_ENVIRONMENT in arguments and _is_installed() else "bundled"
     if origin == "bundled":
-        # Ours go before everything, so that no other version of a dependency is mixed with them.
+        # Our packages go first, so that no other version of a dependency is mixed in.
         sys.path.insert(0, LIBS if os.path.isdir(LIBS) else SOURCES)
     refused = _refused()
     if TELL in arguments:
@@ -47,8 +47,8 @@ def main(arguments):
     if refused:
         return UNUSABLE
     if origin == "bundled":
-        # An environment may say that Python shall leave nothing behind, containers' often do; then each start would
-        # compile everything, which takes longer than all the rest.  These files are the extension's own.
+        # An environment, often a container's, may tell Python to write no bytecode; then each start would compile
+        # everything, which takes longer than all the rest.  These files are the extension's own.
         sys.dont_write_bytecode = False
     sys.argv[1:] = [argument for argument in arguments if argument not in (FROM_ENVIRONMENT, TELL)]
     from meshlens.start import main as meshlens

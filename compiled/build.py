@@ -1,10 +1,10 @@
-"""Compiles the packages in which the time goes with mypyc: `python compiled/build.py FOLDER [--practised]`.
+"""Compiles the packages that take the most time with mypyc: `python compiled/build.py FOLDER [--practised]`.
 
-FOLDER, a new one, then holds the package `meshlens` with its compiled modules beside their sources; put it on
-PYTHONPATH to try it.  The sources stay what they are; `written_out.py` changes copies of them.
+FOLDER, which must not exist yet, then holds the package `meshlens` with compiled modules beside their sources; put it
+on PYTHONPATH to try it.  The sources are not changed; `written_out.py` changes copies of them.
 
-With `--practised`, for which the compiler has to be GCC, all is compiled twice: what is compiled first runs
-`practice.py`, and the compiler then knows which ways are taken.  It takes three times as long, and runs a sixth faster.
+With `--practised`, which requires GCC, everything is compiled twice: the modules compiled first run `practice.py`, so
+that the compiler knows which branches are taken.  This takes three times as long, and the result is a sixth faster.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ INTERPRETED = {
 _PRACTISING = ("-fprofile-generate",)
 _PRACTISED = ("-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile")
 
-# The types of other libraries make nothing quicker; of the parser mypyc has to know them.
+# The types of other libraries make nothing faster, but mypyc has to know the parser's.
 _MYPY = (
     "[mypy]\nmypy_path = {0}\nexplicit_package_bases = True\nnamespace_packages = True\nignore_missing_imports = True\n"
 )
 
 
 def compiled_modules(package: Path) -> Iterator[Path]:
-    """The modules of a package `meshlens` that are compiled."""
+    """Yields the modules of a package `meshlens` that are compiled."""
     for name in PACKAGES:
         for path in sorted((package / name).rglob("*.py")):
             if path.name != "__init__.py" and path.relative_to(package).as_posix() not in INTERPRETED:
@@ -47,7 +47,7 @@ def compiled_modules(package: Path) -> Iterator[Path]:
 
 
 def build(folder: Path, *, is_practised: bool) -> None:
-    """Makes the folder."""
+    """Builds the folder."""
     from mypyc.build import mypycify
     from pybind11.setup_helpers import ParallelCompile
     from written_out import written_out
@@ -65,13 +65,13 @@ def build(folder: Path, *, is_practised: bool) -> None:
     modules = [str(path.relative_to(room)) for path in compiled_modules(room / "meshlens")]
     extensions = mypycify(
         ["--config-file", str(config), *modules],
-        # Without practice, higher ones take twice as long to compile, and it runs no faster.
+        # Without practice, higher levels take twice as long to compile, and the result runs no faster.
         opt_level="2" if is_practised else "1",
         debug_level="0",
         multi_file=True,
         group_name="meshlens",
     )
-    # mypyc makes one extension of many files, which setuptools would compile one after the other.
+    # mypyc makes one extension of many files, which setuptools would compile one after another.
     ParallelCompile(default=0).install()
     if is_practised:
         _compile(extensions, folder, _PRACTISING)
@@ -81,14 +81,14 @@ def build(folder: Path, *, is_practised: bool) -> None:
 
 
 def _compile(extensions: list[Any], folder: Path, options: tuple[str, ...]) -> None:
-    """Makes libraries of the C files, with options for the compiler and the linker."""
+    """Compiles the C files into libraries, with options for the compiler and the linker."""
     from setuptools import setup
 
     for extension in extensions:
         given = [one for one in extension.extra_compile_args if not one.startswith("-fprofile")]
         extension.extra_compile_args = [*given, *options]
         extension.extra_link_args = list(options)
-    # Where the objects lie, the compiler looks for what practice has told.
+    # The compiler looks for the counts from practice next to the object files.
     places = ["--build-lib", str(folder), "--build-temp", str(folder / "build" / "objects")]
     setup(name="meshlens", ext_modules=extensions, script_args=["--quiet", "build_ext", "--force", *places])
 

@@ -1,6 +1,6 @@
-"""Makes a wheel with compiled modules where `HATCH_BUILD_HOOK_ENABLE_CUSTOM=1` asks for it.
+"""Builds a wheel with compiled modules if `HATCH_BUILD_HOOK_ENABLE_CUSTOM=1` is set.
 
-With `MESHLENS_PRACTISED=1` as well they are compiled twice, see `build.py`.
+If `MESHLENS_PRACTISED=1` is set too, they are compiled twice; see `build.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CompiledModules(BuildHookInterface):  # type: ignore[misc]
-    """Compiles in a process of its own, and puts what came of it into the wheel."""
+    """Compiles in a separate process, and puts the results into the wheel."""
 
     @property
     def _folder(self) -> Path:
@@ -33,11 +33,11 @@ class CompiledModules(BuildHookInterface):  # type: ignore[misc]
         subprocess.run([*command, *practised], check=True)
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
-        # Their sources come from where those of every wheel come from.
+        # Their sources are included as in every other wheel.
         made = [path for ending in ("*.so", "*.pyd", "_written_out.py") for path in folder.rglob(ending)]
         for path in made:
             build_data["force_include"][str(path)] = path.relative_to(folder).as_posix()
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Leaves nothing but the wheel."""
+        """Removes everything but the wheel."""
         shutil.rmtree(self._folder, ignore_errors=True)

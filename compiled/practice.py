@@ -1,6 +1,6 @@
-"""Has compiled modules do what they are for, while the compiler counts: `python compiled/practice.py FOLDER`.
+"""Exercises the compiled modules while the compiler's counters run: `python compiled/practice.py FOLDER`.
 
-FOLDER holds the package.  The files that are checked are our own; the counts are written when Python ends.
+FOLDER holds the package.  The files that are checked are our own; the counts are written when Python exits.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TIMES = {"server": 1, "docs/tour": 5, "tests/oracle": 10}
-"""What is checked, and how often: few of our own lines have to do with JAX."""
+"""The folders to check, and how often: few lines of our own code have to do with JAX."""
 
 
 def practise(folder: Path) -> None:
-    """Reads, interprets and checks."""
+    """Reads, interprets and checks the files of a folder."""
     from meshlens.checking.check import check
     from meshlens.project.workspace import open_workspace
     from meshlens.settings import Settings

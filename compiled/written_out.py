@@ -1,8 +1,8 @@
-"""Writes out what mypyc cannot know of a module: what a dataclass decorator makes of a class, and what is constant.
+"""Writes out what mypyc cannot know about a module: what dataclass decorators add, and which names are final.
 
-mypyc takes a class under a decorator of our own for one that it cannot compile, and leaves the methods that
-`dataclasses` makes to the interpreter.  Written out, a value is made, compared and hashed by C, and its fields are read
-from a struct.  A variable that is `Final` is read from where it lies, any other one is looked up by its name each time.
+mypyc cannot compile a class that one of our own decorators decorates, and leaves the methods that `dataclasses` adds
+to the interpreter.  Once they are written out, a value is created, compared and hashed in C, and its fields are read
+from a struct.  A `Final` variable is read directly; any other variable is looked up by name each time.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]+")
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One field as it is declared.
+    """One field, as declared.
 
     Attributes:
-        name, annotation: as they stand there.
-        default, made: what it begins as, if nothing is given, is an expression or makes one anew.
-        compare: whether it counts when two are compared.
-        given: whether the constructor takes it.
+        name, annotation: as they are written.
+        default, made: the expression of the default, and the one that makes a new default for each instance.
+        compare: whether comparisons include the field.
+        given: whether the constructor accepts it.
     """
 
     name: str
@@ -49,9 +49,9 @@ class _Field:
 
 
 def written_out(source: str) -> str:
-    """A module with its constants and its classes under `@immutable` and `@dataclass` that inherit nothing written out.
+    """Returns a module with final constants, and its `@immutable` and `@dataclass` classes without bases written out.
 
-    A constant is a name in capitals: one that is assigned again does not compile.
+    A constant is a name in capitals; if a constant is assigned again, the module does not compile.
     """
     lines = source.split("\n")
     if _FUTURE not in lines:
@@ -95,7 +95,7 @@ def _class(node: ast.ClassDef, decorator: ast.expr) -> list[str]:
     options = {one.arg: ast.literal_eval(one.value) for one in keywords}
     is_frozen = _name(decorator) == "immutable" or options.get("frozen", False)
     compared = [one.name for one in fields if one.compare]
-    # Nobody inherits from a value; of another class that is not known here.
+    # No class inherits from an `@immutable` one; whether one inherits from a dataclass is unknown here.
     lines = ["@final"] if _name(decorator) == "immutable" else []
     lines += [f"class {node.name}:", "    __dataclass_fields__: ClassVar[dict[str, Any]]"]
     lines += [f"    {one.name}: {one.annotation}" for one in fields]

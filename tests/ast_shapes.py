@@ -1,4 +1,4 @@
-"""What `facts` should make of a program, worked out from Python's own `ast`: shapes whose site is the node itself."""
+"""The shapes that `facts` should make of a program, computed from Python's own `ast`; each site is the node itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 _COMP = {ast.ListComp: "list", ast.SetComp: "set", ast.GeneratorExp: "gen"}
 
 ANY = object()
-"""Stands for whatever the lowering says: patterns, and what only the text of an f-string tells."""
+"""Equals whatever the lowering says: patterns, and what only the text of an f-string shows."""
 
 
 def module(source: bytes) -> list[Any]:

@@ -1,4 +1,4 @@
-"""A browser for tests: a script that drives it, told what it needs and telling what it saw."""
+"""A browser for tests: runs a script that drives it, passes the script its parameters and returns what it saw."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def drive(script: Path, shots: Path, **told: Any) -> tuple[subprocess.CompletedP
     """Runs a script of `tests/e2e` that drives a browser.
 
     Args:
-        script: a module of node.
+        script: a Node module.
         shots: where screenshots go.
-        told: what the script needs to know.
+        told: the script's parameters.
 
     Returns:
-        how it ended, and what its last line tells.
+        the finished process, and the JSON of its last line of output.
     """
     if not (HERE / "node_modules").is_dir():
         npm = [tool("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
@@ -51,7 +51,7 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
     """Waits until a server answers.
 
     Raises:
-        TimeoutError: it ended, or says nothing.
+        TimeoutError: the server has ended, or does not answer in time.
     """
     until = time.monotonic() + SECONDS
     while time.monotonic() < until and process.poll() is None:
@@ -63,7 +63,7 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def notebook(*cells: str) -> str:
-    """A notebook of Python."""
+    """Returns the JSON of a Python notebook with these cells."""
     code: dict[str, Any] = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
     written: Sequence[Any] = [{**code, "id": f"c{number}", "source": cell} for number, cell in enumerate(cells)]
     metadata = {

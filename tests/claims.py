@@ -1,6 +1,6 @@
-"""What a client must have claimed before a server may send it something; see the LSP specification, 3.17.
+"""The claims that a client must have made before a server may send it something; see the LSP specification, 3.17.
 
-Every message of every session in `tests/lsp` is held against this, so that a client never gets what it did not ask for.
+Every message of every session in `tests/lsp` is checked against this, so that no client gets what it did not ask for.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ REQUESTS: Mapping[str, str] = {
     "window/workDoneProgress/create": "window.workDoneProgress",
     "window/showDocument": "window.showDocument.support",
 }
-"""Requests of a server, by what the client has to claim."""
+"""The server's requests, with the capability that a client must claim for each."""
 
 ALWAYS = ("textDocument/publishDiagnostics", "window/showMessage", "window/logMessage", "$/progress", "$/cancelRequest")
 OLD_SYMBOLS, OLD_ITEMS = frozenset(range(1, 19)), frozenset(range(1, 19))
-"""The kinds of the first version of the protocol: all that a client takes that names none."""
+"""The kinds in the protocol's first version, the only ones for a client that names none."""
 
 
 @dataclass
 class Heard:
-    """What came from a server.
+    """The messages that came from a server.
 
     Attributes:
-        capabilities: those of the client.
-        options: its initialization options.
+        capabilities: the client's capabilities.
+        options: the client's initialization options.
         asked: the method of each request by its id.
-        requests: the methods of the server's own requests, in order.
+        requests: the methods of the requests that the server sent, in order.
         tokens: progress tokens that the client knows.
-        unclaimed: what it should not have got, in words.
+        unclaimed: descriptions of what the client should not have got.
     """
 
     capabilities: Mapping[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Heard:
     unclaimed: list[str] = field(default_factory=list)
 
     def note(self, message: Mapping[str, Any]) -> None:
-        """Holds one message against what the client claims."""
+        """Checks one message against the client's claims."""
         method = message.get("method")
         if method is None:
             asked = self.asked.pop(message.get("id"), "")

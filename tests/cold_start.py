@@ -1,4 +1,4 @@
-"""Sources opened as if for the first time, and what is found in them: what any later state has to agree with."""
+"""Opens sources as if for the first time and lists what is found in them, with which every later state must agree."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ ROOT = Path("/project")
 
 
 def opened(sources: Mapping[Path, bytes]) -> Workspace:
-    """A workspace of these texts, for eight devices; nothing is read from the disk."""
+    """Returns a workspace of these texts, for eight devices; nothing is read from the disk."""
     return open_workspace([ROOT], files=list(sources), jax_version=(0, 10, 2), devices=8, overlay=sources)
 
 
 def found(workspace: Workspace, paths: Iterable[Path]) -> list[Diagnosed]:
-    """What is found in those files that the workspace has, in their order."""
+    """Returns the findings in those of the files that the workspace has, in the order of the files."""
     known = [path for path in paths if str(path) in workspace.files]
     return [item for path in known for item in check(workspace.view(path), Settings())]

@@ -1,4 +1,4 @@
-"""Runs the command line inside the test's own process, in a folder of its own."""
+"""Runs the command line inside the test's own process, in a given folder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CELL: dict[str, Any] = {"cell_type": "code", "execution_count": None, "metadata"
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run left behind."""
+    """The exit code and the output of a run."""
 
     code: int
     out: str
@@ -74,7 +74,7 @@ def meshlens(*arguments: str | Path, cwd: Path, stdin: bytes = b"", terminal: bo
 
 
 def start(*arguments: str, cwd: Path, **environment: str) -> subprocess.Popen[bytes]:
-    """Starts `meshlens` as a program of its own, with variables added to its environment."""
+    """Starts `meshlens` as a separate process, with variables added to its environment."""
     package = str(Path(meshlens_package.__file__).parents[1])
     return subprocess.Popen(
         [sys.executable, *PROGRAM, *arguments],
@@ -87,12 +87,12 @@ def start(*arguments: str, cwd: Path, **environment: str) -> subprocess.Popen[by
 
 
 def _interruptible() -> None:
-    """Takes Ctrl-C even if the tests run in the background of a shell, which starts its programs deaf to it."""
+    """Enables Ctrl-C even if the tests run in the background of a shell, whose programs ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def write(root: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Writes files below a folder, and gives the folder."""
+    """Writes files below a folder, and returns the folder."""
     for name, content in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

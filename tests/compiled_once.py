@@ -1,4 +1,4 @@
-"""Lets the JAX programs that a test run starts share what they compile; most have functions in common."""
+"""Lets the JAX programs that a test run starts share their compilation cache; most have functions in common."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ VARIABLE = "MESHLENS_TESTS_COMPILED"
 
 
 def make_folder() -> None:
-    """Makes the folder that all workers of this run share, and removes it at the end."""
+    """Makes the folder that all workers of this run share, and removes it when the run ends."""
     if VARIABLE not in os.environ:
         os.environ[VARIABLE] = tempfile.mkdtemp(prefix="meshlens-compiled-")
         atexit.register(shutil.rmtree, os.environ[VARIABLE], ignore_errors=True)
 
 
 def environment() -> dict[str, str]:
-    """Returns the variables of a program that keeps what it compiles in that folder; none if there is no folder."""
+    """Returns the variables that make a program keep what it compiles in that folder; none if there is no folder."""
     folder = os.environ.get(VARIABLE)
     if folder is None:
         return {}

@@ -1,4 +1,4 @@
-"""What all tests share: which of them run, the option that rewrites cases, and the rule that CI skips nothing."""
+"""Shared by all tests: which of them run, the option that rewrites cases, and the rule that CI skips no test."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ import compiled_once
 import depth
 import reading_nodes
 
-# Servers that tests start ask no Python for its devices, but where a test is about that.
+# Servers that tests start do not ask any Python for its devices, except in tests that are about devices.
 os.environ.setdefault("MESHLENS_DETECT_DEVICES", "0")
 
-# The environment that runs the tests, also by the name that nox gives it, is not that of the projects in them.
+# Projects in the tests must not see the environment that runs the tests; nox sets the second variable.
 os.environ.pop("VIRTUAL_ENV", None)
 os.environ.pop("UV_PROJECT_ENVIRONMENT", None)
 
-# Tests, and what they start, keep nothing in the folder of whoever runs them.
+# Tests, and the processes that they start, keep nothing in the cache folder of the user who runs them.
 os.environ["MESHLENS_CACHE_DIR"] = tempfile.mkdtemp(prefix="meshlens-caches-")
 atexit.register(shutil.rmtree, os.environ["MESHLENS_CACHE_DIR"], ignore_errors=True)
 
@@ -40,20 +40,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Selects the quick tests unless marks or single tests were asked for, before any module is imported."""
+    """Selects the quick tests unless marks or single tests were requested, before any module is imported."""
     if config.option.deep:
         os.environ[depth.VARIABLE] = "1"
     if not config.option.markexpr and not _names_tests(config):
         config.option.markexpr = depth.DEEP if depth.is_deep() else depth.QUICK
     reading_nodes.forbid_numbers()
-    # The same examples in every CI run, so that a red one can be run again; elsewhere new ones each time.
+    # The same examples in every CI run, so that a failing run can be repeated; elsewhere new ones each time.
     settings.register_profile("ci", derandomize=True, deadline=None, max_examples=depth.examples(100))
     settings.register_profile("here", deadline=None, max_examples=depth.examples(100))
     settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Starts no workers for a few named tests, nor to rewrite files that two workers would write at once."""
+    """Starts no workers if only a few tests are named, or to rewrite files, which two workers could do at once."""
     return 0 if config.option.update or _names_tests(config) else None
 
 
@@ -74,7 +74,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def update(request: pytest.FixtureRequest) -> bool:
-    """Whether the marks of cases are to be rewritten."""
+    """Returns true if the marks of cases are to be rewritten."""
     return bool(request.config.getoption("--update"))
 
 
@@ -86,7 +86,7 @@ def collected(request: pytest.FixtureRequest) -> list[tuple[str, frozenset[str]]
 
 @pytest.fixture(autouse=True)
 def no_rule_crashes(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """A rule that crashes costs a user only its own findings; here it costs the test."""
+    """Fails a test in which a rule crashes; for a user, a crash costs only the findings of that rule."""
     with caplog.at_level(logging.DEBUG, logger="meshlens"):
         yield
     crashed = [

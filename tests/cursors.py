@@ -1,4 +1,4 @@
-"""A file with cursors, opened: what the tests of editor features begin with."""
+"""Opens a file with a cursor, the starting point of the tests of editor features."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CURSOR = "$0"
 
 
 def opened(files: dict[str, str]) -> tuple[Workspace, FileView, int]:
-    """The workspace, the view of the file that holds `$0`, and the offset where it stands."""
+    """Returns the workspace, the view of the file that holds `$0`, and the offset of the cursor."""
     path, text = next((ROOT / name, text) for name, text in files.items() if CURSOR in text)
     overlay = {ROOT / name: text.replace(CURSOR, "").encode() for name, text in files.items()}
     workspace = open_workspace([ROOT], files=list(overlay), overlay=overlay, devices=8)
@@ -21,7 +21,7 @@ def opened(files: dict[str, str]) -> tuple[Workspace, FileView, int]:
 
 
 def shown(view: FileView, path: Path, span: Span) -> str:
-    """A place as `file:line: text`."""
+    """Returns a place as `file:line: text`."""
     source = view.texts[str(path)]
     line = source.count(b"\n", 0, span.start) + 1
     return f"{path.name}:{line}: {source[span.start : span.end].decode()}"

@@ -1,8 +1,8 @@
 """The case language: tests as Markdown, in `tests/cases/**/*.md` and in the docstring of every rule.
 
-A section that holds code is one test; its name is the path of the headings above it.
+A section that holds code is one test; the headings above the code, joined, are the test's name.
 A second fence without a name begins another test, "… (2)".
-Its fences are the files of a small project, which is checked as `meshlens check` would.
+The fences of a section are the files of a small project, which is checked as `meshlens check` would check it.
 
     # psum
 
@@ -28,7 +28,7 @@ Its fences are the files of a small project, which is checked as `meshlens check
     …
     ```
 
-Marks, all of them comments or lines of their own:
+Marks, each of them a comment or a line of its own:
 
 `` `train.py`: ``
     Names the file of the next fence.  Without it a `python` fence is `main.py` and a `toml` fence is
@@ -36,14 +36,14 @@ Marks, all of them comments or lines of their own:
     (`# %% [markdown]` begins a Markdown cell).  Fences in other languages are prose unless they are named.
 
 `` `devices: 8`, `jax-version: 0.10.2` ``
-    Settings, one or more on a line of its own; they hold for the section and those below it.
+    Settings, one or more on their own line; they hold for the section and those below it.
 
 `#  ^^^ AX101: text`
     Exactly this finding under exactly these characters of the line above.  The match is one to one: a finding
     without a mark fails the test, and so does a mark without a finding.  Mark lines are taken out before the
-    file is read; several may stand under one line.  `#<^^` counts the `#` as the first caret's place, for what
-    begins in column 0.  `^^^...` marks a finding that goes on in the lines below; its carets reach to the end
-    of its first line.  A text that ends in a backslash goes on in the next comment line.
+    file is read; several may stand under one line.  In `#<^^` the `#` counts as the first caret, for a finding
+    that begins in column 0.  `^^^...` marks a finding that continues on the lines below; its carets reach to
+    the end of its first line.  A text that ends in a backslash continues on the next comment line.
 
 `# axes: batch, model`
     On the line of a `def`, or on a line below it: the axis environments in which its body runs, outermost
@@ -53,21 +53,21 @@ Marks, all of them comments or lines of their own:
     The cursor, in the code of a fence; there may be several.  It is taken out before columns are counted.
 
 `` ```hover `` and the other languages of `features.py`
-    What that feature says at the cursors of the section, in their order, with a line of `---` between two
-    answers and `nothing` for none.
+    The feature's answers at the cursors of the section, in order, with a line of `---` between two answers
+    and `nothing` for no answer.
 
 `becomes`
-    The fences below it are the files after the first fix of every finding was applied, with marks for the
-    findings that stay.  Files that are not repeated stay as they are.
-    In `cases/assists` and on an assist's page, after the edits of that assist, whichever cursor it is asked for at.
+    The fences below it are the files after the first fix of every finding is applied, with marks for the
+    findings that remain.  Files that are not repeated stay as they are.
+    In `cases/assists` and on an assist's page: the files after that assist's edits, the same at every cursor.
 
 `stays`, `` ```refused ``
     The assist is not offered at any cursor, or it is refused there: the fence holds the code and the sentence.
 
-What the runner checks without being told: every single fix leaves a file that parses, its edits do not
-overlap, its finding is gone and no other came; and the findings are the same from a cold start, after
-opening the files one by one, and after typing them.  `pytest --update` rewrites the marks, and what
-features say.
+The runner always checks that every single fix leaves a file that parses, that its edits do not overlap,
+and that its finding is gone and no new one appears; and that the findings are the same from a cold start,
+after opening the files one by one, and after typing them.  `pytest --update` rewrites the marks and the
+features' answers.
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ DEFAULT_NAMES = {"python": "main.py", "py": "main.py", "toml": "meshlens.toml"}
 
 @dataclass(frozen=True)
 class Output:
-    """What a feature is to say at the cursors of a case.
+    """The expected answers of a feature at the cursors of a case.
 
     Attributes:
         feature: the fence's language.
         text: the content of the fence.
-        lines: as for a file.
+        lines: as in `File`.
     """
 
     feature: str
@@ -110,12 +110,12 @@ class Case:
     """One test.
 
     Attributes:
-        name: the path of headings.
+        name: the headings above it, joined.
         before: the project.
-        after: the files that its fixes change, None where the case does not say.
-        settings: keys of the configuration that hold for it.
-        outputs: what features are to say at the cursors.
-        stays: an assist is offered at none of the cursors.
+        after: the files that the fixes change; None if the case does not say.
+        settings: the configuration keys that hold for the case.
+        outputs: the expected answers of features at the cursors.
+        stays: true if the assist must be offered at none of the cursors.
     """
 
     name: str
@@ -137,11 +137,11 @@ class _Section:
     stays: bool = False
 
     def holds(self, name: str | None) -> bool:
-        """Whether the part that is being read has a file of this name."""
+        """Returns true if the part that is being read has a file of this name."""
         return any(file.name == name for file in (self.before if self.after is None else self.after))
 
     def sibling(self) -> _Section:
-        """An empty section below the same headings."""
+        """Returns an empty section below the same headings."""
         return _Section(self.titles, dict(self.settings), number=self.number + 1)
 
     def case(self) -> Case:
@@ -152,14 +152,14 @@ class _Section:
 
 
 def parse(text: str, where: str = "case") -> tuple[Case, ...]:
-    """The tests of one Markdown text.
+    """Returns the tests in one Markdown text.
 
     Args:
         text: the Markdown.
-        where: named in the messages of errors.
+        where: the name of the text in error messages.
 
     Raises:
-        ValueError: two fences of one name, an unclosed fence, a `becomes` without code.
+        ValueError: two fences with the same name, an unclosed fence, a `becomes` without code.
     """
     cases = []
     for section in _sections(text.split("\n"), where):
@@ -231,12 +231,12 @@ def _add(
 
 
 def rewrite(text: str, files: Iterable[File]) -> str:
-    """The Markdown text with the content of fences replaced by what `render` gives for these files."""
+    """Returns the Markdown text with the content of fences replaced by what `render` returns for these files."""
     return replaced(text, [(file.lines, render(file)) for file in files])
 
 
 def replaced(text: str, contents: Iterable[tuple[tuple[int, int], list[str]]]) -> str:
-    """The Markdown text with other lines in some of its fences, each given by its `lines`."""
+    """Returns the Markdown text with new lines in some of its fences, each identified by its `lines`."""
     lines = text.split("\n")
     for (first, end), content in sorted(contents, reverse=True):
         lines[first:end] = content

@@ -1,4 +1,4 @@
-"""An editor for tests: a real server on stdio, spoken to in the recorded capabilities of real clients."""
+"""An editor for tests: a real server on stdio, and a client with the recorded capabilities of a real one."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from recorded_clients import claimed, pulls, recorded
 
 
 class Protocol(LanguageClientProtocol):
-    """The client's end of the wire: notes every message of the server as it came."""
+    """The client's end of the connection; notes every message of the server as it came."""
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self.heard = Heard()
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Notes what came before anything is made of it."""
+        """Notes a message before it is decoded."""
         if "jsonrpc" in data:
             self.heard.note(data)
         return super().structure_message(data)
 
     def send_request(self, method: str, params: Any = None, callback: Any = None, msg_id: Any = None) -> Any:
-        """Notes what was asked, and under which token its progress may be told."""
+        """Notes a request, and the token under which its progress may be reported."""
         msg_id = msg_id or str(uuid.uuid4())
         self.heard.asked[msg_id] = method
         self.heard.tokens.add(getattr(params, "work_done_token", None))
@@ -48,15 +48,15 @@ class Editor:
     """One editor with one server.
 
     Attributes:
-        name: which recorded client it is.
-        client: the protocol's other end.
-        root: the folder that is open.
-        encoding: what the server counts columns in.
-        published: what the server has published, in order.
-        registered: what it asked to be told.
-        server: what the server says it can.
-        texts: the open texts by name.
-        versions: their versions.
+        name: the recorded client.
+        client: the client of the protocol.
+        root: the open folder.
+        encoding: the encoding in which the server counts columns.
+        published: the diagnostics that the server has published, in order.
+        registered: the registrations that the server has requested.
+        server: the server's capabilities.
+        texts: the open texts, by name.
+        versions: the versions of the open texts.
     """
 
     name: str
@@ -70,23 +70,23 @@ class Editor:
     versions: dict[str, int] = field(default_factory=dict)
 
     def moved(self, root: Path) -> Editor:
-        """The same editor in another folder, with nothing open there."""
+        """Returns the same editor in another folder, with nothing open there."""
         return replace(self, root=root, texts={}, versions={})
 
     def can(self, path: str) -> Any:
-        """What the client claims at a dotted path of its capabilities."""
+        """Returns what the client claims at a dotted path of its capabilities."""
         protocol: Any = self.client.protocol
         return claimed(protocol.heard.capabilities, path)
 
     @property
     def unclaimed(self) -> list[str]:
-        """What the server has sent that the client does not claim."""
+        """Returns what the server has sent that the client does not claim."""
         protocol: Any = self.client.protocol
         found: list[str] = protocol.heard.unclaimed
         return found
 
     def uri(self, name: str) -> str:
-        """The URI of a file."""
+        """Returns the URI of a file."""
         return (self.root / name).as_uri()
 
     def open(self, name: str, text: str | None = None) -> None:
@@ -102,11 +102,11 @@ class Editor:
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(self.document(name)))
 
     def document(self, name: str) -> types.TextDocumentIdentifier:
-        """How requests name a file."""
+        """Returns the identifier by which requests name a file."""
         return types.TextDocumentIdentifier(self.uri(name))
 
     def replace(self, name: str, old: str, new: str) -> None:
-        """Edits the one place where a text stands."""
+        """Replaces a text that occurs exactly once in a file."""
         text = self.texts[name]
         assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times"
         at = text.index(old)
@@ -118,24 +118,24 @@ class Editor:
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(document, [change]))
 
     def position(self, name: str, index: int) -> types.Position:
-        """A place in a text, counted as the server counts."""
+        """Returns a place in a text, counted as the server counts."""
         source = self.texts[name].encode()
         line, column = LineIndex(source).position(len(self.texts[name][:index].encode()), self.encoding)
         return types.Position(line, column)
 
     def at(self, name: str, text: str, shift: int = 0) -> types.Position:
-        """The place where a text first stands."""
+        """Returns the place where a text first occurs."""
         return self.position(name, self.texts[name].index(text) + shift)
 
     def cut(self, name: str, where: types.Range) -> str:
-        """What stands in a range."""
+        """Returns the text in a range."""
         source = self.texts[name].encode()
         lines = LineIndex(source)
         start, end = (lines.offset(at.line, at.character, self.encoding) for at in (where.start, where.end))
         return source[start:end].decode()
 
     async def diagnostics(self, name: str) -> Sequence[types.Diagnostic]:
-        """What the server says about the newest text of a file."""
+        """Returns the server's diagnostics of the newest text of a file."""
         protocol: Any = self.client.protocol
         if pulls(protocol.heard.capabilities):
             params = types.DocumentDiagnosticParams(self.document(name))
@@ -150,18 +150,18 @@ class Editor:
 
     @property
     def asked(self) -> list[str]:
-        """The methods of the server's own requests, in order."""
+        """Returns the methods of the requests that the server sent, in order."""
         protocol: Any = self.client.protocol
         found: list[str] = protocol.heard.requests
         return found
 
     def told_of(self, how: types.FileChangeType, *names: str) -> None:
-        """Tells of files that were written, came or went, as a client does that was asked to watch them."""
+        """Reports files that were created, changed or deleted, as a client does that was asked to watch them."""
         changes = [types.FileEvent(self.uri(name), how) for name in names]
         self.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changes))
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Waits until something holds, which the server has to say by itself."""
+        """Waits until a condition holds, which the server must bring about without being asked."""
         for _ in range(1500):
             if holds():
                 return
@@ -169,7 +169,7 @@ class Editor:
         raise AssertionError("it never came")
 
     async def settled(self, name: str, count: int) -> Sequence[types.Diagnostic]:
-        """The diagnostics of a file once there are so many: what changes elsewhere reaches it a little later."""
+        """Returns the diagnostics of a file once there are `count`: changes elsewhere reach it a little later."""
         for _ in range(1500):
             found = await self.diagnostics(name)
             if len(found) == count:
@@ -178,7 +178,7 @@ class Editor:
         raise AssertionError(f"{name} has not got {count} findings: {found}")
 
     def apply(self, edit: types.WorkspaceEdit) -> None:
-        """Applies an edit of open files, as an editor would: against the version that it was made for."""
+        """Applies an edit of open files, as an editor would: to the version that the edit was made for."""
         changes: list[tuple[str, Sequence[Any]]] = list((edit.changes or {}).items())
         for one in edit.document_changes or ():
             assert isinstance(one, types.TextDocumentEdit)
@@ -204,14 +204,14 @@ class Editor:
 
 
 def types_path(uri: str) -> str:
-    """The path in a file URI."""
+    """Returns the path in a file URI."""
     from meshlens.lsp.texts.documents import path_of
 
     return str(path_of(uri))
 
 
 def plain(value: Any) -> Any:
-    """A protocol value as JSON has it."""
+    """Returns a protocol value as JSON has it."""
     return converters.get_converter().unstructure(value)
 
 
@@ -231,15 +231,15 @@ async def editor(
     settings: Mapping[str, Any] | None = None,
     folders: Sequence[Path] = (),
 ) -> AsyncIterator[Editor]:
-    """An editor that has a folder open.
+    """Yields an editor that has a folder open.
 
     Args:
         root: the folder.
-        client: the recorded client whose capabilities it has.
+        client: the recorded client whose capabilities the editor has.
         extra: capabilities besides those.
         options: initialization options besides those.
-        settings: what it answers when asked for its settings.
-        folders: further folders that are open.
+        settings: the editor's answer when it is asked for its settings.
+        folders: more folders that are open.
     """
     said = recorded(client)
     capabilities = _merged(said["capabilities"], extra or {})

@@ -1,4 +1,4 @@
-"""The axis environments of functions, read off the records of a workspace, for the `# axes:` marks of cases."""
+"""The axis environments of functions, taken from the records of a workspace, for the `# axes:` marks of cases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEF = re.compile(rb"^\s*(async\s+def|def)\b")
 
 
 def marked(files: tuple[File, ...], project: Project, workspace: Workspace) -> tuple[File, ...]:
-    """The files whose `# axes:` marks say what the workspace says."""
+    """Returns the files with the `# axes:` marks that the workspace implies."""
     if not any(file.axes for file in files):
         return files
     by_site: dict[Site, set[str]] = {}
@@ -32,7 +32,7 @@ def marked(files: tuple[File, ...], project: Project, workspace: Workspace) -> t
 
 
 def written(env: AxisEnv) -> str:
-    """An environment as a mark says it."""
+    """Returns an environment as a mark spells it."""
     return ", ".join([*env.names, *(["?"] if env.open else [])]) or "none"
 
 

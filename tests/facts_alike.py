@@ -1,4 +1,4 @@
-"""Compares facts whose sites may be numbered differently: a statement that is typed in has sites of its own."""
+"""Compares facts whose sites may be numbered differently: a statement that is being typed has its own sites."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from meshlens.facts.model import Block, FileFacts
 
 
 def are_alike(one: FileFacts, other: FileFacts) -> bool:
-    """Whether two readings of a text say the same of the same places."""
+    """Returns true if two readings of a text say the same about the same places."""
     if (one.top, one.suppressions, one.devices, one.broken) != (
         other.top,
         other.suppressions,

@@ -35,27 +35,27 @@ ANSWER: dict[str, object] = {
 
 
 def answer(**changed: object) -> str:
-    """A line that a probe could have printed."""
+    """Returns a line that a probe could have printed."""
     return json.dumps({**ANSWER, **changed})
 
 
 def raised(kind: str, text: str = "", step: str = "devices", missing: str | None = None) -> str:
-    """The line of a probe in which JAX raised something."""
+    """Returns the line of a probe in which JAX raised an exception."""
     return answer(devices=[], error={"step": step, "type": kind, "text": text, "missing": missing})
 
 
 def fake(folder: Path, body: str, name: str = "python") -> str:
-    """A Python program that takes what an interpreter is given and does what its body says."""
+    """Writes a Python program that takes an interpreter's arguments and does what its body says."""
     return program(folder / name, f"#!{sys.executable} -IS\nimport os, signal, sys, time\n{body}\n")
 
 
 def says(folder: Path, *lines: str) -> str:
-    """An interpreter that prints these lines."""
+    """Writes an interpreter that prints these lines."""
     return fake(folder, f"print({chr(10).join(lines)!r})")
 
 
 def program(path: Path, text: str) -> str:
-    """An executable file."""
+    """Writes an executable file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
@@ -63,7 +63,7 @@ def program(path: Path, text: str) -> str:
 
 
 def gpu_machine(folder: Path, *lines: str, code: int = 0) -> tuple[Path, dict[str, str]]:
-    """The root of a machine with NVIDIA's files, and an environment whose `nvidia-smi` prints these lines."""
+    """Makes the root of a machine with NVIDIA's files, and an environment whose `nvidia-smi` prints these lines."""
     (folder / "root" / "dev").mkdir(parents=True)
     (folder / "root" / "dev" / "nvidiactl").touch()
     program(
@@ -74,7 +74,7 @@ def gpu_machine(folder: Path, *lines: str, code: int = 0) -> tuple[Path, dict[st
 
 
 def tpu_machine(folder: Path, chip: str = "0x0063", count: int = 4) -> Path:
-    """The root of a machine with this many chips on its bus."""
+    """Makes the root of a machine with this many chips on its bus."""
     for number in range(count):
         device = folder / "root" / "sys" / "bus" / "pci" / "devices" / f"0000:00:0{number}.0"
         device.mkdir(parents=True)
@@ -84,7 +84,7 @@ def tpu_machine(folder: Path, chip: str = "0x0063", count: int = 4) -> Path:
 
 
 def outlives(number: int) -> bool:
-    """Whether a process still runs some seconds after it was killed, which takes the system a moment."""
+    """Returns true if a process still runs long after it was killed; normally the system needs only a moment."""
     end = time.monotonic() + 60
     while is_alive(number) and time.monotonic() < end:
         time.sleep(0.01)
@@ -92,7 +92,7 @@ def outlives(number: int) -> bool:
 
 
 def is_alive(number: int) -> bool:
-    """Whether a process still runs; one that only waits to be collected does not."""
+    """Returns true if a process still runs; a zombie does not."""
     try:
         os.kill(number, 0)
     except ProcessLookupError:

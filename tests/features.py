@@ -1,6 +1,6 @@
-"""What editor features say at an offset of a file, as text: by the language of the fence that a case expects it in.
+"""The answers of editor features at an offset of a file, as text: one feature for each language of a case's fences.
 
-A feature is added here; `dsl.py` and the runner know no feature by name.
+Add new features here; `dsl.py` and the runner know no feature by name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _hover_markdown(view: FileView, offset: int) -> str:
 
 
 def _hover_svg(view: FileView, offset: int) -> str:
-    """Markdown with the picture's source instead of its data URI, which nobody could review."""
+    """Returns a hover's Markdown with the picture's source instead of its data URI, which nobody could review."""
     found = hover(view, offset, "svg")
     if found is None:
         return ""
@@ -57,4 +57,4 @@ FEATURES: dict[str, Callable[[FileView, int], str]] = {
     "hover-svg": _hover_svg,
     "signature": _signature,
 }
-"""The text for a view and an offset in UTF-8 bytes; an empty one where the feature has nothing to say."""
+"""Each returns the text for a view and an offset in UTF-8 bytes; empty if the feature has nothing to say."""

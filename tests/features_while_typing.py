@@ -1,4 +1,4 @@
-"""What completion says, and what the features say that show something all over a file, for `features.py`."""
+"""The answers of completion, and of the features that show something all over a file, for `features.py`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _symbols(view: FileView, offset: int) -> str:
 
 
 def _workspace_symbols(view: FileView, offset: int) -> str:
-    """What the word before the cursor finds."""
+    """Returns the workspace symbols that the word before the cursor finds."""
     words = view.source[:offset].decode().split()
     return "\n".join(_symbol(view, symbol) for symbol in workspace_symbols(view, words[-1] if words else ""))
 

@@ -1,4 +1,4 @@
-"""One fence of a case: a file's source without its marks, what the marks say, and the way back."""
+"""One fence of a case: a file's source without its marks, the expectations in the marks, and the way back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CURSOR = "$0"
 
 @dataclass(frozen=True, order=True)
 class Mark:
-    """A finding as a case writes it: line and columns from 0, columns in characters."""
+    """A finding as a case writes it; line and columns count from 0, columns in characters."""
 
     line: int
     start: int
@@ -27,7 +27,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Axes:
-    """The axis environments of the function whose `def` stands on a line."""
+    """The axis environments of the function whose `def` is on a line."""
 
     line: int
     environments: frozenset[str]
@@ -40,8 +40,8 @@ class File:
     Attributes:
         name: path within the project.
         text: its source.
-        marks: what is expected of it.
-        axes: environments that are expected in it.
+        marks: the findings that are expected in it.
+        axes: the environments that are expected in it.
         lines: first line of the fence's content in the Markdown text and the line of its closing fence, from 0.
         cursors: where `$0` stands, in characters of the text without it.
     """
@@ -55,7 +55,7 @@ class File:
 
 
 def read_marks(content: Iterable[str], name: str = "main.py") -> File:
-    """A file from the lines of its fence, its marks taken out."""
+    """Returns the file in the lines of a fence, with its marks taken out."""
     kept: list[str] = []
     marks: list[Mark] = []
     axes: list[Axes] = []
@@ -96,7 +96,7 @@ def _def_above(lines: list[str]) -> int:
 
 
 def render(file: File) -> list[str]:
-    """The lines of a fence: the source with its marks put back."""
+    """Returns the lines of a fence: the source with its marks put back."""
     out: list[str] = []
     below = {mark.line: [other for other in file.marks if other.line == mark.line] for mark in file.marks}
     axes = {entry.line: entry for entry in file.axes}

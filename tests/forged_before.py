@@ -1,4 +1,4 @@
-"""Caches as earlier versions kept them: in the project, `marshal` after a checksum that anybody can work out."""
+"""Caches as earlier versions kept them: in the project, as `marshal` data with a checksum that anybody can compute."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from meshlens.project.disk.fingerprint import fingerprint
 
 FOLDER = ".meshlens_cache"
 
-# A tuple whose only item is a frozenset that holds the tuple: hashing it ends the interpreter.
+# A tuple whose only item is a frozenset that holds the tuple: hashing it crashes the interpreter.
 HOLDS_ITSELF = b"\xa9\x01" + b">" + (1).to_bytes(4, "little") + b"r" + (0).to_bytes(4, "little")
 
-# A tuple that says that it has 2,000,000,000 items.
+# A tuple that claims to have 2,000,000,000 items.
 HUGE = b"(" + (2_000_000_000).to_bytes(4, "little")
 
 
 def facts_file(root: Path, blobs: dict[bytes, bytes]) -> None:
-    """Forges the facts of files.
+    """Forges a file of facts.
 
     Args:
         root: the project.
-        blobs: `marshal`'s bytes by the content of the file.
+        blobs: `marshal` data by the content of each file.
     """
     index, at = {}, 0
     for raw, blob in blobs.items():
@@ -41,18 +41,18 @@ def write_facts(root: Path, index: bytes, blobs: bytes = b"") -> None:
 
 
 def write_results(root: Path, entries: bytes) -> None:
-    """Forges a file of results with any bytes for the entries."""
+    """Forges a file of results with any bytes as its entries."""
     header = struct.pack("<9sI", b"MeshLens\x02", zlib.crc32(entries))
     _write(root, f"results-{fingerprint()}.bin", header + entries)
 
 
 def empty_facts() -> bytes:
-    """The facts of an empty file."""
+    """Returns the facts of an empty file."""
     return marshal.dumps(((), (), (), None, ()))
 
 
 def every_result(questions: dict[bytes, Any]) -> bytes:
-    """Results that hang on no file."""
+    """Returns results that depend on no file."""
     state = hashlib.blake2b(digest_size=16).digest()
     return marshal.dumps({asked: ((), state, result) for asked, result in questions.items()})
 

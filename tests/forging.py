@@ -1,4 +1,4 @@
-"""Caches that nobody should trust: damaged ones, foreign ones, and such as only the user's key could seal."""
+"""Caches that nobody should trust: damaged ones, foreign ones, and those that only the user's key could have sealed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HOSTILE_VALUES: tuple[Any, ...] = (
 
 
 def damaged(raw: bytes, chance: random.Random) -> bytes:
-    """Bytes that were flipped, cut, doubled or put in."""
+    """Returns bytes some of which were flipped, cut, doubled or inserted."""
     content = bytearray(raw)
     for _ in range(chance.choice((1, 1, 1, 2, 8, 40))):
         place = chance.randrange(len(content) + 1)
@@ -46,7 +46,7 @@ def damaged(raw: bytes, chance: random.Random) -> bytes:
 
 
 def foreign(chance: random.Random) -> bytes:
-    """What another program, or an earlier version, might have written."""
+    """Returns what another program, or an earlier version, might have written."""
     kinds: tuple[Callable[[], bytes], ...] = (
         lambda: b"",
         lambda: chance.randbytes(chance.choice((1, 16, 20, 36, 400, 20_000))),
@@ -64,12 +64,12 @@ def foreign(chance: random.Random) -> bytes:
 
 
 def sealed_anyway(cache: Cache, name: str, content: bytes) -> bytes:
-    """A whole file that somebody sealed who has the user's key."""
+    """Returns a whole file as somebody who has the user's key could have sealed it."""
     return seal(sealing_key(cache, name), content) + content
 
 
 def facts_file(cache: Cache, name: str, blobs: Mapping[bytes, bytes], chance: random.Random | None = None) -> bytes:
-    """A file of facts that somebody wrote who has the user's key; with `chance`, its index is hostile too."""
+    """Returns a file of facts as the owner of the user's key could write it; with `chance`, its index is hostile."""
     key = sealing_key(cache, name)
     rows, at = [], 0
     for digest, blob in blobs.items():
@@ -84,7 +84,7 @@ def facts_file(cache: Cache, name: str, blobs: Mapping[bytes, bytes], chance: ra
 
 
 def blobs_of(raw: bytes) -> dict[bytes, bytes]:
-    """The facts in a file of ours, by digest."""
+    """Returns the facts in a file of ours, by digest."""
     (count,) = _COUNT.unpack_from(raw)
     base = _COUNT.size + count * INDEX_ROW.size
     rows = INDEX_ROW.iter_unpack(raw[_COUNT.size : base])
@@ -93,7 +93,7 @@ def blobs_of(raw: bytes) -> dict[bytes, bytes]:
 
 
 def hostile_blob(blob: bytes, chance: random.Random) -> bytes:
-    """Facts of which a part is hostile, while the rest stays where it was."""
+    """Returns facts of which one part is hostile, while the rest stays where it was."""
     if len(blob) < HEADER.size:
         return foreign(chance)
     size, count = HEADER.unpack_from(blob)
@@ -119,7 +119,7 @@ def hostile_blob(blob: bytes, chance: random.Random) -> bytes:
 
 
 def hostile_values(value: Any, chance: random.Random) -> Any:
-    """JSON's values, one of which is something else."""
+    """Returns JSON values, one of which is replaced by something else."""
     if isinstance(value, list) and value and chance.random() < 0.9:
         place = chance.randrange(len(value))
         kind = chance.random()

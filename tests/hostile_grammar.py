@@ -1,10 +1,10 @@
-"""Writes programs of at most 2 KB that ask an abstract interpreter for very much, from a grammar and from seeds.
+"""Writes programs of at most 2 KB that make an abstract interpreter do much work, from a grammar and from seeds.
 
 A random generator makes every choice: `random.Random(seed)` in the benchmark, `hypothesis.strategies.randoms()` in the
 tests.  Nothing here is ever executed.
 
-A rule of the grammar is a text with holes: `<str>` is an expression of a kind, `<Str>` a variable of it, `<num!>` an
-expression that may not grow any further, `<block>` statements a level deeper.
+A rule of the grammar is a text with holes: `<str>` is an expression of a kind, `<Str>` a variable of that kind,
+`<num!>` an expression that may not grow any further, and `<block>` statements one level deeper.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class A:
 o, b, x, y, c = A(), A(f), jnp.ones((8, 2)), 1, None
 """
 
-# The first rules of a kind have no holes but variables: they end an expression.
+# The first rules of a kind have no holes other than variables: they end an expression.
 EXPRESSIONS: Mapping[str, Sequence[str]] = {
     "str": (
         "'i'",
@@ -422,7 +422,7 @@ _STRAY = ("(", ")", "[", "}", ":", "'", '"""', "\\", "\0", "\t", "@", "=", "  \n
 _BEGUN = ("def ", "class ", "lambda ", "for x in", "\nelse:\n", "\nimport ", " if ")
 _MODULES = ("jax", "program", "b", "b.b", "os.path", "jax.lax")
 _DEEPEST = 4
-# Most programs can be parsed; what cannot after so many attempts is right too.
+# Most programs parse; after this many attempts, one that does not parse is accepted too.
 _ATTEMPTS = 3
 
 
@@ -459,7 +459,7 @@ def _from_both(random: Random) -> str:
 
 
 def _chain(random: Random) -> str:
-    """Writes a value that grows from step to step, carried by one of Python's ways to repeat something."""
+    """Writes a value that grows from step to step, carried by one of Python's ways to repeat."""
     kind = random.choice(tuple(VARIABLES))
     name = random.choice(VARIABLES[kind])
     step = _step(kind, name, random)
@@ -516,7 +516,7 @@ def _some(lines: Sequence[str], most: int) -> Sequence[str]:
 
 
 def _step(kind: str, name: str, random: Random) -> str:
-    """Writes an expression of a kind in which variables of that kind are mostly this one."""
+    """Writes an expression of a kind in which most variables of that kind are this one."""
     rules = [rule for rule in EXPRESSIONS[kind] if f"<{kind}>" in rule] or EXPRESSIONS[kind]
     text = random.choice(rules)
     for _ in range(3):
@@ -535,9 +535,9 @@ def _expanded(text: str, random: Random, depth: int, level: int = 0) -> str:
 
     Args:
         text: the rule.
-        random: chooses.
-        depth: how many expressions may still lie in each other.
-        level: how many blocks the statement lies in.
+        random: makes the choices.
+        depth: how many more levels of expressions may nest.
+        level: how many blocks enclose the statement.
     """
 
     def fill(hole: re.Match[str]) -> str:
@@ -623,7 +623,7 @@ def _replaced(text: str, old: re.Match[str], new: str) -> str:
 
 
 def _wrapped(text: str, random: Random) -> str:
-    """Puts what stands after the head into a loop, a branch, a function or a class."""
+    """Puts the part of a program after the head into a loop, a branch, a function or a class."""
     function = "def run(x=f, *a, **k):"
     heads = (
         function,
@@ -695,7 +695,7 @@ def _broken(text: str, random: Random) -> str:
 
 
 def _fitted(text: str, random: Random) -> str:
-    """Takes statements out of the middle of a program until it is small enough."""
+    """Removes statements from the middle of a program until it is small enough."""
     pieces = _top_level(text.splitlines(keepends=True))
     while size("".join(pieces)) > MOST_BYTES and len(pieces) > 2:
         del pieces[random.randrange(min(9, len(pieces) - 2), len(pieces) - 1)]

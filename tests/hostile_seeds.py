@@ -1,4 +1,4 @@
-"""Small programs of which each asks an abstract interpreter for very much: `hostile_seeds.md`, written out."""
+"""Small programs, each of which makes an abstract interpreter do much work: `hostile_seeds.md`, written out."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _NUMBER = re.compile(r"\{([ip])(?:\+(\d+))?\}")
 
 
 def chain(template: str, count: int, first: int = 1, around: int = 1 << 30) -> str:
-    """Repeats lines, with `{i}` for the number of the copy, `{p}` for the one before and `{i+2}` for a later one.
+    """Repeats lines, with `{i}` for the number of the copy, `{p}` for the one before it and `{i+2}` for a later one.
 
     Args:
         template: the lines.
         count: how many copies.
-        first: the number of the first one.
-        around: the number that is 0 again.
+        first: the number of the first copy.
+        around: the number at which counting restarts at 0.
     """
     return "".join(f"{_numbered(template, number, around)}\n" for number in range(first, first + count))
 
@@ -45,7 +45,7 @@ def row(template: str, count: int) -> str:
 
 
 def nested(opening: str, depth: int, inside: str) -> str:
-    """Puts a compound statement into itself, and statements into the innermost one."""
+    """Nests a compound statement in itself, and puts statements into the innermost one."""
     heads = "".join(f"{' ' * level}{_numbered(opening, level)}\n" for level in range(depth))
     return heads + indent(inside, " " * depth)
 
@@ -61,7 +61,7 @@ def indent(text: str, by: str = "    ") -> str:
 
 
 def counter(digits: int, used: int) -> str:
-    """Writes the body of a function `g` that counts in its arguments, which are binary digits."""
+    """Writes the body of a function `g` that counts in binary; its arguments are the digits."""
     calls = (
         ", ".join(["0"] * digit + ["1"] + [f"b{later}" for later in range(digit + 1, digits)]) for digit in range(used)
     )
@@ -73,7 +73,7 @@ def _numbered(template: str, number: int, around: int = 1 << 30) -> str:
 
 
 def _written_out(text: str) -> str:
-    """Evaluates the Python between « and »; lines that it gives take the place of the line that it stands in."""
+    """Evaluates the Python between « and »; the lines that it returns replace the line that holds it."""
 
     def value(found: re.Match[str]) -> str:
         given: str = eval(found[1])

@@ -24,9 +24,9 @@ def jax_version() -> tuple[int, ...]:
 
 
 def resolve(dotted: str) -> Any:
-    """The object that a dotted name stands for.
+    """Returns the object that a dotted name stands for.
 
-    Skips where its library is not installed; a missing JAX fails where CI runs.
+    Skips the test if the library is not installed; in CI, a missing JAX fails it instead.
     """
     package = dotted.split(".", 1)[0]
     if importlib.util.find_spec(package) is None:
@@ -54,7 +54,7 @@ def lookup(dotted: str) -> Any:
 
 
 def signature(found: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the positional and of the keyword-only parameters, or skip where there is no signature."""
+    """Returns the names of the positional and the keyword-only parameters; skips the test if there is no signature."""
     if inspect.isclass(found) and type(found) is not type:
         parameters = list(inspect.signature(found.__init__).parameters.values())[1:]
         plain = list(inspect.signature(found).parameters.values())
@@ -83,7 +83,7 @@ def needs_jax() -> None:
 
 
 def current(dotted: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those parameters that the installed version has."""
+    """Returns those of the parameters that the installed version has."""
     accepted = keywords(dotted, jax_version()) if dotted.startswith("jax.") else None
     if accepted is None:
         return names

@@ -1,4 +1,4 @@
-"""How tests start `meshlens` as a program: isolated, as every documented line does, and the one that is tested here."""
+"""The command that starts `meshlens` in tests: isolated, as in every documented line, and from the code under test."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import meshlens
 
 _PACKAGE = str(Path(meshlens.__file__).parents[1])
 
-# `-I` leaves out PYTHONPATH, by which compiled modules are put before the others.
+# `-I` ignores PYTHONPATH, which puts compiled modules before the others.
 PROGRAM = ("-I", "-c", f"import sys; sys.path.insert(0, {_PACKAGE!r}); from meshlens.start import main; main()")
 SERVER = (*PROGRAM, "server")
 
 EXTENSION = ("-I", str(Path(__file__).parents[1] / "bundled" / "run.py"), "--tell", "server")
-"""The line with which the extension for VS Code starts the server that it brings."""
+"""The arguments with which the VS Code extension starts the server that it bundles."""

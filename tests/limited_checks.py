@@ -1,6 +1,6 @@
-"""Checks a folder in a process of its own, with limits: hundreds a minute, as the process is forked when all is loaded.
+"""Checks a folder in a process with limits: hundreds a minute, as it is forked from one that has loaded everything.
 
-    python tests/limited_checks.py        reads folders from stdin, line by line, and answers each with a line of JSON
+    python tests/limited_checks.py        reads folders from stdin, one per line, and answers each with a line of JSON
 
 The child does what `meshlens check --no-cache --output-format json` does in the folder, from `main` on.
 """
@@ -20,7 +20,7 @@ from typing import Any
 
 CPU_SECONDS = 2.0
 RESIDENT_MIB = 300
-# What ends a runaway lies above what counts as a failure, so that the two can be told apart.
+# What ends a runaway check is above what counts as a failure, so that the two can be told apart.
 _CPU_LIMIT = 20
 _WALL_LIMIT = 60
 _ADDRESS_SPACE = 1 << 30
@@ -45,7 +45,7 @@ class Limited:
     """One check.
 
     Attributes:
-        status: the exit code, or minus the signal that ended it.
+        status: the exit code, or the negative number of the signal that ended the check.
         cpu: the seconds of CPU that it used.
         resident: the most memory that it held, in MiB.
         out: its stdout.
@@ -60,7 +60,7 @@ class Limited:
 
 
 class Checks:
-    """Asks the process that forks the checks."""
+    """Requests checks from the process that forks them."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -75,7 +75,7 @@ class Checks:
 
 @contextmanager
 def limited_checks(python: str = sys.executable, **environment: str) -> Iterator[Checks]:
-    """Starts a process that forks checks, and ends it."""
+    """Starts a process that forks checks, and ends it afterwards."""
     process = subprocess.Popen(
         [python, __file__],
         env={**os.environ, "MESHLENS_DETECT_DEVICES": "0", **environment},
@@ -90,12 +90,12 @@ def limited_checks(python: str = sys.executable, **environment: str) -> Iterator
 
 
 def failure(ran: Limited, planted: str, cpu_seconds: float = CPU_SECONDS) -> str:
-    """Names what is wrong with a check of a project with a planted finding; empty if nothing is.
+    """Names what is wrong with the check of a project with a planted finding; empty if nothing is.
 
     Args:
         ran: the check.
         planted: the file that holds the finding, an AX101.
-        cpu_seconds: how much a check may take; tests that run beside others take more for a hang.
+        cpu_seconds: how many a check may take; tests that run beside others allow more before they call it a hang.
     """
     if ran.cpu > cpu_seconds:
         return "time"
@@ -124,7 +124,7 @@ def _serve() -> None:
 
 
 def _needed() -> list[str]:
-    """Returns the modules that a check loads, by doing one in a child."""
+    """Returns the modules that a check loads, by running one in a child."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as told:

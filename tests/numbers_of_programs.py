@@ -1,7 +1,7 @@
-"""Runs two programs under JAX with eight virtual CPU devices and says where what they print and end with differs.
+"""Runs two programs under JAX with eight virtual CPU devices, and tells where their output and final variables differ.
 
-JAX and its libraries are imported once, by a program that forks a child for every run and never starts a backend.
-Run with a program and a file, it runs the program and writes what that ends with.
+JAX and its libraries are imported once, by a process that forks a child for every run and never starts a backend.
+Run with a program and a file, this module runs the program and writes its numbers to the file.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ ENVIRONMENT = {
     **compiled_once.environment(),
 }
 LIBRARIES = ("jax.numpy", "jax.experimental.mesh_utils", "flax.linen", "flax.nnx", "optax", "equinox", "haiku")
-"""What is imported before the fork, so that no child has to; a library that is not installed is left out."""
+"""The libraries imported before the fork, so that no child has to; one that is not installed is left out."""
 
 
 def differences(before: Path, after: Path) -> list[str]:
-    """Where two programs differ; an empty list if they do not.
+    """Returns where two programs differ; an empty list if they do not.
 
     Args:
         before: a program that runs.
@@ -76,7 +76,7 @@ def _serve() -> None:
 
 
 def _in_a_child(main: Path) -> tuple[dict[str, Any], str]:
-    """What a program ends with, or why it does not, from a process of its own: no program finds a backend started."""
+    """Returns what a program ends with, or why it failed, from a child process: no program finds a backend started."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -114,11 +114,11 @@ def _compared(before: Path, after: Path) -> Iterator[str]:
 
 
 def unequal(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
-    """Where what two programs end with differs.
+    """Yields where the numbers of two programs differ.
 
     Args:
-        wanted: what one ends with, see `numbers`.
-        found: what the other ends with; it may have more.
+        wanted: what one program ends with; see `numbers`.
+        found: what the other program ends with; it may have more.
     """
     for name, value in wanted.items():
         if name not in found:
@@ -128,7 +128,7 @@ def unequal(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str
 
 
 def numbers(main: Path) -> dict[str, Any]:
-    """The arrays, numbers and trees of them among the globals that a program ends with."""
+    """Returns the arrays, numbers and trees of them among the globals that a program ends with, and what it prints."""
     sys.dont_write_bytecode = True
     known = set(sys.modules)
     sys.path.insert(0, str(main.parent))
@@ -147,7 +147,7 @@ def numbers(main: Path) -> dict[str, Any]:
 
 
 def _said(text: str) -> dict[str, Any]:
-    """The numbers that a program prints, and what it prints beside them."""
+    """Returns the numbers that a program prints, and the text around them."""
     import numpy as np
 
     numbers = _NUMBER.findall(text)

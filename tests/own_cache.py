@@ -1,4 +1,4 @@
-"""Caches in a folder of a test's own."""
+"""Caches in a test's own folder."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ KEY = bytes(range(32))
 
 
 def cache_in(folder: Path) -> Cache:
-    """The caches of a project, sealed with a key that tests know."""
+    """Returns the caches of a project, sealed with a key that tests know."""
     return Cache(folder / "0123456789abcdef01234567", KEY)

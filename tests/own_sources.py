@@ -1,4 +1,4 @@
-"""The modules of MeshLens as trees, parsed once for all tests of a process that read them."""
+"""The modules of MeshLens as syntax trees, parsed once for all tests of a process that read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The extension that was packaged for this machine, for tests that install it."""
+"""The extension packaged for this machine, for tests that install it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MACHINES = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64", "arm64": "arm6
 
 
 def vsix() -> Path:
-    """The package, where `nox -s vscode` has put it or MESHLENS_VSIX names it."""
+    """Returns the package, from where `nox -s vscode` has put it or where MESHLENS_VSIX says it is."""
     target = f"{_SYSTEMS[platform.system()]}-{_MACHINES[platform.machine()]}"
     named = os.environ.get("MESHLENS_VSIX")
     found = [Path(named)] if named else sorted(Path(__file__).parents[1].glob(f"dist/meshlens-{target}-*.vsix"))
@@ -39,10 +39,10 @@ def unpack(package: Path, room: Path) -> Path:
 
 
 def bare_pythons(room: Path) -> dict[str, Path]:
-    """A new environment with nothing in it, not even pip, for every Python there is, by version.
+    """Makes an empty environment, without even pip, for every Python on this machine; returns the Pythons by version.
 
     Args:
-        room: where to make them.
+        room: the folder to make the environments in.
     """
     made = {}
     for version in PYTHONS:
@@ -54,7 +54,7 @@ def bare_pythons(room: Path) -> dict[str, Path]:
 
 
 def without_network() -> list[str]:
-    """What to put before a command so that it reaches no network; empty where this machine has no such thing."""
+    """Returns the start of a command line that cuts off the network; empty if this machine cannot do that."""
     unshare = ["unshare", "--net", "--map-root-user"]
     return unshare if shutil.which("unshare") and _starts([*unshare, "true"]) else []
 

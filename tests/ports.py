@@ -1,4 +1,4 @@
-"""Ports of this machine for the tests that serve something."""
+"""Free ports of this machine, for tests that start a server."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import socket
 def free_port() -> int:
     """Returns a port that nobody listens on.
 
-    It lies below the ports that a kernel hands out (from 32768 on Linux), so that no connection made between now and
-    its use takes it: `jax.distributed.initialize` ends with a segmentation fault where its port is taken.
+    It is below the ports that a kernel assigns (from 32768 on Linux), so that no connection made between now and
+    its use takes it: `jax.distributed.initialize` ends with a segmentation fault if its port is taken.
 
     Raises:
         OSError: a thousand ports are taken.

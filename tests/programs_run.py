@@ -1,7 +1,7 @@
 """Runs programs one after another in one process with eight virtual CPU devices, and compares what they print.
 
-A program costs what compiling it costs: JAX and its libraries are imported once, and XLA leaves out what makes code
-fast.  A run that takes too long or takes the process with it costs that process.
+The cost of a program is its compilation: JAX and its libraries are imported once, and XLA skips most optimizations.
+A run that takes too long, or that ends the process, costs that process.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Printed:
-    """What a program printed, and why it ended before its end."""
+    """The output of a program, and why the program ended early, if it did."""
 
     text: str
     error: str
@@ -97,12 +97,12 @@ class Runner:
 
 
 def unequal(before: str, after: str, tolerance: float) -> str:
-    """Returns how what a program prints differs from what it printed, or nothing if it does not.
+    """Returns how the output of a program differs from an earlier output; empty if it does not.
 
     Args:
-        before: what it printed.
-        after: what it prints now.
-        tolerance: how far numbers may be apart, absolute for small ones and relative for large ones.
+        before: what the program printed before.
+        after: what the program prints now.
+        tolerance: how far numbers may be apart, absolute if they are small and relative if they are large.
     """
     if "".join(_NUMBER.sub("", before).split()) != "".join(_NUMBER.sub("", after).split()):
         return f"other words: {_first_difference(before, after)}"

@@ -1,4 +1,4 @@
-"""A case as a project on disk, and what MeshLens finds in it: the glue between the case language and the package."""
+"""A case as a project on disk, and what MeshLens finds in it: the link between the case language and the package."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from meshlens.text import Edit, FileEdit, LineIndex, Span, apply
 
 @dataclass(frozen=True)
 class Found:
-    """A finding of a project: its file, as a mark, and as it came."""
+    """A finding of a project: its file, the finding as a mark, and as it was diagnosed."""
 
     name: str
     mark: Mark
@@ -33,7 +33,7 @@ class Found:
 
     @property
     def finding(self) -> Finding:
-        """What the rule said."""
+        """Returns what the rule reported."""
         return self.diagnosed.finding
 
 
@@ -43,8 +43,8 @@ class Project:
 
     Attributes:
         root: the folder.
-        sources: the text of Python files, and of notebooks the script that they are made from, by name.
-        settings: what its configuration says.
+        sources: by name, the text of each Python file, and the script that each notebook is made from.
+        settings: the settings in its configuration.
     """
 
     root: Path
@@ -52,15 +52,15 @@ class Project:
     settings: Settings
 
     def path(self, name: str) -> Path:
-        """Where a file of the project is."""
+        """Returns the path of a file of the project."""
         return self.root / name
 
     def name(self, path: Path) -> str:
-        """What the project calls a file."""
+        """Returns the name of a file in the project."""
         return path.relative_to(self.root).as_posix()
 
     def open(self, names: Sequence[str] | None = None) -> Workspace:
-        """The workspace from a cold start, with all files of the project or these."""
+        """Returns the workspace from a cold start, with all files of the project or the named ones."""
         chosen = self.sources if names is None else names
         return open_workspace(
             [self.root],
@@ -71,11 +71,11 @@ class Project:
         ).with_jax_folders(find_jax_folders(map(self.path, self.sources), self.root, self.settings))
 
     def typed(self, workspace: Workspace, name: str, source: bytes) -> Workspace:
-        """The workspace after a file has got this text."""
+        """Returns the workspace after a file has been given this text."""
         return workspace.with_file(self.path(name), raw(name, source))
 
     def found(self, workspace: Workspace) -> tuple[Found, ...]:
-        """All findings of the project in a workspace that holds its files."""
+        """Returns all findings of the project in a workspace that holds its files."""
         return tuple(found for name in sorted(self.sources) for found in self._of_file(workspace, name))
 
     def _of_file(self, workspace: Workspace, name: str) -> Iterator[Found]:
@@ -106,7 +106,7 @@ def _toml(value: str) -> str:
 
 
 def raw(name: str, source: bytes) -> bytes:
-    """The bytes of a file on disk: a notebook made from its script, anything else as it is."""
+    """Returns the bytes of a file on disk: a notebook made from its script, anything else unchanged."""
     if not name.endswith(".ipynb"):
         return source
     cells = [_cell(kind, text.decode().removesuffix("\n")) for kind, _, text in script_cells(source)]
@@ -119,7 +119,7 @@ def _cell(kind: str, text: str) -> dict[str, object]:
 
 
 def script_cells(script: bytes) -> Iterator[tuple[str, int, bytes]]:
-    """The cells that a script with `# %%` lines stands for: kind, where the text begins, text."""
+    """Yields the cells that a script with `# %%` lines stands for: kind, where the text begins, text."""
     head, at = b"", 0
     for is_head, lines in groupby(script.splitlines(keepends=True), key=lambda line: line.startswith(b"# %%")):
         block = list(lines)
@@ -133,7 +133,7 @@ def script_cells(script: bytes) -> Iterator[tuple[str, int, bytes]]:
 
 
 def script_span(name: str, source: bytes, span: Span) -> Span:
-    """Where a span of the analysed text lies in the file's own text, which differs for notebooks only."""
+    """Returns where a span of the analyzed text is in the file's own text, which differs only for notebooks."""
     if not name.endswith(".ipynb"):
         return span
     starts = [at for kind, at, _ in script_cells(source) if kind == "code"]
@@ -144,7 +144,7 @@ def script_span(name: str, source: bytes, span: Span) -> Span:
 
 
 def analysed_offset(name: str, source: bytes, offset: int) -> int:
-    """Where an offset of the file's own text lies in the analysed text, which differs for notebooks only."""
+    """Returns where an offset of the file's own text is in the analyzed text, which differs only for notebooks."""
     if not name.endswith(".ipynb"):
         return offset
     starts = [at for kind, at, _ in script_cells(source) if kind == "code"]
@@ -154,7 +154,7 @@ def analysed_offset(name: str, source: bytes, offset: int) -> int:
 
 
 def mark_of(name: str, source: bytes, diagnosed: Diagnosed) -> Mark:
-    """A finding as the case language writes it."""
+    """Returns a finding as the case language writes it."""
     span = script_span(name, source, diagnosed.finding.span)
     lines = LineIndex(source)
     line, start = lines.position(span.start)
@@ -165,7 +165,7 @@ def mark_of(name: str, source: bytes, diagnosed: Diagnosed) -> Mark:
 
 
 def marked(files: Iterable[File], found: Iterable[Found]) -> tuple[File, ...]:
-    """The files with the marks that were really found."""
+    """Returns the files with the marks that were actually found."""
     by_name: dict[str, list[Mark]] = {}
     for item in found:
         by_name.setdefault(item.name, []).append(item.mark)
@@ -173,12 +173,12 @@ def marked(files: Iterable[File], found: Iterable[Found]) -> tuple[File, ...]:
 
 
 def with_fix(project: Project, fix: Fix) -> Project:
-    """The project after one fix, whose edits must not overlap."""
+    """Returns the project after one fix, whose edits must not overlap."""
     return with_file_edits(project, fix.edits)
 
 
 def with_file_edits(project: Project, file_edits: Iterable[FileEdit]) -> Project:
-    """The project after edits of its files, which must not overlap."""
+    """Returns the project after edits of its files, which must not overlap."""
     edits: dict[str, list[Edit]] = {}
     for edit in file_edits:
         edits.setdefault(project.name(edit.path), []).append(edit.edit)
@@ -186,7 +186,7 @@ def with_file_edits(project: Project, file_edits: Iterable[FileEdit]) -> Project
 
 
 def with_first_fixes(project: Project, found: Iterable[Found]) -> Project:
-    """The project after the first fix of every finding, as far as they can be applied together."""
+    """Returns the project after the first fix of every finding, as far as the fixes can be applied together."""
     first = [
         replace(item.diagnosed, finding=replace(item.finding, fixes=item.finding.fixes[:1]))
         for item in found
@@ -205,5 +205,5 @@ def _with_edits(project: Project, edits: Mapping[str, list[Edit]]) -> Project:
 
 
 def counted(found: Iterable[Found]) -> Counter[tuple[str, str]]:
-    """How many findings of each code each file has."""
+    """Returns how many findings of each code each file has."""
     return Counter((item.name, item.mark.code) for item in found)

@@ -1,4 +1,4 @@
-"""A client that writes bytes: for what no library would send, and for long runs that must not wait for one."""
+"""A client that writes bytes: for messages that no library would send, and for long runs that must not block."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PULLS: dict[str, Any] = {
     "textDocument": {"diagnostic": {}},
     "workspace": {"diagnostics": {"refreshSupport": True}},
 }
-"""The capabilities of a client that pulls diagnostics, and does so again when asked to."""
+"""The capabilities of a client that pulls diagnostics, and pulls them again when it is asked to."""
 
 
 class Failed(Exception):
@@ -35,13 +35,13 @@ class Failed(Exception):
 
 
 class Server:
-    """A real server on stdio.
+    """A real server on stdio, and the client's end of it.
 
     Attributes:
         process: the server's process.
         notified: the notifications that came, in order.
-        asked: the methods of the server's own requests, in order.
-        settings: what is answered when it asks for its settings.
+        asked: the methods of the requests that the server sent, in order.
+        settings: the answer when the server asks for its settings.
     """
 
     def __init__(
@@ -69,15 +69,15 @@ class Server:
 
     @property
     def log(self) -> str:
-        """What it has written to stderr.
+        """Returns what the server has written to stderr.
 
-        It is read at a place of its own: a seek would move the place where the server writes next, as both share one.
+        Reads at a given position: a seek would move the position where the server writes next, as both share one.
         """
         file = self._log.fileno()
         return os.pread(file, os.fstat(file).st_size, 0).decode("utf-8", "replace")
 
     def raw(self, data: bytes) -> None:
-        """Writes bytes, and reads meanwhile what comes, as a server that nobody reads waits."""
+        """Writes bytes, and meanwhile reads what comes, because a server whose output nobody reads blocks."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         into, out = self.process.stdin.fileno(), self.process.stdout
@@ -99,13 +99,13 @@ class Server:
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def ask(self, method: str, params: Any = None) -> int:
-        """Sends a request and gives its number."""
+        """Sends a request and returns its number."""
         self._number += 1
         self.send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
         return self._number
 
     def answer(self, number: Any, seconds: float = SECONDS) -> Any:
-        """The answer to a request, once it is there.
+        """Returns the answer to a request, once it has come.
 
         Raises:
             Failed: the answer is an error.
@@ -119,11 +119,11 @@ class Server:
         return answer["result"]
 
     def request(self, method: str, params: Any = None, seconds: float = SECONDS) -> Any:
-        """Asks and waits."""
+        """Sends a request and returns the answer."""
         return self.answer(self.ask(method, params), seconds)
 
     def wait(self, method: str, after: int = 0, seconds: float = SECONDS) -> dict[str, Any]:
-        """The parameters of the first notification of a kind, of those that came after so many."""
+        """Returns the parameters of the first notification of a method, ignoring the first `after` notifications."""
         until = time.monotonic() + seconds
         while True:
             for one in self.notified[after:]:
@@ -132,17 +132,17 @@ class Server:
             self._take(until)
 
     def until(self, holds: Callable[[], bool], seconds: float = SECONDS) -> None:
-        """Takes what comes until something holds.
+        """Reads messages until a condition holds.
 
         Raises:
-            TimeoutError: it does not.
+            TimeoutError: the condition does not hold in time.
         """
         until = time.monotonic() + seconds
         while not holds():
             self._take(until)
 
     def settle(self, seconds: float = 0.3) -> None:
-        """Takes what comes for a while."""
+        """Reads messages for a while."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             try:
@@ -151,7 +151,7 @@ class Server:
                 return
 
     def initialize(self, root: Path | None, capabilities: Any = None, **more: Any) -> Any:
-        """Says hello for a folder."""
+        """Initializes the server for a folder."""
         folders = [{"uri": root.as_uri(), "name": root.name}] if root is not None else None
         params = {
             "processId": os.getpid(),
@@ -214,7 +214,7 @@ class Server:
         return json.loads(rest[:size])
 
     def stop(self) -> int:
-        """Ends the server as the protocol has it and gives its exit code."""
+        """Ends the server as the protocol prescribes and returns its exit code."""
         if self.process.poll() is None:
             try:
                 self.request("shutdown")
@@ -225,7 +225,7 @@ class Server:
         return self.close()
 
     def close(self) -> int:
-        """Waits for the end and lets go of the pipes."""
+        """Waits for the process to end, closes the pipes, and returns the exit code."""
         code = self.process.wait(SECONDS)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
@@ -237,7 +237,7 @@ class Server:
 
 @contextmanager
 def served(root: Path, capabilities: Any = None, **more: Any) -> Iterator[Server]:
-    """A server that has a folder open."""
+    """Yields a server that has a folder open."""
     server = Server(root)
     try:
         server.initialize(root, capabilities, **more)

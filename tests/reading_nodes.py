@@ -1,4 +1,4 @@
-"""Makes a node of a file's tree that is read by number a failure, wherever a test meets it."""
+"""Makes every read of a syntax node by number a failure, wherever a test meets one."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ MAY_READ_BY_NUMBER = {
     "facts/walking.py": "walks whatever is in a tree, from its end",
     "project/solving/watching.py": "follows such a path",
 }
-"""Modules that read nodes by number, and why."""
+"""Modules that may read nodes by number, and why."""
 
 
 PACKAGE = Path(nodes.__file__).parents[1].as_posix() + "/"
-"""The package that runs, of which an environment may hold a copy."""
+"""The package that runs; an environment may hold a copy of it."""
 
 
 def forbid_numbers() -> None:
-    """Lets `node[2]` fail in MeshLens's own code; it works as before in tests and libraries."""
+    """Makes `node[2]` fail in MeshLens's own code; in tests and libraries it works as before."""
     for kind in (*nodes.CLASSES.values(), *(getattr(nodes, name) for name in _PARTS)):
         kind.__getitem__ = _named_only
 

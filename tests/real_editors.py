@@ -1,4 +1,4 @@
-"""Real editors for tests: where they are, what they open, and what a script inside them says."""
+"""Real editors for tests: where they are, what they open, and what a script inside them reports."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RENAMED = FIXED.replace('"batch"', '"rows"')
 
 
 def tool(*names: str | Path) -> str:
-    """The first of some programs that is there; without any the test is skipped, and in CI it fails."""
+    """Returns the first of some programs that is installed; if none is, skips the test, or fails it in CI."""
     for name in names:
         if found := shutil.which(str(name)):
             return found
@@ -52,14 +52,14 @@ def tool(*names: str | Path) -> str:
 
 
 def absent(what: str) -> Any:
-    """Ends a test for want of something that has to be installed."""
+    """Skips a test because something is not installed; in CI, fails it."""
     if os.environ.get("CI"):
         pytest.fail(f"{what} is not installed", pytrace=False)
     pytest.skip(f"{what} is not installed")
 
 
 def neovim(version: tuple[int, int]) -> str:
-    """A Neovim of a version: beside this Python, where a package puts it, or from the distribution."""
+    """Returns a Neovim of a version: beside this Python, where a package puts it, or from the distribution."""
     wanted = f"NVIM v{version[0]}.{version[1]}."
     for place in (Path(sys.executable).parent / "nvim", Path("/usr/bin/nvim")):
         if place.is_file():
@@ -70,18 +70,18 @@ def neovim(version: tuple[int, int]) -> str:
 
 
 def project(root: Path) -> Path:
-    """Writes the files that every editor opens: one typo, and one name in two files."""
+    """Writes the files that every editor opens: one with a typo, and a name used in two files."""
     return write(root, FILES)
 
 
 def documented(heading: str, language: str) -> list[str]:
-    """The blocks of a language below a heading of docs/editors.md: what users are told to write."""
+    """Returns the code blocks of a language below a heading of docs/editors.md, which users are told to copy."""
     section = EDITORS.read_text("utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
 
 
 def run(command: Sequence[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Runs an editor to its end, in a home of its own; its output is the message if it fails."""
+    """Runs an editor until it exits, with a home folder of its own; if it fails, its output is the message."""
     home = folder / ".home"
     home.mkdir(exist_ok=True)
     done = subprocess.run(
@@ -107,7 +107,7 @@ def run(command: Sequence[str | Path], folder: Path, **environment: str) -> subp
 
 
 def said(output: str) -> Mapping[str, Any]:
-    """What a script reported: one JSON object to a line, taken together."""
+    """Returns what a script reported: one JSON object per line, merged into one."""
     found: dict[str, Any] = {}
     for line in output.splitlines():
         if line.startswith("{"):

@@ -1,7 +1,7 @@
-"""Editors as they introduce themselves: the parameters of `initialize` that real ones sent, and what these claim.
+"""Editors as they introduce themselves: the parameters of `initialize` that real ones sent, and what they claim.
 
-`recordings` was written by `recorder.py` from real editors, and `nox -s editors` and `nox -s vscode` compare it with
-what they say today; `pytest --update` writes it again.  Emacs 29 is in no package here: its recording is pytest-lsp's.
+`recorder.py` wrote `recordings` from real editors, and `nox -s editors` and `nox -s vscode` compare them with
+what the editors say today; `pytest --update` rewrites them.  No package here has Emacs 29: pytest-lsp recorded it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEPT = ("clientInfo", "initializationOptions", "capabilities")
 
 @cache
 def recorded(client: str) -> Mapping[str, Any]:
-    """What a client sends with `initialize`, but for what belongs to one machine."""
+    """Returns what a client sends with `initialize`, except for what belongs to one machine."""
     path = RECORDINGS / f"{client}.json"
     if path.is_file():
         text = path.read_text("utf-8")
@@ -37,7 +37,7 @@ def recorded(client: str) -> Mapping[str, Any]:
 
 
 def claimed(capabilities: Mapping[str, Any], path: str) -> Any:
-    """What capabilities say at a dotted path; None where they are silent."""
+    """Returns what capabilities say at a dotted path; None if they say nothing."""
     found: Any = capabilities
     for part in path.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None
@@ -51,36 +51,36 @@ def pulls(capabilities: Mapping[str, Any]) -> bool:
 
 
 def claims(client: str, path: str) -> bool:
-    """Whether a client claims what stands at a dotted path of its capabilities, with whatever options."""
+    """Returns true if a client claims what is at a dotted path of its capabilities, with any options."""
     return claimed(recorded(client)["capabilities"], path) not in (None, False)
 
 
 def claiming(*paths: str) -> list[str]:
-    """The clients that claim all of this; there is always one, or a test would be about nobody."""
+    """Returns the clients that claim all of this; there is always one, or a test would be about no client."""
     found = [client for client in CLIENTS if all(claims(client, path) for path in paths)]
     assert found, f"no recorded client claims {', '.join(paths)}"
     return found
 
 
 def first_of(clients: Sequence[str]) -> list[Any]:
-    """Returns clients as parameters of a test; all but the first are deep."""
+    """Returns clients as parameters of a test; all but the first are marked deep."""
     return depth.some(clients, 1)
 
 
 def silent_about(path: str) -> list[str]:
-    """The clients that do not claim this; there is always one."""
+    """Returns the clients that do not claim this; there is always one."""
     found = [client for client in CLIENTS if not claims(client, path)]
     assert found, f"every recorded client claims {path}"
     return found
 
 
 def compare(client: str, message: Path, rewrite: object) -> None:
-    """Holds a recording against what an editor just sent.
+    """Compares a recording with what an editor has just sent.
 
     Args:
-        client: which recording.
-        message: what `recorder.py` wrote.
-        rewrite: true to keep what was sent instead.
+        client: the client that was recorded.
+        message: the file that `recorder.py` wrote.
+        rewrite: true to replace the recording with what was sent.
     """
     sent = json.loads(message.read_text("utf-8"))["params"]
     kept = {key: sent[key] for key in KEPT if sent.get(key)}
@@ -92,14 +92,14 @@ def compare(client: str, message: Path, rewrite: object) -> None:
 
 
 def stand_in(folder: Path, message: Path) -> Path:
-    """A program `meshlens` that records and then is the server.
+    """Writes a program `meshlens` that records the first message and then runs the server.
 
     Args:
-        folder: where to put it; for the front of a PATH.
-        message: where it writes what it was sent first.
+        folder: where to put the program; meant for the front of a PATH.
+        message: the file to which the program writes the first message.
 
     Returns:
-        the program.
+        the path of the program.
     """
     folder.mkdir(parents=True)
     program = folder / "meshlens"

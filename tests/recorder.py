@@ -1,4 +1,4 @@
-"""Stands before the server in a real editor and writes down with what the editor introduces itself.
+"""Sits between a real editor and the server, and records how the editor introduces itself.
 
 recorder.py FILE COMMAND…    runs COMMAND on the same pipes; FILE gets the parameters of `initialize`
 """
@@ -15,7 +15,7 @@ from typing import IO
 
 
 def _first_message() -> tuple[bytes, bytes]:
-    """The first message of stdin as it came, and its body."""
+    """Returns the first message on stdin as it came, and its body."""
     read = b""
     while b"\r\n\r\n" not in read:
         read += os.read(0, 1)
@@ -28,7 +28,7 @@ def _first_message() -> tuple[bytes, bytes]:
 
 
 def _pass_on(message: bytes, server: IO[bytes]) -> None:
-    """Gives the server what comes, until nothing does or it takes nothing more."""
+    """Passes the input on to the server until either side is closed."""
     with suppress(OSError):
         while message:
             server.write(message)
@@ -38,7 +38,7 @@ def _pass_on(message: bytes, server: IO[bytes]) -> None:
 
 
 def main(file: str, *command: str) -> int:
-    """Records, and stays as long as the server does."""
+    """Records, passes the rest on, and ends when the server does."""
     message, body = _first_message()
     Path(file).write_bytes(body)
     server = subprocess.Popen(command, stdin=subprocess.PIPE)
@@ -47,5 +47,5 @@ def main(file: str, *command: str) -> int:
 
 
 if __name__ == "__main__":
-    # The thread may sit in a read for ever.
+    # The thread may be blocked in a read forever.
     os._exit(main(*sys.argv[1:]))

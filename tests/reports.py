@@ -1,4 +1,4 @@
-"""Findings and reports made by hand, for tests of what is printed of them."""
+"""Findings and reports made by hand, for tests of how they are printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small program as a project: its files, the file beside it that holds a finding, and what is wrong with a check."""
+"""A small program as a project: its files, a planted file beside them that holds a finding, and the checks of both."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ANOTHER_FILE = re.compile(r"^# === ([\w/]+\.py)$", re.MULTILINE)
 
 
 def size(text: str) -> int:
-    """Returns the bytes of a program."""
+    """Returns the size of a program in bytes."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 

@@ -1,4 +1,4 @@
-"""Converts the `step` of a program, and runs a program before and after its conversion."""
+"""Converts the `step` of a program, and runs the program before and after its conversion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from meshlens.refactoring.targets import assist_for, places_named
 
 
 def converted_step(tmp_path: Path, text: str, target: str) -> str:
-    """Returns what a program becomes."""
+    """Returns a program after the conversion of its `step`."""
     write(tmp_path, {"main.py": text})
     ran = meshlens("convert", "main.py::step", "--to", target, "--devices", "8", "--write", cwd=tmp_path)
     assert ran.code == 0, ran.err
@@ -21,7 +21,7 @@ def converted_step(tmp_path: Path, text: str, target: str) -> str:
 
 
 def converted_steps(folder: Path, text: str, count: int, target: str) -> tuple[str, list[int]]:
-    """Returns what a program with `step0`, `step1`, … becomes, and the numbers of the steps that are refused."""
+    """Returns a program after the conversion of `step0`, `step1`, …, and the numbers of the steps that are refused."""
     file = folder / "main.py"
     file.write_text(text)
     jobs = [Job(file, places_named(target, f"step{n}")) for n in range(count)]
@@ -31,7 +31,7 @@ def converted_steps(folder: Path, text: str, count: int, target: str) -> tuple[s
 
 
 def refusal(tmp_path: Path, text: str) -> str:
-    """Returns why a step is refused, for pmap as for shard_map."""
+    """Returns why a step is refused; the reason must be the same for pmap and shard_map."""
     write(tmp_path, {"main.py": text})
     reasons = set()
     for target in ("pmap", "shard_map"):
@@ -44,7 +44,7 @@ def refusal(tmp_path: Path, text: str) -> str:
 
 
 def runs_alike(tmp_path: Path, text: str, after: str) -> None:
-    """Makes sure that a program gives the same numbers after its conversion."""
+    """Makes sure that a program ends with the same numbers after its conversion."""
     (tmp_path / "before.py").write_text(text)
     (tmp_path / "after.py").write_text(after)
     found = numbers_of_programs.differences(tmp_path / "before.py", tmp_path / "after.py")

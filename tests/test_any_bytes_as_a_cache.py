@@ -1,4 +1,4 @@
-"""Whatever lies in the place of a cache, a run ends, finds what it finds without one, and touches nothing else."""
+"""Whatever bytes are in the place of a cache: a run ends, finds what it finds without one, and touches nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from depth import examples
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """A project with caches; findings of any other kind than those without a cache fail."""
+    """Yields a project with caches, and fails if a run has touched anything else."""
     folder = tmp_path_factory.mktemp("world")
     (folder / "caches").mkdir(mode=0o700)
     (folder / "outside").write_text("as it was")
@@ -31,7 +31,7 @@ def _project(world: World) -> dict[str, bytes]:
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(kind=st.sampled_from(KINDS), content=st.binary(max_size=3000))
 def test_any_bytes(world, kind, content):
-    assume(kind == "key" or kind in world.good)  # without JAX there is no report of devices
+    assume(kind == "key" or kind in world.good)  # without JAX there is no device report
     tried(world, kind, FOREIGN, content)
     assert _project(world) == world.others
 

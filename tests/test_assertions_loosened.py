@@ -1,4 +1,4 @@
-"""Assertions on the number of rows of the whole batch: each device has a part, so that they no longer ask for it."""
+"""Assertions on the number of rows of the whole batch: a device has only a part, so a conversion loosens them."""
 
 from __future__ import annotations
 

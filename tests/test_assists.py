@@ -2,9 +2,9 @@
 
 Where JAX is installed, the program of a case runs before and after, on eight virtual devices, and every array and
 number that its modules hold in the end must be the same.
-A case whose program does not run before has a `single.py`, which says for one device what must come out.
-A case with `raises: NameError` is a program that fails with that before, on some JAX at least, and runs after; what it
-must end with stands in it as an `assert`.
+A case whose program does not run before has a `single.py`, which computes on one device what must come out.
+A case with `raises: NameError` is a program that fails with that error before, on at least some releases of JAX, and
+runs after; its `assert` statements say what it must end with.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RAISES = "raises"
 
 @dataclass(frozen=True)
 class Source:
-    """Where a case is written, and the assist that it is about."""
+    """Where a case is written, and the assist that it tests."""
 
     path: Path
     assist: Assist
@@ -52,7 +52,7 @@ class Source:
 
 
 class Unanswered(Exception):
-    """An assist is refused or not offered."""
+    """An assist is refused, or is not offered."""
 
 
 def _cases() -> Iterator[Any]:
@@ -122,7 +122,7 @@ def test_same_numbers(source: Source, tmp_path: Path) -> None:
 
 
 def programs(source: Source, room: Path) -> tuple[Path, Path]:
-    """Writes the program of a case before and after its first answer, and returns where they are.
+    """Writes the program of a case before and after its first answer, and returns the paths of both.
 
     Raises:
         Unanswered: the assist is refused or not offered.
@@ -176,7 +176,7 @@ def _compare(source: Source, before: projects.Project, after: projects.Project, 
 
 
 def _write(source: Source, contents: list[tuple[tuple[int, int], list[str]]]) -> None:
-    """Writes what was found into the fences of a case; other cases of the file may have been rewritten before."""
+    """Writes the results into the fences of a case; other cases of the file may have been rewritten before."""
     now = source.path.read_text("utf-8")
     body = now.split('"""', 2)[1] if source.path.suffix == ".py" else now
     [fresh] = [case for case in dsl.parse(body) if case.name == source.case.name]

@@ -1,4 +1,4 @@
-"""One color for each axis name, and what the view draws for a cursor."""
+"""One color for each axis name, and what the axis view draws for a cursor."""
 
 from __future__ import annotations
 

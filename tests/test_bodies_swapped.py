@@ -1,4 +1,4 @@
-"""What the body of one function says decides whether others are worth entering: then they are, as in a cold start."""
+"""The body of a function decides whether others are entered: after every swap, findings are those of a cold start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from depth import examples
 
 FILES = ("one", "two", "three")
 NAMES = ("alpha", "beta", "gamma", "delta")
-# Small functions are entered whatever they mention.
+# Small functions are entered whatever they contain.
 LARGE = "a, b, c, d, e, f, g, h = len(x), min(x), max(x), sum(x), abs(x), round(x), bool(x), tuple(x)"
 LAST = (
     "return x",
@@ -46,7 +46,7 @@ def _body(dice: Random, indent: str) -> str:
 
 
 def _project(dice: Random) -> Files:
-    """Files by name: heads of functions at even places, their bodies at odd ones; what a file imports stands above."""
+    """Returns files by name: heads of functions at even places, bodies at odd ones; files import only earlier ones."""
     homes = {name: dice.choice(FILES) for name in (*NAMES, "apply", "Thing")}
     files: Files = {}
     for at, file in enumerate(FILES):

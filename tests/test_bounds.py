@@ -1,6 +1,6 @@
-"""Code that asks for more than there is costs what is said of itself: nothing beside it is hidden, and the run ends.
+"""Code that demands too much costs only its own findings: nothing beside it is hidden, and the run ends.
 
-Each project holds a planted fault in a file of its own, and is checked in a process of its own with limits.
+Each project holds a planted fault in a separate file, and is checked in a separate process with limits.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def checked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def assert_planted_is_found(folder: Path, planted: str = "planted.py") -> None:
-    """Checks a project, in which nothing but the planted fault has to be found; nothing may fail."""
+    """Checks a project in which the planted fault must be found and nothing may fail."""
     (folder / planted).write_text(PLANTED)
     ran = checked(folder, "--output-format", "json")
     assert ran.stderr == ""
@@ -73,13 +73,13 @@ def assert_planted_is_found(folder: Path, planted: str = "planted.py") -> None:
 
 
 def doubled(line: str, first: str, times: int = 40) -> str:
-    """A program that makes each value of the one before, written as `{0}`, and uses the last one."""
+    """Returns a program that computes each value from the one before, written as `{0}`, and uses the last one."""
     lines = [f"a{number + 1} = {line.format(f'a{number}')}\n" for number in range(times)]
     return f"a0 = {first}\n{''.join(lines)}last = a{times}\n{USED}"
 
 
 def nested(heads: list[str], body: str) -> str:
-    """Statements inside each other."""
+    """Returns nested statements."""
     lines = ["    " * depth + head for depth, head in enumerate(heads)]
     return "\n".join([*lines, "    " * len(heads) + body]) + "\n"
 
@@ -204,7 +204,7 @@ def test_what_the_last_of_a_hundred_modules_defines_is_followed(tmp_path: Path) 
 
 @pytest.fixture(params=depth.some([500, 1_100], 1))
 def deep_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """A folder in so many others, made and removed step by step, as Python itself would go down by recursion."""
+    """Yields a folder nested in many others; they are made and removed step by step, as Python itself would recurse."""
     folder = tmp_path
     for _ in range(request.param):
         folder = folder / "d"
@@ -281,7 +281,7 @@ CALLED = "jax.pmap(f0, axis_name='i')(unknown)\n"
 
 
 def _circle(count: int, planted: int = -1) -> str:
-    """Functions each of which calls two others, so that all of them are reached from the first one."""
+    """Returns functions each of which calls two others, so that all of them are reached from the first one."""
     return "".join(
         f"def f{n}(x):\n    y = f{(7 * n + 1) % count}(x)\n"
         f"    return f{(n + 1) % count}({BAD if n == planted else 'x'}) + y\n"
@@ -290,7 +290,7 @@ def _circle(count: int, planted: int = -1) -> str:
 
 
 def _row(count: int) -> str:
-    """Functions each of which calls the next one."""
+    """Returns functions each of which calls the next one."""
     calls = "".join(f"def f{n}(x):\n    return f{n + 1}(x)\n" for n in range(count))
     return f"{calls}def f{count}(x):\n    return {BAD}\n"
 

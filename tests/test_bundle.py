@@ -1,4 +1,4 @@
-"""What goes into the extension beside its own code: locked dependencies, one version everywhere, nothing unlisted."""
+"""The parts that the extension bundles: locked dependencies, one version everywhere, nothing unlisted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def locked() -> dict[str, str]:
 
 
 def test_every_dependency_is_locked_at_a_version_that_is_allowed():
-    """rich draws in a terminal, and the extension has none."""
+    """Allows one exception: rich draws in a terminal, and the extension has none."""
     wanted = [Requirement(one) for one in project()["dependencies"]]
     missing = [one.name for one in wanted if one.name not in locked()]
     assert missing == ["rich"]
@@ -67,7 +67,7 @@ def test_a_python_that_is_too_old_is_told_so(version, monkeypatch, capsys):
 
 
 def test_a_python_without_a_parser_is_told_so(tmp_path):
-    """As where a new Python has come out since, or the extension is that of another platform."""
+    """Imitates a Python that is newer than the extension, or an extension built for another platform."""
     (tmp_path / "run.py").write_bytes((BUNDLED / "run.py").read_bytes())
     (tmp_path / "libs").mkdir()
     asked = [sys.executable, "-I", "-S", str(tmp_path / "run.py"), "--tell", "server"]

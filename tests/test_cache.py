@@ -1,4 +1,4 @@
-"""The caches on disk: what comes back equals what went in, and nothing that lies there can do harm."""
+"""The caches on disk: what is read equals what was written, and no content of a cache file can do harm."""
 
 from __future__ import annotations
 

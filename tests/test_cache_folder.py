@@ -1,4 +1,4 @@
-"""The user's cache folder: made for the user alone, left alone where it is a link, a repository's or another user's."""
+"""The user's cache folder: private to the user; left alone if it is a link, a repository's or another user's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing that a project carries is a cache: what older versions kept in it is neither read, written nor deleted."""
+"""Nothing that a project carries is a cache: what older versions kept there is neither read, written nor deleted."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_an_index_of_another_shape(project, entry):
 
 @pytest.mark.parametrize("result", depth.some([pytest.param(one) for one in ((), ((),), 1, ((1, 2, 3),))], 1), ids=str)
 def test_results_without_files(project, result, monkeypatch):
-    # Whoever forges a cache works the question out from the files, the settings and the program, as this does.
+    # A forger can compute the question from the files, the settings and the program, as is done here.
     from meshlens.cli.request import ask
     from meshlens.project.disk.results import question
 

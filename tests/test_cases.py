@@ -30,7 +30,7 @@ class Source:
     """Where a case is written.
 
     Attributes:
-        path: the Markdown file, or the rule's module.
+        path: the path of the Markdown file or of the rule's module.
         text: its Markdown.
         case: the case.
     """
@@ -115,7 +115,7 @@ def test_however_it_is_opened(source: Source, tmp_path: Path) -> None:
 
 
 def _typing(content: bytes) -> Iterator[bytes]:
-    """A file as it grows while it is typed: a small one by characters, a larger one by half lines."""
+    """Yields a file as it grows while it is typed: a small file by characters, a larger one by half lines."""
     text = content.decode()
     if len(text) <= TYPED_BY_CHARACTERS:
         places = list(range(len(text) + 1))
@@ -144,7 +144,7 @@ def _compare(expected: tuple[File, ...], actual: tuple[File, ...]) -> None:
 
 
 def _rewrite(source: Source, files: tuple[File, ...]) -> None:
-    """Writes what was found into the fences of one case; other cases of the file may have been rewritten before."""
+    """Writes the results into the fences of one case; other cases of the file may have been rewritten before."""
     now = source.path.read_text("utf-8")
     head, body, tail = "", now, ""
     if source.path.suffix == ".py":

@@ -1,4 +1,4 @@
-"""What a probe may see of the environment, and which paths lead into a folder that nothing may be run from."""
+"""Which environment variables a probe sees, and which paths lead into a folder from which nothing may be run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MeshLens comes into a repository: a first configuration, comments on old findings, watching, completion."""
+"""Adoption of MeshLens in a repository: a first configuration, comments on old findings, watching, completion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The baseline: known findings stay silent while lines move, new ones do not."""
+"""The baseline: known findings stay silent when lines move, new ones are reported."""
 
 from __future__ import annotations
 

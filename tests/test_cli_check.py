@@ -1,4 +1,4 @@
-"""`meshlens check`: what it finds, in which words, and with which exit code."""
+"""`meshlens check`: what it finds, how it says it, and with which exit code it ends."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_a_cache_folder_in_the_project_is_refused(tmp_path):
 
 
 def _kept(project):
-    """The files that are kept of a project."""
+    """Returns the cache files of a project."""
     cache = cache_of(project)
     assert cache is not None
     return sorted(cache.folder.iterdir()) if cache.folder.exists() else []
@@ -304,7 +304,7 @@ def get(params):
     ids=["wrapped", "nested", "nested in a long function"],
 )
 def test_other_files_do_not_decide_what_is_found_in_a_file(tmp_path, text):
-    # The names of the other file are those of the first, and bind an axis there.
+    # The names in the other file are the same as in the first, and bind an axis there.
     write(tmp_path, {"a.py": text, "b.py": "import jax\n\nf = helper = main = jax.pmap(lambda x: x)\n"})
     alone = meshlens("check", "a.py", "--output-format", "json", cwd=tmp_path)
     both = meshlens("check", "a.py", "b.py", "--output-format", "json", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""`meshlens convert`: one function, a file, a folder; what is shown, written and refused."""
+"""`meshlens convert`: one function, a file, a folder; what is shown, what is written and what is refused."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def nothing_of_this_machine(monkeypatch, tmp_path):
 
 
 def project(tmp_path: Path, line: str, settings: str = "") -> Path:
-    """A project with an environment whose Python prints this line."""
+    """Writes a project with an environment whose Python prints this line."""
     root = write(tmp_path / "project", {"meshlens.toml": settings, ".venv/pyvenv.cfg": ""})
     fake(root / ".venv" / "bin", f"open({str(tmp_path / 'log')!r}, 'a').write('x')\nprint({line!r})")
     return root

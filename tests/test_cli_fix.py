@@ -1,4 +1,4 @@
-"""`--fix`, `--unsafe-fixes`, `--diff`: what changes, and that nothing else does."""
+"""`--fix`, `--unsafe-fixes`, `--diff`: what changes, and that nothing else changes."""
 
 from __future__ import annotations
 

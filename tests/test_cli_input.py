@@ -1,4 +1,4 @@
-"""Bad input: one clear line on stderr for each thing that is wrong, and the rest is still checked."""
+"""Bad input: one clear line on stderr for each problem, and the rest is still checked."""
 
 from __future__ import annotations
 

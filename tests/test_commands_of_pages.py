@@ -1,4 +1,4 @@
-"""The commands that the README and the pages show run, one after the other, where their pages say."""
+"""The commands in the README and the pages run, one after another, where their pages say to run them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from test_pages import COMMANDS, ROOT
 
 pytestmark = pytest.mark.jax
 
-# `.ci/run` and the sessions of nox do what these say; test_cli_adoption.py holds `--watch`, which does not end.
+# `.ci/run` and the sessions of nox cover these; test_cli_adoption.py covers `--watch`, which does not end.
 ELSEWHERE = ("pip ", "nox", "python -m venv", "pytest", "code ", "meshlens check --watch")
 PAGES = ("README.md", "docs/devices.md", "docs/trace.md", "docs/tour/11_one_training_run/README.md")
 TRAINED = """\

@@ -1,4 +1,4 @@
-"""Completion and its neighbours where no case reaches: broken text everywhere, snippets in both places."""
+"""Completion and related features where no case reaches: broken text everywhere, snippets in both places."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def view_of(text: str) -> FileView:
 
 
 def offered(text: str, wants: CompletionWants = WANTS, before: FileView | None = None) -> list[str]:
-    """What is inserted at the `$0` of a text."""
+    """Returns what is inserted at the `$0` of a text."""
     head, _, tail = text.partition("$0")
     return [one.insert for one in complete(view_of(head + tail), len(head.encode()), wants, before)]
 

@@ -1,4 +1,4 @@
-"""`meshlens convert --all`: what comes of all places at once is what comes of one place after the other."""
+"""`meshlens convert --all`: converting all places at once gives the same result as converting one after another."""
 
 from __future__ import annotations
 
@@ -105,5 +105,5 @@ def test_all_at_once_is_one_after_the_other(tmp_path, texts, places, options):
 
 
 def statements(text):
-    """The statements of a file, sorted: helpers are added above those that were added before them."""
+    """Returns the statements of a file, sorted: new helpers are added above earlier ones."""
     return sorted(ast.unparse(statement) for statement in ast.parse(text).body)

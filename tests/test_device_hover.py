@@ -1,4 +1,4 @@
-"""What hovers and lenses say of devices: those meant, those detected, and which of them they speak of."""
+"""Hovers and lenses about devices: the configured ones, the detected ones, and which of the two is meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a probe says: in words, as JSON and back."""
+"""The report of a probe: in words, as JSON and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports are kept on disk until what they hang on changes; whatever happens to the file, an answer comes."""
+"""Reports are kept on disk until what they depend on changes; whatever happens to the file, there is an answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENVIRON = {"PATH": "", "JAX_PLATFORMS": "cpu"}
 
 
 class Asked:
-    """An interpreter in an environment of its own that counts how often it was asked."""
+    """An interpreter in an environment of its own; counts how often it was asked."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.environment = tmp_path / "environment"
@@ -162,7 +162,7 @@ def test_an_untrusted_workspace_has_no_part_in_it(asked, tmp_path):
         entry["report"]["python"] = "planted"
     write_sealed(asked.cache, FILE, json.dumps(entries).encode())
     assert asked.report(level="installed").python == "planted"
-    # No program is asked for its version either.
+    # No program is asked for its version, either.
     assert asked.report(untrusted=(elsewhere,), level="installed").python == ""
 
 

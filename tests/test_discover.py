@@ -1,4 +1,4 @@
-"""Which files are found, and which are left out."""
+"""The files that are found, and the files that are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The case language reads what its reference says, and writes what it reads."""
+"""The case language: reads what its reference describes, and writes what it reads."""
 
 from __future__ import annotations
 

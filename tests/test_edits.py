@@ -1,4 +1,4 @@
-"""Edits as an editor sends them: facts, records and findings are those of a cold start, whatever is typed."""
+"""Edits as an editor sends them: whatever is typed, facts, records and findings are those of a cold start."""
 
 from __future__ import annotations
 

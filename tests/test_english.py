@@ -65,7 +65,7 @@ def habits(text: str, of: dict[str, re.Pattern[str]] = HABITS) -> list[str]:
 
 
 def strings(source: str) -> Iterator[str]:
-    """Yields the strings of a program that users may read, without docstrings."""
+    """Yields the strings of a program that users may read, except docstrings."""
     tree = ast.parse(source)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     docstrings = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and _is_text(node)}
@@ -87,7 +87,7 @@ def docstrings(tree: ast.Module) -> Iterator[str]:
 
 
 def comments(source: str) -> Iterator[str]:
-    """Yields the comments of a program, those on consecutive lines as one."""
+    """Yields the comments of a program; comments on consecutive lines count as one."""
     lines = [match[1] if (match := re.search(r"(?:^|  )\s*# (.*)", line)) else "" for line in source.split("\n")]
     yield from filter(None, " ".join(line or "\0" for line in lines).split("\0"))
 

@@ -1,4 +1,4 @@
-"""Ensembles: their results lie along a new first axis, before that of the rows."""
+"""Ensembles: their results have a new first axis, before the rows' axis."""
 
 from __future__ import annotations
 

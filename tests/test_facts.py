@@ -1,4 +1,4 @@
-"""What `facts` makes of small programs, of their layout, and of text that is no program at all."""
+"""The facts that `facts` makes of small programs, of their layout, and of text that is not a program at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from meshlens.facts.model import FileFacts
 
 
 def bare(facts: FileFacts, key: str) -> Any:
-    """The shape of a block, with nested blocks in place and without sites."""
+    """Returns the shape of a block, with nested blocks in place and without sites."""
 
     def strip(shape: Any) -> Any:
         if not isinstance(shape, tuple):

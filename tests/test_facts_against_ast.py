@@ -1,4 +1,4 @@
-"""Facts of real programs against Python's own `ast`: the same trees at the same places."""
+"""Facts of real programs compared with Python's own `ast`: the same trees at the same places."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Mismatch(Exception):
 
 
 def differences(source: bytes) -> list[str]:
-    """Every place where the facts of a program are not what `ast` says; broken stretches are left out."""
+    """Returns every place where the facts of a program differ from `ast`; broken stretches are left out."""
     facts = extract(source)
     lines = LineIndex(source)
     with warnings.catch_warnings():
@@ -77,10 +77,10 @@ def _compare_span(lines: LineIndex, span: Span, node: Any) -> None:
     if node.lineno == 1 and source.startswith(b"\xef\xbb\xbf"):
         start, end = start + 3, end + 3 if node.end_lineno == 1 else end
     if isinstance(node, ast.GeneratorExp) and (span.start, span.end) != (start, end):
-        # The parentheses of a call around a lone generator are no part of it here.
+        # Facts leave out the call's parentheses around a lone generator, which `ast` includes.
         end = start + len(source[start : end - 1].rstrip())
         start = end - len(source[start + 1 : end].lstrip())
-    # The comments at the end of a suite belong to it.
+    # Facts include the comments at the end of a suite, which `ast` leaves out.
     rest = source[end : span.end].splitlines()
     if isinstance(node, ast.stmt) and all(line.lstrip()[:1] in (b"#", b"") for line in rest):
         end = max(end, span.end)

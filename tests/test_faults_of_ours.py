@@ -1,4 +1,4 @@
-"""A fault of ours costs what it happened in: one line names it, everything else is reported, the exit code tells."""
+"""A fault of ours costs only what it happened in: one line names it, the rest is reported, the exit code shows it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _fails(*_: Any) -> Any:
 
 @pytest.fixture
 def fault_in_a_statement(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault in the interpreter where a program asks for `stumble`."""
+    """Makes the interpreter fail in an `if` on `stumble`."""
     runs = statements._STATEMENTS["if"]
 
     def run_if(run: Any, node: Any, frame: Any, ctx: Any) -> Any:

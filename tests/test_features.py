@@ -1,4 +1,4 @@
-"""Runs every case that says what an editor feature answers at its cursors; see `dsl.py` for the language."""
+"""Runs every case that gives an editor feature's answers at its cursors; see `dsl.py` for the language."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_features(path: Path, case: Case, tmp_path: Path, update: bool) -> None:
 
 @pytest.mark.parametrize(("path", "case"), depth.some([*_cases()], 10))
 def test_features_in_broken_text(path: Path, case: Case, tmp_path: Path) -> None:
-    """Whatever is cut off behind or before the cursor, no feature raises."""
+    """Checks that no feature raises an exception, whatever is cut off after or before the cursor."""
     project = projects.write(case, tmp_path)
     workspace = project.open()
     for file in case.before:
@@ -72,7 +72,7 @@ def _said(feature: str, case: Case, project: projects.Project, workspace: Worksp
 
 
 def _rewrite(path: Path, case: Case, said: list[str]) -> None:
-    """Writes what was said into the fences of one case; other cases of the file may have been rewritten before."""
+    """Writes the answers into the fences of one case; other cases of the file may have been rewritten before."""
     now = path.read_text("utf-8")
     [fresh] = [other for other in dsl.parse(now) if other.name == case.name]
     contents = [(output.lines, text.split("\n")) for output, text in zip(fresh.outputs, said, strict=True)]

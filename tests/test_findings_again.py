@@ -1,4 +1,4 @@
-"""Findings after an edit are those of a cold start, also in texts that are broken in many places."""
+"""Findings after an edit are those of a cold start, even in texts that are broken in many places."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meshlens.text import Span
 
 SOUND = (Path(__file__).parent / "oracle" / "programs" / "102_shard_map_inside_class_wrong_axis.py").read_text()
 
-# The class's own block is tied to what is edited next, and a method with a finding in it is not.
+# The class's own block is tied to the next edit; a method that has a finding is not.
 BROKEN = """import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Files of others: a device, a pipe or a folder under a name that we look for costs a sentence, never the run."""
+"""Unusable files: a device, a pipe or a folder with a name that MeshLens reads costs a message, never the run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ main(["check", "--output-format", "concise", "--no-cache", "--baseline", "known.
 
 
 def _everything(root: Path) -> subprocess.CompletedProcess[str]:
-    """Reads all that MeshLens reads of a folder, with bounded memory and time."""
+    """Reads all that MeshLens reads in a folder, with bounded memory and time."""
     return subprocess.run(
         [sys.executable, "-c", EVERYTHING, str(MEMORY)],
         cwd=root,
@@ -94,7 +94,7 @@ def test_nothing_that_is_no_file_of_its_size_is_waited_for(tmp_path, kind):
             with path.open("wb") as file:
                 file.truncate(1 << 40)
     if kind == "terabyte":
-        # Its own configuration would be a reason not to go on.
+        # The project's own configuration would stop the run if it were a terabyte long.
         (tmp_path / "meshlens.toml").unlink()
     ran = _everything(tmp_path)
     assert "AX101" in ran.stdout, ran.stderr

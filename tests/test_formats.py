@@ -1,4 +1,4 @@
-"""Output formats: valid by their schemas, right about places whatever characters a line holds."""
+"""Output formats: valid by their schemas, and with correct positions whatever characters a line holds."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ COMMAND = re.compile(r"::(?P<command>error|warning|notice) (?P<properties>[^:]*)
 
 
 def _annotations(text):
-    """The workflow commands as GitHub's runner reads them."""
+    """Yields the workflow commands as GitHub's runner reads them."""
     for line in text.splitlines():
         found = COMMAND.fullmatch(line)
         assert found, line

@@ -1,4 +1,4 @@
-"""Code frames: the carets stand under what they mean, whatever characters a line holds."""
+"""Code frames: the carets are under the text they point at, whatever characters a line holds."""
 
 from __future__ import annotations
 

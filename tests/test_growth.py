@@ -1,4 +1,4 @@
-"""Twice the text is twice the work and twice the memory, whatever the text is made of."""
+"""Twice the text takes twice the work and twice the memory, whatever the text contains."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path("/growing")
 DOUBLED = 2.7
-"""How many times as much work twice the text may be: more than twice, as sorting and large tables cost a little."""
+"""The most work that twice the text may take: a little more than twice, as sorting and large tables cost something."""
 
 
 class _Counter:
-    """Counts the lines of Python that run, which no other process on the machine sways."""
+    """Counts the lines of Python that run, which no other process on the machine influences."""
 
     def __init__(self) -> None:
         self.lines = 0
@@ -151,7 +151,7 @@ def test_a_long_run_of_comments_changes_nothing_around_it(around: tuple[bytes, b
     text = before + comment * 120 + after
     tree = parse_again(text)
     assert _nodes(tree.root_node) == _nodes(Parser(LANGUAGE).parse(text).root_node)
-    # A string is shown whole to the grammar, of comments the first and the last.
+    # The grammar sees a string whole, but only the first and the last of the comments.
     assert len(tree.included_ranges) == (1 if b"'''" in before else 2)
 
 

@@ -1,4 +1,4 @@
-"""Functions that take gradients for the step that calls them: they get the name of its axis, or the step is refused."""
+"""Functions that compute gradients for the step that calls them: they get its axis name, or the step is refused."""
 
 from __future__ import annotations
 

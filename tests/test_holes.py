@@ -1,4 +1,4 @@
-"""Classes in which something is being typed: one method is not what it was, the rest is."""
+"""Classes in which something is being typed: one method changes, the rest stays as it was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configuration and metadata from anywhere: each value is understood, ignored, or one sentence; none ends the run."""
+"""Hostile configuration and metadata: each value is understood, ignored, or reported in a sentence; every run ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def no_environment(monkeypatch):
 
 
 def _checked(root: Path, *arguments: str) -> tuple[int, str, str]:
-    """A check in a process of its own, as what is tested here could take for ever."""
+    """Runs a check in a separate process, as these tests could otherwise hang."""
     process = start("check", "--output-format", "concise", "--no-cache", *arguments, cwd=root)
     try:
         out, err = process.communicate(timeout=SECONDS)
@@ -306,7 +306,7 @@ def test_any_bytes_about_interpreters_are_read_or_left(folder, said):
 )
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_interpreter_that_is_set_is_looked_for(tmp_path, value):
-    # The environment of an interpreter is in the folders above it: those are empty here.
+    # The environment of an interpreter is looked up in the folders above it, which are empty here.
     folder = tmp_path / "above" / "project"
     folder.mkdir(parents=True, exist_ok=True)
     try:

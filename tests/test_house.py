@@ -1,4 +1,4 @@
-"""The house rules that can be told by looking: folders, lists of parameters, late imports, how nodes are read."""
+"""The house rules that code can check: folders, parameter counts, late imports, access to nodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OWN_MODULES_LATE = {
     "lsp": "`initialize` is answered before what later requests need is loaded",
     "start.py": "a server needs no command line, and a command no server",
 }
-"""Rooms that may import modules of MeshLens in functions, which is for start-up time."""
+"""Packages whose functions may import modules of MeshLens, which makes the start faster."""
 LIBRARIES_LATE = {
     "cli": OWN_MODULES_LATE["cli"],
     "lsp": OWN_MODULES_LATE["lsp"],
@@ -37,7 +37,7 @@ LIBRARIES_LATE = {
     "tracing/worker": "runs in the user's Python, where JAX is imported after its devices are set",
     "project": "jedi, multiprocessing, tomllib and packaging take tens of milliseconds, and few projects need them",
 }
-"""Rooms that may import libraries in functions, which is for start-up time or for what may be missing."""
+"""Packages whose functions may import libraries, because that makes the start faster or they may be missing."""
 COMPILED = ("syntax", "facts", "axes", "project", "checking", "rules")
 
 
@@ -61,7 +61,7 @@ def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def late_imports() -> Iterator[tuple[str, str]]:
-    """Returns the modules that are imported in functions, each with the module that does."""
+    """Yields the modules that are imported in functions, each after the module that imports it."""
     for module, function in functions():
         for node in ast.walk(function):
             if isinstance(node, ast.ImportFrom):
@@ -76,7 +76,7 @@ def test_no_folder_has_more_modules_than_a_page():
 
 
 def test_a_node_that_is_read_by_number_fails_a_test():
-    """Whatever the tests run, `reading_nodes.py` watches; this is its own test."""
+    """Tests `reading_nodes.py`, which watches whatever the tests run."""
     (block,) = extract(b"f(x)\n").blocks.values()
     code = compile("def read(node): return node[0]", f"{PACKAGE}axes/made_up.py", "exec")
     made: dict = {}
@@ -106,7 +106,7 @@ def test_imports_in_functions_are_for_start_up_time():
 
 @pytest.mark.slow
 def test_fields_of_named_tuples_have_types_that_are_imported():
-    """mypyc makes named tuples with the types of their fields, which a module for type checkers alone does not have."""
+    """Checks that the fields' types exist at run time, because mypyc builds named tuples with them."""
     missing = [
         f"{module}: {made.name}.{name}"
         for module, tree in modules().items()
@@ -130,7 +130,7 @@ def test_no_type_alias_stands_for_anything():
 
 
 def test_nothing_is_written_that_mypyc_gets_wrong():
-    """Its generators do not support `in`, and a slice of bytes from before their start raises a SystemError."""
+    """Checks for `in` on a generator, and for a slice that starts before the first byte, which raises a SystemError."""
     compiled = [(module, tree) for module, tree in modules().items() if module.startswith(COMPILED)]
     nodes = [(module, node) for module, tree in compiled for node in ast.walk(tree)]
     generators = {

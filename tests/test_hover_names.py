@@ -1,4 +1,4 @@
-"""Names in code that others wrote stay text in Markdown."""
+"""Names in other people's code stay plain text in Markdown."""
 
 from __future__ import annotations
 

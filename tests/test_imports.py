@@ -1,4 +1,4 @@
-"""Which files of a project an import line means."""
+"""The files of a project that an import statement refers to."""
 
 from __future__ import annotations
 

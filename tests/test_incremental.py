@@ -1,4 +1,4 @@
-"""Whatever is typed, the workspace says what a cold start says; and no input makes it raise."""
+"""Whatever is typed, the workspace says what a cold start says; and no input makes it raise an exception."""
 
 from __future__ import annotations
 

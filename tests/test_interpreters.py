@@ -1,4 +1,4 @@
-"""Which Python runs the code of a folder: environments in the layouts of the tools that make them."""
+"""The Python that runs the code of a folder: environments in the layouts of the tools that make them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_WISHES = Wishes()
 
 
 def layout(environment: Path, *, jax: str | None = None, conda: bool = False) -> str:
-    """An environment as its tool lays it out, with a Python that does nothing; gives the Python."""
+    """Makes an environment in the layout of its tool, with a Python that does nothing; returns the Python."""
     if conda:
         (environment / "conda-meta").mkdir(parents=True)
     else:
@@ -179,7 +179,7 @@ def test_pdm_writes_down_its_python(folder, home):
 
 
 def made(tool: str, folder: Path) -> bool:
-    """Makes `.venv` with a real tool; whether the tool is here, which it must be where CI runs."""
+    """Makes `.venv` with a real tool; returns true if the tool is installed, as it must be in CI."""
     places = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
     commands = {
         "venv": [sys.executable, "-m", "venv", "--without-pip"],

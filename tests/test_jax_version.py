@@ -1,4 +1,4 @@
-"""Which version of JAX a project uses, from what lies in it."""
+"""The version of JAX that a project uses, judged by the project's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every row of the tables about JAX against the signatures of what is installed."""
+"""Every row of the tables about JAX, against the signatures of the installed libraries."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_shaped(row: Any) -> None:
 @pytest.mark.jax
 @pytest.mark.parametrize("dotted", [*SUMMARIES, *(name for name in COLLECTIVES if name.startswith("jax.lax."))])
 def test_signatures_that_hovers_show(dotted: str) -> None:
-    """The function that makes a map of a decorator is left out: it has a default where it may be left out."""
+    """Compares all parameters but `f`, which has a default in signatures that also serve as decorators."""
     needs_jax()
     shown = signature_of(dotted, jax_version())
     if shown is None:

@@ -1,4 +1,4 @@
-"""The history of JAX's interface and its keywords, against the version that is installed."""
+"""The history of JAX's interface and its keywords, against the installed version."""
 
 from __future__ import annotations
 

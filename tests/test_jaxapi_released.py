@@ -1,4 +1,4 @@
-"""The table of what releases of JAX removed and deprecated, against the release that is installed."""
+"""The table of what releases of JAX removed and deprecated, against the installed release."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from meshlens.jaxapi.released import KEYWORDS, NAMES, RELEASES
 
 FIRST = parse_version(RELEASES.split()[0]) or NEWEST
 NOT_HERE = ("jax.experimental.roofline", "jax.experimental.array_serialization")
-"""What is importable only with packages that JAX does not require."""
+"""Modules that can be imported only with packages that JAX does not require."""
 
 
 _WARNED = """
@@ -41,7 +41,7 @@ print(json.dumps(warned))
 
 @cache
 def _warned() -> frozenset[str]:
-    """Returns the deprecated names that JAX warns of, in a process where nothing else has looked at them."""
+    """Returns the deprecated names that JAX warns about, in a process where nothing else has accessed them before."""
     asked = json.dumps([dotted for dotted, row in released_names().items() if row.deprecated is not None])
     ran = subprocess.run([sys.executable, "-c", _WARNED], input=asked, capture_output=True, text=True, check=True)
     return frozenset(json.loads(ran.stdout.splitlines()[-1]))
@@ -76,7 +76,7 @@ def test_keywords(dotted):
     except (AttributeError, ImportError):
         return
     try:
-        # The signature of a member of an enumeration is that of its class.
+        # An enum member's signature is that of its class.
         called = found.__call__ if isinstance(found, enum.Enum) else found
         parameters = inspect.signature(called).parameters.values()
     except (TypeError, ValueError):
@@ -92,7 +92,7 @@ def test_what_is_written_by_hand_agrees_with_the_releases(dotted):
     by_hand, read = CHANGES[dotted], released_names()[dotted]
     assert by_hand.removed == read.removed
     if read.deprecated is not None and by_hand.deprecated is not None:
-        # A release before those that were read, or one that was withdrawn, may have warned first.
+        # A release before the ones that were read, or one that was withdrawn, may have warned first.
         assert by_hand.deprecated <= read.deprecated
 
 

@@ -1,4 +1,4 @@
-"""Names of installed packages: where they are written, without running anything of the package."""
+"""Names from installed packages: where they are defined, found without running anything in the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may import whom: a package only what stands to its left, a library only where it belongs."""
+"""Which modules may import which: a package only those to its left, a library only where it belongs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ HOMES = {
     "jaxlib": "devices/probe.py tracing/worker/",
 }
 CONCURRENCY = {"asyncio", "threading", "concurrent.futures", "_thread", "multiprocessing"}
-# Cold scans go to worker processes, which the command line and the server start and the core only serves.
+# Cold scans go to worker processes, which the command line and the server start and the core only provides.
 MAY_RUN_ASIDE = (
     "lsp/",
     "cli/",
@@ -95,7 +95,7 @@ def _of_file(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _reads(node: ast.AST) -> str:
-    """The name by which a file is read, called or handed over; functions of our reader are imported by name."""
+    """Returns the name by which a file is read, called or passed on; our own readers are imported by name."""
     if isinstance(node, ast.Attribute) and node.attr in ("read_bytes", "read_text"):
         return node.attr
     called = node.func if isinstance(node, ast.Call) else None

@@ -1,4 +1,4 @@
-"""A model whose layers run along the axis of the rows is refused; one whose layers treat each row alike converts.
+"""A model whose layers run along the rows' axis is refused; one whose layers treat each row alike converts.
 
 Every program is a training step; the tests differ in what its model does with the batch.
 """

@@ -1,4 +1,4 @@
-"""What the server's process leaves out of the packages that it imports, and what still works without it."""
+"""The server's process leaves parts out of the packages that it imports; what needs those parts still works."""
 
 from __future__ import annotations
 

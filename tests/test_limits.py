@@ -1,4 +1,4 @@
-"""What one root does not come to any more is run for itself, and what many roots use hides nothing."""
+"""Code that exceeds the limits of one root runs as a root itself, and code that many roots use hides no finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leaves the quick loop is in the deep one: between them, the sessions of `noxfile.py` run every test."""
+"""A test that is not in the quick sessions is in the deep ones, which together run every test; see `noxfile.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Selected = Mapping[str, tuple[str, str]]
 
 
 def selected() -> Selected:
-    """Returns the sessions of the noxfile that run tests: an expression of marks, and where tests are looked for."""
+    """Returns the sessions of the noxfile that run tests: a marker expression, and where to look for tests."""
     for node in ast.parse((ROOT / "noxfile.py").read_text("utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SELECTED":
             return dict(ast.literal_eval(node.value))
@@ -37,7 +37,7 @@ def tagged_deep() -> set[str]:
 
 
 def runs(marks: str, pattern: str, test: Collected) -> bool:
-    """Tells if a session runs a test."""
+    """Returns true if a session runs a test."""
     name, own = test
     file = name.partition("::")[0]
     words = {mark: mark in own for mark in MARKS}
@@ -45,7 +45,7 @@ def runs(marks: str, pattern: str, test: Collected) -> bool:
 
 
 def left_out(sessions: Selected, tests: Sequence[Collected]) -> list[str]:
-    """Returns the tests that none of the sessions runs."""
+    """Returns the tests that no session runs."""
     return [one[0] for one in tests if not any(runs(*each, one) for each in sessions.values())]
 
 

@@ -1,4 +1,4 @@
-"""What a machine has is told without JAX: by NVIDIA's driver and by device files."""
+"""A machine's devices are found without JAX: from NVIDIA's driver and from device files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifest of the VS Code extension: it says what the code has, and every text that it names is there."""
+"""The manifest of the VS Code extension: it agrees with the code, and every text that it names exists."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_text_is_there_and_every_one_is_used(manifest: dict[str, Any]):
 
 
 def test_the_defaults_of_the_manifest_are_those_of_the_server(manifest: dict[str, Any]):
-    """What VS Code sends when nobody has set anything sets nothing."""
+    """Checks that the settings VS Code sends when the user has set none change nothing."""
     own = tuple(f"meshlens.{name}" for name in EXTENSION)
     sent = {name: schema["default"] for name, schema in properties(manifest).items() if name not in own}
     given: dict[str, Any] = {}

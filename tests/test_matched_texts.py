@@ -1,4 +1,4 @@
-"""Patterns that the analysis tries on the names of a tree: the result is that of `re`, and none is slow."""
+"""Patterns that the analysis matches against the names of a tree: they match what `re` does, and none is slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models whose layers are followed with what they certainly get: how many axes it has, which flags, which results."""
+"""Models whose layers are followed with known arguments: the number of axes, the flags, the results."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ w | self.blocks = [nn.Dense(8), nn.Dense(8)] | a, b = [block(x) for block in sel
 
 
 def _program(lines: list[str]) -> str:
-    """A file with a step for each model, and a call of each."""
+    """Returns a file with a step for each model, and a call of each step."""
     text, calls = HEAD, ""
     for n, line in enumerate(lines):
         line = line.replace("TOKEN", TOKEN).replace("TWICE", TOKEN.replace("(1, 1, 8)", "(2, 1, 8)"))

@@ -1,4 +1,4 @@
-"""What can be read of models: their layers, their keys, their reshapes, and the losses that they compute."""
+"""The facts that are read from models: their layers, keys and reshapes, and the losses that they compute."""
 
 from __future__ import annotations
 

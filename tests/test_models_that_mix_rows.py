@@ -1,6 +1,6 @@
-"""What a model makes of its hidden layer: whatever has rows of the batch meet is refused, the rest comes out the same.
+"""Uses of a model's hidden layer: one that mixes rows of the batch is refused, any other gives the same results.
 
-Each line is a body of the models, with X for the layer; all are steps of one file.
+Each line is a body of the models, with X for the hidden layer; all the steps are in one file.
 """
 
 from __future__ import annotations
@@ -134,18 +134,18 @@ _COMBINATIONS = [
     for target in targets
 ]
 COMBINED = some(_COMBINATIONS, 2)
-"""Both kinds of models with both targets; each occurs in what is not deep."""
+"""Both kinds of models with both targets; each kind and each target occurs in a test that is not deep."""
 
 REDUCED = [
     "X / X.shape[0]",
     "X * jnp.vdot(X, X) / 100.0",
     "jax.lax.cond(X.mean() > 0, lambda h: h, lambda h: 2 * h, X)",
 ]
-"""Bodies that a loss can reduce over the devices because it gets the name of the axis; a model does not get it."""
+"""Bodies that a loss can reduce over the devices because it gets the axis name; a model does not get it."""
 
 
 def _program(template: str, bodies: list[str]) -> str:
-    """A file with a step for each body, and a call of each."""
+    """Returns a file with a step for each body, and a call of each step."""
     name = "x" if template is LINEN else "h"
     text = HEAD
     for n, body in enumerate(bodies):

@@ -1,4 +1,4 @@
-"""Programs made ready for several hosts: two processes of four devices each end with what one of eight ends with."""
+"""Programs converted for several hosts: two processes with four devices each end as one with eight devices does."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _ready(project: projects.Project, cursor: int) -> projects.Project:
 
 
 def _compare(before: Path, after: bytes, folder: Path) -> None:
-    """Fails where the processes of a program and the one that it was do not end with the same."""
+    """Fails if the processes of a converted program do not end with the same numbers as the program before."""
     [alone] = _run(before, folder, 1)
     assert alone
     changed = folder / "after.py"
@@ -94,7 +94,7 @@ def _compare(before: Path, after: bytes, folder: Path) -> None:
 
 
 def _run(program: Path, folder: Path, count: int) -> list[dict[str, Any]]:
-    """What each of the processes of a program ends with."""
+    """Returns what each of the processes of a program ends with."""
     address = f"127.0.0.1:{free_port()}"
     runner = inspect.getfile(numbers_of_programs)
     python = os.environ.get("MESHLENS_JAX_PYTHON", sys.executable)

@@ -1,4 +1,4 @@
-"""Definition, references and highlights of axis names."""
+"""Definition, references and highlights for axis names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The neighbourhood of a file: with it alone, a file's findings are those of the whole workspace."""
+"""The neighborhood of a file: with it alone, the file's findings are those of the whole workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebooks as modules: cells in order, magics made harmless without moving anything."""
+"""Notebooks as modules: cells in order, with magics made harmless without moving any text."""
 
 from __future__ import annotations
 

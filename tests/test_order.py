@@ -1,4 +1,4 @@
-"""Findings are the same in every process, whatever the order in which Python walks its sets."""
+"""Findings are the same in every process, whatever the order in which Python iterates over its sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every code block of the README and the pages is what it seems to be, and every link leads somewhere."""
+"""Every code block of the README and the pages is valid, and every link leads somewhere."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SUPPORT.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^(?P<ticks>`{3,4})(?P<language>\S*)[^\n]*\n(?P<text>.*?)^(?P=ticks)$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:|mailto:|#)([^)\s]+)\)|\[[^\]]*\]\((#[^)\s]+)\)")
-# What shows output, a change or a drawing; the tests of the tour, of traces and of the training run hold these.
+# Output, changes and drawings; the tests of the tour, of traces and of the training run check these.
 SHOWN = frozenset({"text", "diff", "markdown", ""})
-# `nox -s editors` runs what these say in the editors themselves.
+# `nox -s editors` runs these in the editors themselves.
 OF_EDITORS = frozenset({"lua", "vim", "elisp", "emacs-lisp", "json", "yaml", "ini", "kdl"})
 
 
@@ -84,7 +84,7 @@ def test_json_is_json(block: Block):
 
 @pytest.mark.parametrize(("block", "line"), COMMANDS, ids=lambda one: _named(one) if isinstance(one, Block) else "")
 def test_a_command_is_one(block: Block, line: str):
-    """What `meshlens` is told, it takes; what else is called is something that this repository brings or names."""
+    """Checks that `meshlens` accepts its arguments, and that this repository provides or names all other programs."""
     for command in re.split(r"\s*(?:&&|;)\s*", line.split("  #")[0]):
         words = shlex.split(command.replace('eval "$(', "").replace(')"', ""), comments=True)
         while words and ("=" in words[0] or words[0] in (".", "uvx", "--from")):
@@ -126,6 +126,6 @@ def test_links_lead_somewhere(page: Path):
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub and mkdocs spell them."""
+    """Returns the anchors of a page's headings, as GitHub and mkdocs spell them."""
     headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text("utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

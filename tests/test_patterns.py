@@ -1,4 +1,4 @@
-"""Patterns of `.gitignore` mean what git says, and take no longer than their length times that of the path."""
+"""Patterns of `.gitignore` mean what git says, and take no longer than the product of pattern and path lengths."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def test_a_pattern_of_many_stars_is_matched_at_once(tmp_path, file, pattern):
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_patterns_mean_what_git_says(tmp_path):
-    """Random patterns, each in a folder of its own, so that one question to git answers all of them."""
+    """Checks random patterns, each in a separate folder, so that one call of git answers all of them."""
     chosen = random.Random(20)
-    # Stars beside other characters are never followed by a slash and more: git 2.40 takes `a**/b` for `a` and `**/b`.
+    # No `*` beside other characters is followed by a slash and more: git 2.40 takes `a**/b` for `a` and `**/b`.
     parts = ["a", "b", "ab", "*", "?", "a*", "*b", "a?*", "[ab]", "[!a]*", "[^a]", "\\*", "\\a", "**", "***", "*a*b*"]
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     asked: dict[str, bool] = {}

@@ -1,4 +1,4 @@
-"""Workers that are halted, and workers that could import what lies in the working folder."""
+"""Workers that are halted, and workers that could import what is in the working folder."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_worker_that_is_halted_is_given_up_and_its_work_done_here(tmp_path: Pa
 
 @pytest.mark.skipif(os.name != "posix", reason="workers are forked")
 def test_texts_that_end_their_workers_while_more_is_handed_out_leave_the_others(monkeypatch: pytest.MonkeyPatch):
-    """Each text is larger than what a pipe holds."""
+    """Uses texts each of which is larger than a pipe's buffer."""
     texts = [b"x_%d = '%s'\n" % (number, b"y" * 120_000) for number in range(24)]
     texts[0], texts[9] = b"ends\n" + texts[0], b"ends\n" + texts[9]
 
@@ -108,14 +108,14 @@ def _halts_halfway(pipe: Any, message: bytes, write: Any = os.write) -> None:
 @pytest.mark.deep
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="there no process is started on these systems")
 def test_a_worker_that_is_not_forked_imports_nothing_of_the_working_folder(tmp_path: Path):
-    """As on macOS and Windows: Python starts it with `-c`, before anything of ours could clear its path."""
+    """Checks what happens on macOS and Windows: Python starts with `-c`, before our code could clear its path."""
     caught = tmp_path / "caught"
     trap = f"open({str(caught)!r}, 'a').write(__name__)\n"
     names = ("multiprocessing", "pickle", "json", "encodings", "threading", "signal")
     root = write(tmp_path / "workspace", {f"{name}.py": trap for name in names})
     read = READ.replace("from meshlens.project", "sys.platform = 'darwin'\nfrom meshlens.project")
     script = write(tmp_path, {"read.py": read.format(package=PACKAGE)}) / "read.py"
-    # As a console script is run: not isolated, and with a folder of programs first on its path.
+    # Run as a console script is: not isolated, and with a folder of programs first on its path.
     done = subprocess.run([sys.executable, script], cwd=root, capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout.splitlines()[-1].startswith("8 "), done.stderr
     assert not caught.exists(), caught.read_text()

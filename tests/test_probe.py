@@ -1,4 +1,4 @@
-"""The program that an interpreter runs: what it says of packages, and of JAX's devices."""
+"""The probe that an interpreter runs: what it reports about packages and about JAX's devices."""
 
 from __future__ import annotations
 

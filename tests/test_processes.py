@@ -1,4 +1,4 @@
-"""A program that is asked something is killed whole, whatever it does, and nothing of it is left."""
+"""A program that is asked a question is killed completely, whatever it does, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _number(file: Path) -> int:
 )
 def test_a_child_does_not_outlive_the_program(tmp_path, leave):
     if "setsid" in leave and sys.platform != "linux":
-        leave = "pass"  # only Linux tells which processes inherited an environment
+        leave = "pass"  # only Linux shows which processes inherited an environment
     file = tmp_path / "child"
     written = NUMBER.format(file=str(file))
     body = f"if not os.fork():\n    {leave}\n    {written}\n    time.sleep(600)\n"
@@ -58,7 +58,7 @@ def test_a_child_does_not_outlive_the_program(tmp_path, leave):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives an orphan to another process than the first")
 @pytest.mark.parametrize("forks", [1, 3])
 def test_a_daemon_with_an_empty_environment_does_not_outlive_the_program(tmp_path, forks):
-    """It has a session and an environment of its own, and its parents are gone."""
+    """Checks a daemon that has a session and an environment of its own, and whose parents are gone."""
     file, daemon = tmp_path / "child", tmp_path / "daemon.py"
     daemon.write_text(f"import os, time\n{NUMBER.format(file=str(file))}\ntime.sleep(600)\n")
     leave = "    os.setsid()\n    if os.fork(): os._exit(0)\n" * forks

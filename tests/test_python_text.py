@@ -1,4 +1,4 @@
-"""Sources in any encoding that Python reads (PEP 263): checked, repaired and shown as what they are."""
+"""Sources in any encoding that Python reads (PEP 263): checked, fixed and shown correctly."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_the_server_follows_names_into_other_encodings(tmp_path):
         change = {"uri": (root / "names.py").as_uri(), "type": 2}
         server.notify("workspace/didChangeWatchedFiles", {"changes": [change]})
         assert server.findings(uri) == []
-        # The editor hands the text over as UTF-8, whatever its first line says.
+        # The editor sends the text as UTF-8, whatever its first line says.
         server.open((root / "names.py").as_uri(), changed.replace('"batch"', '"é"'))
         assert [one["message"].split('"')[1] for one in server.findings(uri)] == ["é"]
         assert "Traceback" not in server.log

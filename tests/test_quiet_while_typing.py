@@ -1,4 +1,4 @@
-"""Programs that are right stay quiet while a line of them is being typed."""
+"""Correct programs stay free of findings while one of their lines is being typed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _found(text: str) -> tuple[list[Diagnosed], bool]:
 def _cut(lines: list[str], number: int) -> str:
     line = lines[number]
     indent = len(line) - len(line.lstrip())
-    # Another part of each line is there, and always the same.
+    # Each line is cut at a different place, which is the same in every run.
     size = indent + 1 + (number * 7) % max(len(line) - indent, 1)
     return "\n".join([*lines[:number], line[:size], *lines[number + 1 :]])
 

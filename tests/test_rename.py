@@ -1,4 +1,4 @@
-"""Rename of axis names: what changes with one, and what stands in its way."""
+"""Rename of axis names: what changes along with a name, and what prevents the rename."""
 
 from __future__ import annotations
 

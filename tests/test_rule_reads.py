@@ -1,4 +1,4 @@
-"""A rule that says it reads no more than what is tied to a place finds the same there when it sees nothing else."""
+"""A rule that claims to read only what is tied to a place finds the same there if everything else is hidden."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _told(rule: Rule, view: FileView) -> list[tuple[Span, str]]:
 
 
 def _sites(value: Any) -> Iterator[Site]:
-    """All sites that a value holds, however deep."""
+    """Yields all sites that a value holds, at any depth."""
     waiting, seen = [value], {0}
     while waiting:
         one = waiting.pop()
@@ -96,7 +96,7 @@ def _sites(value: Any) -> Iterator[Site]:
 
 
 def _bare(path: str, file: FileFacts, places: set[Site]) -> FileFacts:
-    """A file without the simple statements in which nothing has a place."""
+    """Returns a file without the simple statements that contain none of the places."""
 
     def bare(node: Any, key: str) -> Any:
         if not isinstance(node, tuple):

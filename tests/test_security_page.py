@@ -1,4 +1,4 @@
-"""docs/security.md names a test for each promise, the test exists, and other pages quote the page as it is."""
+"""docs/security.md names an existing test for each promise, and other pages quote the page verbatim."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def named() -> list[str]:
 
 
 def rows() -> Iterator[tuple[str, str]]:
-    """The promises in tables, each with its cell of tests."""
+    """Yields the promises in the tables, each with the cell that names its tests."""
     for line in PROMISES.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
         if len(cells) == 2 and cells[0] != "promise" and set(cells[0]) != {"-"}:

@@ -1,4 +1,4 @@
-"""The seed examples under JAX: what is not reported runs, what is reported does not, and after the fixes it does."""
+"""The seed examples under JAX: correct ones run, faulty ones fail, and after their fixes the faulty ones run too."""
 
 from __future__ import annotations
 

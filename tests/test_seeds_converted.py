@@ -1,6 +1,6 @@
-"""The maps of the seed examples, taken back to `vmap` on one device, convert to what the examples show, and run.
+"""The maps of the seed examples, reduced to `vmap` on one device, convert to what the examples show, and run.
 
-Their training steps are taken back further, to a jitted function without a map: see
+Their training steps are reduced further, to a jitted function without a map: see
 `cases/assists/convert-to-pmap--seeds.md`.
 """
 
@@ -25,9 +25,9 @@ DEVICES = re.compile(r"jax\.devices\(\)\[:(\d+)\]")
 
 
 def _shown(case: Case) -> str:
-    """An example as it works: what its page shows, after the fix where JAX refuses that."""
+    """Returns an example in the form that works: the one on its page, with the fix applied if JAX rejects it."""
     text = (case.after or case.before)[0].text
-    # A vmap has no devices, so they come back as they were asked for.
+    # A vmap has no devices, so the converted map has them as the request spells them.
     found = DEVICES.search(text)
     return text.replace("devices=devices", f"devices={found[0]}") if found is not None else text
 
@@ -45,7 +45,7 @@ def _single(shown: str) -> str:
 
 
 def _converted(shown: str, number: int, root: Path) -> str:
-    """The example on one device after one of its maps was converted."""
+    """Returns the example on one device after one of its maps was converted."""
     single = _single(shown)
     project = projects.write(dsl.Case("seed", (dsl.File("main.py", single),), settings=(("devices", "8"),)), root)
     offset = [found.start() for found in re.finditer(r"jax\.vmap", single)][number]
@@ -60,12 +60,12 @@ def _converted(shown: str, number: int, root: Path) -> str:
 
 
 def _applications(text: str) -> list[str]:
-    """The calls or decorators that apply a map, in order, with what stands behind them on their lines."""
+    """Returns the calls or decorators that apply a map, in order, each with the rest of its line."""
     return [text[found.start() :].split("\n")[0] for found in re.finditer(r"jax\.[pv]map", text)]
 
 
 def _with_one_map(shown: str, number: int) -> str:
-    """The example on one device, but for one map that is as it is shown."""
+    """Returns the example on one device, except for one map, which stays as shown."""
     lines = zip(shown.split("\n"), _single(shown).split("\n"), strict=True)
     found = -1
     kept = []

@@ -1,4 +1,4 @@
-"""A session keeps what is open, not all that was ever open."""
+"""A session keeps what is open, not everything that was ever open."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ print(most)
 
 
 def test_replaced_states_are_collected_although_nobody_pauses():
-    # In a process of its own, as a server: Python collects less often where it holds many objects already.
+    # In a process of its own, like a server: Python collects garbage less often if it already holds many objects.
     ran = subprocess.run([sys.executable, "-c", REPLACED], capture_output=True, text=True, check=True)
     assert int(ran.stdout) <= 1_000_000
 

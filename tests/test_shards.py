@@ -1,4 +1,4 @@
-"""Which block of an array lies on which device: what is drawn is what JAX does with eight virtual devices."""
+"""Which block of an array is on which device: the picture agrees with what JAX does on eight virtual devices."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_blocks_are_where_jax_puts_them():
         assert shards is not None
         named = [name.strip("[]").split(", ") for name, _ in shards]
         wanted = [block[: len(spec.entries)] for block in blocks]
-        # JAX says ":" where a mesh axis has one index, too.
+        # JAX also says ":" for a mesh axis of size one.
         sizes = [["0" if one == ":" else one for one in block] for block in (*named, *wanted)]
         assert sizes[: len(named)] == sizes[len(named) :], view.text(spec.site)
 

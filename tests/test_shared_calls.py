@@ -1,7 +1,7 @@
-"""Roots that share calls: whoever made a call first in a cold start has its findings, however the workspace came about.
+"""Roots that share calls: the root that makes a call first in a cold start gets its findings, after any edits.
 
-A call with the same arguments runs once in the whole workspace, and a function outside every map a few times: so what
-one root does decides what those behind it need not do.
+A call with the same arguments runs once in the whole workspace, and a function outside every map only a few times: so
+what one root runs decides what later roots need not run.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ places = st.tuples(st.sampled_from("abz"), st.booleans(), st.integers(0, 9), sta
 
 
 def _changed(lines: list[str], inside: bool, where: int, statement: str, takes_away: bool) -> list[str]:
-    """The lines of a file with a statement more in a function or behind all of them, or with one less."""
+    """Returns the lines of a file with a statement added, in a function or at the end, or with one removed."""
     first = len(MAIN.splitlines())
     if takes_away:
         gone = [number for number in range(first, len(lines)) if lines[number]]
@@ -89,7 +89,7 @@ def _changed(lines: list[str], inside: bool, where: int, statement: str, takes_a
 
 @settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(start=st.lists(statements, min_size=3, max_size=3), edits=st.lists(places, min_size=1, max_size=8))
-# A module that has to run again is noticed while another one is asked, which need not.
+# The need to run one module again is noticed while another, which need not run again, is being queried.
 @example(
     start=["p_step(1, 2)", "import z", "evaluate(init(), 3)"], edits=[("a", False, 0, "evaluate(init(), 3)", False)]
 )

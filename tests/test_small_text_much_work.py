@@ -1,6 +1,6 @@
-"""A program of 2 KB takes little time and no more than 300 MiB, whatever it says, and hides nothing elsewhere.
+"""A program of 2 KB takes little time and at most 300 MiB, whatever it contains, and hides nothing elsewhere.
 
-`tests/bench/hostile.py` holds it to 2 CPU seconds; here, beside other tests on any machine, only a hang fails.
+`tests/bench/hostile.py` limits it to 2 CPU seconds; here, beside other tests on any machine, only a hang fails.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_a_small_program_takes_little_and_hides_nothing(name: str, checks: Check
     assert not wrong, ran
 
 
-# Shrinking would check thousands of programs that run into the limits; the one that failed is small.
+# Shrinking would check thousands of programs that run into the limits; a failing program is small anyway.
 @settings(max_examples=examples(60), derandomize=True, phases=[Phase.explicit, Phase.generate])
 @given(random=st.randoms(use_true_random=False))
 def test_a_generated_program_takes_little_and_hides_nothing(checks: Checks, random: Random) -> None:

@@ -1,4 +1,4 @@
-"""Every snippet expands to code that runs under JAX and in which MeshLens finds nothing, where it claims to work."""
+"""Every snippet expands to code that runs under JAX and has no findings, in the places where it claims to work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PLACE = re.compile(r"^( *)\$snippet$", re.MULTILINE)
 
 
 def program(snippet: Snippet) -> str:
-    """The program around a snippet, with the snippet in its place."""
+    """Returns the program around a snippet, with the snippet inserted."""
     [file] = PROGRAMS[snippet.prefix].before
     [place] = _PLACE.finditer(file.text)
     return file.text[: place.start()] + textwrap.indent(snippet.plain, place[1]) + file.text[place.end() :]

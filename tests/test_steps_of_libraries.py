@@ -1,4 +1,4 @@
-"""Training steps as the libraries' own examples write them: they convert, and what looks like them is refused."""
+"""Training steps as the libraries' own examples write them convert; code that merely looks like them is refused."""
 
 from __future__ import annotations
 

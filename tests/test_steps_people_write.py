@@ -1,4 +1,4 @@
-"""Steps as people write them in their own projects: they convert, and what looks like them is refused."""
+"""Steps as people write them in their own projects convert; code that merely looks like them is refused."""
 
 from __future__ import annotations
 

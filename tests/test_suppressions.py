@@ -1,4 +1,4 @@
-"""Ignore comments, `per-file-ignores`, and what becomes of comments that silence nothing."""
+"""Ignore comments, `per-file-ignores`, and the handling of comments that suppress nothing."""
 
 from __future__ import annotations
 

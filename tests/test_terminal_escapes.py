@@ -1,4 +1,4 @@
-"""What others have named cannot command a terminal or a log: files, folders, devices, settings, packages."""
+"""Names that others chose cannot control a terminal or a log: files, folders, devices, settings, packages."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
-# Clears the screen, sets the title, writes to the clipboard, turns the direction of text; and ends a line.
+# Clears the screen, sets the title, writes to the clipboard, reverses the text direction, and ends a line.
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\x7f\r"
 NAME = f"a{ESCAPES}\n::error::planted.py"
 
 
 def plain(text: str) -> bool:
-    """Whether a text is lines of what can be seen."""
+    """Returns true if all characters of a text are printable, except line ends."""
     return all(line.isprintable() for line in text.split("\n"))
 
 
@@ -100,7 +100,7 @@ def test_what_an_interpreter_says(tmp_path: Path):
 
 
 def on_a_terminal(root: Path, *arguments: str) -> str:
-    """What a terminal is sent, without the colours that are ours."""
+    """Returns what is sent to a terminal, without our own colors."""
     ours, theirs = pty.openpty()
     done = subprocess.Popen(
         [sys.executable, *PROGRAM, *arguments], cwd=root, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
@@ -121,7 +121,7 @@ def on_a_terminal(root: Path, *arguments: str) -> str:
 
 
 def test_on_a_terminal(tmp_path: Path):
-    """With colours, where the codes of the terminal are our own; a patch is for people there."""
+    """Checks output with colors, whose escape codes are our own, and patches, which are shown to people there."""
     root = write(tmp_path, {"a\x1b[2J\x1b]0;title\x07.py": TYPO.replace("def", "# \x1b]52;c;eA==\x07\ndef")})
     for arguments in (("check",), ("check", "--diff", "--fix"), ("check", "--statistics")):
         said = on_a_terminal(root, *arguments)
@@ -136,7 +136,7 @@ def test_on_a_terminal(tmp_path: Path):
 
 
 def test_a_name_in_brackets_is_not_markup(tmp_path: Path):
-    """The bar of progress is drawn by a library that has a markup of its own."""
+    """Checks the progress bar, which a library with its own markup draws."""
     from meshlens.cli.printing.progress import Progress
 
     bar = Progress()

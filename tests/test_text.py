@@ -1,4 +1,4 @@
-"""Lines and columns: edited line tables are those of a fresh look, whatever the line ends."""
+"""Lines and columns: a line table that follows edits equals a newly computed one, whatever the line ends."""
 
 from __future__ import annotations
 

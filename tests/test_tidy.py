@@ -1,4 +1,4 @@
-"""How the source looks: small files that say what they are, one rule to a file, nothing of one machine."""
+"""The layout of the source: small files with docstrings, one rule per file, nothing specific to one machine."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_virtual_environment_of_any_name_is_not_of_the_tree(tmp_path: Path):
 
 
 def _tree(root: Path) -> list[str]:
-    """Returns the files that git keeps or would add, without those of virtual environments; none outside of git."""
+    """Returns the files that git tracks or would add, except those of virtual environments; none outside of git."""
     asked = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=False)
     names = [name for name in listed.stdout.split("\0") if (root / name).is_file()]
@@ -107,7 +107,7 @@ def test_snippets_are_python():
 
 
 def expanded(body: str | list[str]) -> str:
-    """What a snippet leaves when every placeholder keeps its default."""
+    """Returns what remains of a snippet if every placeholder keeps its default."""
     text = body if isinstance(body, str) else "\n".join(body)
     while (simpler := re.sub(r"\$\{\d+:([^${}]*)\}", r"\1", text)) != text:
         text = simpler

@@ -1,4 +1,4 @@
-"""Topologies: what can be written, what it means, and what is said where it means nothing."""
+"""Topologies: how they are written, what they mean, and what is said if they mean nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tour says what its lessons promise, and the README shows what the tour says."""
+"""The tour has the findings that its lessons promise, and the README shows the tour's output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training run of the tour: its programs are what the command writes, and all of them lose alike."""
+"""The training run of the tour: its programs are what the command writes, and all of them reach the same losses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HERE = TOUR / "11_one_training_run"
 STEPS = [("single.py", "pmap.py", "pmap"), ("pmap.py", "shard_map.py", "shard_map")]
 DEVICES = {"single.py": 1, "pmap.py": 8, "shard_map.py": 8}
 LOSSES = "import json, runpy, sys; print(json.dumps(runpy.run_path(sys.argv[1])['losses']))"
-# The gradients of eight blocks are added in another order, and 200 steps carry that on.
+# Over eight devices the gradients are added in another order, and 200 steps amplify the difference.
 APART = 1e-5
 
 

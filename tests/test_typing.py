@@ -1,4 +1,4 @@
-"""While a statement is typed it alone runs again, and what is found is what a cold start finds."""
+"""While a statement is typed, only that statement runs again, and the findings are those of a cold start."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ TYPED = {
 
 @pytest.fixture
 def reruns(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The roots that ran again as a whole."""
+    """Returns a list that collects the roots that run again as a whole."""
     ran: list[object] = []
     rerun = resolving._rerun
 
@@ -187,12 +187,12 @@ def test_what_is_taken_back_is_not_worked_out_again(reruns, monkeypatch):
         edit = Edit(Span(at, at), new) if new else Edit(Span(at, at + 1), "")
         workspace = workspace.with_edits(PATH, [edit])
         assert check(workspace.view(PATH), Settings()) == cold[new]
-    # Even with the first bracket the statement is what it was before it was finished: a hole with the same names.
+    # Even after the first bracket the statement is what it was while unfinished: a hole with the same names.
     assert len(checks) == 1 and not runs and not reruns
 
 
 def _calls(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[tuple[object, ...]]:
-    """The arguments of each call of a function."""
+    """Returns a list that collects the arguments of each call of a function."""
     seen: list[tuple[object, ...]] = []
     function = getattr(module, name)
 

@@ -1,4 +1,4 @@
-"""While somebody types in a function that a script or a program calls, the statement alone runs again."""
+"""While somebody types in a function that a script or a program calls, only the statement runs again."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TYPED = ("y = jax.lax.pmean(x, NAME)", 'y = jax.lax.psum(x, "dta")', "x = jax.la
 
 @pytest.fixture
 def solved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was worked out again: "all", or a root as a whole."""
+    """Returns a list that collects what is solved again: "all", or a root as a whole."""
     done: list[str] = []
     solve, rerun = workspace.solve, resolving._rerun
 

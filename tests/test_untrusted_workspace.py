@@ -1,6 +1,6 @@
-"""Nothing that lies in an untrusted workspace is imported or run, whatever it does to be; in a trusted one it is.
+"""Nothing in an untrusted workspace is imported or run, whatever tricks it plays; in a trusted one it is.
 
-Each trick leaves a file behind when it works.  The same test shows that it does work on whoever is not careful.
+Each trick leaves a file behind if it works.  The same test shows that each one does work on a careless program.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ IMPORTED = ("jax", "sitecustomize", "usercustomize")
 RUN = ("PATH", "nvidia-smi", "conda")
 OF_THE_ENVIRONMENT = ("pth", "sitecustomize of the environment")
 
-# The Python behind the virtual environment of the tests, which looks at the packages of the user as well.
+# The Python behind the virtual environment of the tests, which also sees the user's packages.
 BASE = os.path.realpath(sys.executable)
 
 
 @dataclass(frozen=True)
 class Trap:
-    """A workspace full of tricks, and what lies outside.
+    """A workspace full of tricks, and its surroundings.
 
     Attributes:
         workspace: the folder.
-        planted: where each trick that worked has left a file.
-        outside: a Python that does not lie in the workspace, although its packages point there.
+        planted: the folder where each trick that worked has left a file.
+        outside: a Python outside the workspace, although its packages point there.
         root: the root of a machine with a GPU.
-        environ: variables that all point into the workspace before anything else.
+        environ: variables, all of which point into the workspace first.
     """
 
     workspace: Path
@@ -51,7 +51,7 @@ class Trap:
     environ: dict[str, str]
 
     def worked(self) -> set[str]:
-        """The tricks that worked since this was last asked."""
+        """Returns the tricks that have worked since the last call."""
         names = {path.name for path in self.planted.iterdir()}
         for path in self.planted.iterdir():
             path.unlink()
@@ -98,7 +98,7 @@ def trap(tmp_path, monkeypatch) -> Trap:
             "jax/__init__.py": _python(planted, "jax"),
         },
     )
-    # What an editable installation leaves in an environment outside.
+    # An editable installation of the workspace leaves this file in an outside environment.
     (_packages(outside / "env") / "workspace.pth").write_text(f"{workspace}\n")
     for name in ("python", "python3", "nvidia-smi"):
         program(workspace / "bin" / name, _shell(planted, "nvidia-smi" if name == "nvidia-smi" else "PATH"))
@@ -155,7 +155,7 @@ def test_nothing_of_an_untrusted_workspace_runs(trap, monkeypatch):
         assert meshlens("devices", "--untrusted", "--interpreter", name, cwd=trap.workspace).code == 2
         assert trap.worked() == set()
 
-    # The control: each of the tricks works on whoever is not careful.
+    # The control: each of the tricks works on a careless program.
     subprocess.run([BASE, "-c", "import jax"], cwd=trap.workspace, check=True)
     subprocess.run([trap.outside, "-c", "import jax"], cwd=trap.workspace, check=True)
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONUSERBASE"}
@@ -168,7 +168,7 @@ def test_nothing_of_an_untrusted_workspace_runs(trap, monkeypatch):
 
 
 def test_an_interpreter_that_leads_into_an_untrusted_workspace_is_refused(trap):
-    """Whoever asks for one by its path, as a server could that took what a client said."""
+    """Tests a request for an interpreter by path, which a server might make if a client told it to."""
     outside = Path(trap.outside).parents[2]
     for path in (".venv/bin/python", ".conda/bin/python", "bin/python"):
         for python in (

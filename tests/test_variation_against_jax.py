@@ -1,4 +1,4 @@
-"""Compares what we say of each operation with what JAX says, and with what it gives for a whole batch."""
+"""Compares what we say about each operation with what JAX says, and with its result for a whole batch."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from meshlens.project.workspace import open_workspace
 HERE = Path(__file__).parent
 SPECS = {"same": (False, False), "first": (True, False), "second": (False, True), "both": (True, True)}
 LEAST = 250
-"""How many operations JAX has to take for the comparison to say something."""
+"""The number of operations that JAX must accept for the comparison to mean something."""
 
 JAX_SAYS_OTHERWISE = {
     "jax.numpy.argsort": "JAX 0.10 sorts the places beside the array and gives them their own type; they differ",
 }
-"""Operations of which JAX says something else, with the reason why we are right."""
+"""Operations about which JAX says something else, with the reason why we are right."""
 
 Said = dict[str, dict[str, object]]
 
 
 def program(calls: dict[str, str]) -> str:
-    """Every call in four maps, one for each way in which its arguments vary."""
+    """Returns a program with every call in four maps, one for each way in which its arguments vary."""
     modules = sorted({name.rsplit(".", 1)[0] for name in calls})
     lines = [f"import {module}" for module in modules] + ["import jax.numpy as jnp, numpy as np"]
     lines += ["from jax.sharding import Mesh, PartitionSpec as P", 'mesh = Mesh(np.array(jax.devices()), ("d",))']
@@ -44,7 +44,7 @@ def program(calls: dict[str, str]) -> str:
 
 
 def ours(calls: dict[str, str], folder: Path) -> dict[str, dict[str, Along]]:
-    """What we say of each operation, for each way in which its arguments vary."""
+    """Returns what we say about each operation, for each way in which its arguments vary."""
     path = folder / "program.py"
     path.write_text(program(calls))
     workspace = open_workspace([folder], files=[path], jax_version=(0, 10, 2), devices=8)

@@ -1,4 +1,4 @@
-"""The laws of `axes/domain/variation.py`: what is known is ordered, joined and handed on and more of it never errs."""
+"""The laws of `axes/domain/variation.py`: knowledge is ordered, joined and passed on, and more of it never misleads."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_functions_of_two_arguments_are_monotone(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_what_is_not_known_gives_nothing_sure(name: str) -> None:
-    """Collectives apart, which make something known of anything."""
+    """Exempts collectives and the like, whose results are known whatever their arguments are."""
     given = (Along(),) if name in ONE else (Along(), Along())
     made = (ONE | TWO)[name](*given)
     certain = {

@@ -1,4 +1,4 @@
-"""How many virtual devices a file asks for, and that an edit finds what a cold start finds."""
+"""The number of virtual devices that a file requests, and that an edit finds what a cold start finds."""
 
 from __future__ import annotations
 

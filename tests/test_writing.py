@@ -1,4 +1,4 @@
-"""`--fix` changes the text of a file and nothing else about it, and a run that is killed leaves nothing for long."""
+"""`--fix` changes the text of a file and nothing else about it; the leftovers of a killed run are soon removed."""
 
 from __future__ import annotations
 

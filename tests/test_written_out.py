@@ -1,4 +1,4 @@
-"""Classes that are written out for the compiler behave as their decorators make them."""
+"""Classes that are written out for the compiler behave as their decorators would make them behave."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Kept:
 
 @pytest.fixture(params=["decorated", "written out"])
 def made(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The names of the module, as Python makes them and as they are written out."""
+    """Returns the names of the module, as Python makes them and as they are written out."""
     runtime = ModuleType("meshlens._written_out")
     runtime.__dict__.update(runpy.run_path(str(COMPILED / "runtime.py")))
     monkeypatch.setitem(sys.modules, "meshlens._written_out", runtime)

@@ -1,6 +1,6 @@
-"""What would come out wrong is refused with a reason, and what is converted runs with the same numbers.
+"""A conversion that would be wrong is refused with a reason, and a converted program has numerically identical results.
 
-Every program is a jitted training step of the same kind; the tests differ in its loss, in how names are bound, and in
+Every program is a jitted training step of the same kind; the tests vary its loss, how names are bound, and
 where its file imports what it uses.
 """
 

@@ -1,8 +1,8 @@
-"""Writes training programs for one device, the same for the same seed, in the ways in which people write them.
+"""Writes training programs for one device, the same for the same seed, in the styles in which people write them.
 
-Each draws what it is made of at random: a library, a loss, an optimizer, how a batch is held, what is random, what a
-step returns, how it is compiled, where its code stands and how its files import.
-What it prints are its numbers.
+The ingredients of each are drawn at random: a library, a loss, an optimizer, how a batch is held, what is random, what
+a step returns, how it is compiled, where its code is and how its files import.
+A program prints its numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MODELS = ("plain", "layers", "linen", "train state", "nnx", "equinox", "haiku")
 
 @dataclass(frozen=True)
 class Choices:
-    """What a program is made of; a row of `_OPTIONS` says what there is for each field."""
+    """The ingredients of a program; a row of `_OPTIONS` lists the alternatives for each field."""
 
     model: str
     loss: str
@@ -41,7 +41,7 @@ class Choices:
 
     @property
     def is_ragged(self) -> bool:
-        """Whether a batch of it does not divide over eight devices."""
+        """Returns true if the size of a batch is not divisible by eight devices."""
         return self.data == "ragged"
 
 
@@ -90,7 +90,7 @@ _COUPLED = {
     "unrolled": ["loss = jax.lax.fori_loop(0, 3, lambda i, e: e * 0.9, errors).mean()"],
     "mapped rows": ["loss = jnp.mean(jax.lax.map(lambda pair: (pair[0] - pair[1]) ** 2, (pred, y)))"],
 }
-"""Losses that have rows meet, and some that only look so."""
+"""Losses that mix rows, and some that only seem to."""
 
 _INPUTS = {
     "standardized": ["x = (x - x.mean(axis=AXIS, keepdims=True)) / (x.std(axis=AXIS, keepdims=True) + 1e-3)"],
@@ -99,7 +99,7 @@ _INPUTS = {
     "by the largest": ["x = x / jnp.max(jnp.abs(x))"],
     "clipped": ["x = jnp.clip(x, -1.5, 1.5)"],
 }
-"""What a loss makes of its inputs first; AXIS is that of the rows."""
+"""The lines by which a loss transforms its inputs first; AXIS is the rows' axis."""
 
 _LAYERS = {
     "attention over rows": "jax.nn.softmax(X @ X.T / 3.0) @ X",
@@ -115,7 +115,7 @@ _LAYERS = {
     "softmax of features": "X * jax.nn.softmax(X)",
     "features turned": "X + 0.5 * jnp.flip(X, axis=-1)",
 }
-"""What a model makes of its hidden layer X; the last three treat each row alone."""
+"""A model's transformation of its hidden layer X; the last three treat each row separately."""
 
 _OPTIONS: dict[str, tuple[str, ...]] = {
     "model": _MODELS,
@@ -149,13 +149,13 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Program:
-    """A program and what in it may run on several devices.
+    """A program, and which of its functions may run on several devices.
 
     Attributes:
-        choices: what it is made of.
-        files: the text of each file by its name; the last one is what runs.
+        choices: the ingredients of the program.
+        files: the text of each file, by name; the last file is the one to run.
         functions: the functions to convert, as `file::function`, the step first.
-        draws: whether a map gives it new random numbers.
+        draws: whether a map makes it draw new random numbers.
     """
 
     choices: Choices
@@ -165,13 +165,13 @@ class Program:
 
 
 def choices_of(seed: int) -> Choices:
-    """Draws what a program is made of."""
+    """Draws the ingredients of a program."""
     drawn = random.Random(seed)
     return _fitting(Choices(**{field.name: drawn.choice(_OPTIONS[field.name]) for field in fields(Choices)}))
 
 
 def _fitting(some: Choices) -> Choices:
-    """Takes out what does not go together."""
+    """Changes ingredients that do not go together."""
     if some.extras in ("default", "running") and (
         some.model in ("train state", "nnx", "equinox") or some.call != "places"
     ):
@@ -237,12 +237,12 @@ def program(seed: int) -> Program:
 
 
 def program_of(some: Choices, seed: int = 0) -> Program:
-    """Returns a program that is made of this."""
+    """Returns a program with these ingredients, or with others where they do not go together."""
     return _Writer(_fitting(some), random.Random(seed + 1)).program()
 
 
 class _Writer:
-    """Puts a program together from what it is made of."""
+    """Assembles a program from its ingredients."""
 
     def __init__(self, some: Choices, drawn: random.Random) -> None:
         self.some = some
@@ -264,10 +264,10 @@ class _Writer:
             self.optax = self.optax or some.optimizer == "norm"
         self.has_stats = some.norm == "norm" and some.model != "nnx"
 
-    # What the model is
+    # The model
 
     def hidden(self, name: str, indent: str) -> list[str]:
-        """What happens to the hidden layer."""
+        """Returns the lines that transform the hidden layer."""
         made = _LAYERS.get(self.some.layer)
         return [f"{indent}{name} = {made.replace('X', name)}"] if made else []
 
@@ -378,7 +378,7 @@ class _Writer:
         ]
 
     def built(self) -> list[str]:
-        """The objects that loss and step read."""
+        """Returns the lines that build the objects that loss and step read."""
         some = self.some
         lines = []
         if some.model in ("linen", "train state"):
@@ -401,7 +401,7 @@ class _Writer:
         return [f"optimizer = {made}"]
 
     def initial(self) -> list[str]:
-        """The state that training begins with."""
+        """Returns the lines that set up the state in which training begins."""
         some = self.some
         key = "jax.random.key(0)" if some.keys == "carried" else "jax.random.PRNGKey(0)"
         p = self.params
@@ -433,7 +433,7 @@ class _Writer:
             lines.append(f"average = jax.tree.map(jnp.copy, {p})" if some.jit == "donate" else f"average = {p}")
         return lines
 
-    # What a loss is
+    # The loss
 
     def applied(self, params: str, x: str, *, train: bool = True) -> str:
         some = self.some
@@ -459,7 +459,7 @@ class _Writer:
         return f"net.apply({variables}, {x}{flag}{rngs}{mutable})"
 
     def given(self) -> list[str]:
-        """The parameters that hold the batch."""
+        """Returns the parameters that hold the batch."""
         return list(self.names) if self.some.layout in ("two", "axis 1") else [self.batch]
 
     def unpacked(self) -> list[str]:
@@ -473,7 +473,7 @@ class _Writer:
         return []
 
     def extra_given(self) -> list[str]:
-        """What a loss takes beside parameters and batch."""
+        """Returns the parameters of a loss besides the model's parameters and the batch."""
         return [*(["stats"] if self.has_stats else []), *(["key"] if self.draws and not self.is_nnx_dropout else [])]
 
     @property
@@ -502,7 +502,7 @@ class _Writer:
 
     @property
     def aux(self) -> list[str]:
-        """What a loss gives beside itself."""
+        """Returns what a loss returns besides its value."""
         some = self.some
         found = []
         if self.has_stats:
@@ -570,7 +570,7 @@ class _Writer:
             return [f"errors = {called}", "loss = errors.mean()"]
         return errors + table[kind]
 
-    # What a step is
+    # The step
 
     def step_given(self) -> list[str]:
         some = self.some
@@ -589,7 +589,7 @@ class _Writer:
         return given
 
     def state(self) -> list[str]:
-        """The variables that a loop carries."""
+        """Returns the variables that a loop carries."""
         some = self.some
         carried = ["key"] if some.keys == "carried" else []
         if some.model == "train state":
@@ -601,7 +601,7 @@ class _Writer:
         return [*held, *(["stats"] if self.has_stats else []), *carried]
 
     def returned(self) -> list[str]:
-        """What a step returns, as the loop calls it."""
+        """Returns the names of a step's results in the loop that calls it."""
         some = self.some
         held = [name for name in self.state() if some.model != "nnx" or name == "key"]
         more = {"none": [], "loss": ["loss"], "dict": ["metrics"]}.get(some.metrics, ["loss", "extra"])
@@ -772,7 +772,7 @@ class _Writer:
         ]
 
     def compiled(self, method: bool = False) -> tuple[list[str], list[str]]:
-        """The decorators of a step, and the lines after it."""
+        """Returns the decorators of a step, and the lines after it."""
         some = self.some
         jit = {"nnx": "nnx.jit", "equinox": "eqx.filter_jit"}.get(some.model, "jax.jit")
         given = self.step_given()
@@ -814,7 +814,7 @@ class _Writer:
             *(["", "", *after] if after else []),
         ]
 
-    # What evaluates
+    # The evaluation
 
     def evaluation(self) -> list[str]:
         some, p = self.some, self.params
@@ -886,7 +886,7 @@ class _Writer:
             lines += [f"rows = infer({first}, xs)", 'print("rows", rows.shape, float(rows.sum()), rows[0], rows[-1])']
         return lines
 
-    # What a program is
+    # The program
 
     def data(self) -> list[str]:
         count = {"ragged": "70"}.get(self.some.data, self.some.data)
@@ -903,7 +903,7 @@ class _Writer:
         return lines
 
     def held(self, rows: str) -> list[str]:
-        """The arguments of a step that hold these rows."""
+        """Returns the arguments of a step that hold these rows."""
         some = self.some
         parts = {name: f"{name}s{rows}" for name in self.names}
         if some.layout == "axis 1":
@@ -1005,7 +1005,7 @@ class _Writer:
         return lines
 
     def scanned(self) -> list[str]:
-        """An epoch in one compiled function."""
+        """Returns the lines that run an epoch in one compiled function."""
         names = ", ".join(self.state())
         parts = [f"{name}s.reshape(3, 16, *{name}s.shape[1:])" for name in self.names]
         if self.some.layout == "axis 1":
@@ -1140,7 +1140,7 @@ class _Writer:
         return [*found, *(f"{prefix}{name}" for name in names.get(some.evaluation, []))]
 
     def spelled(self, lines: Sequence[str]) -> str:
-        """The text of a file with its imports in the style that was drawn."""
+        """Returns the text of a file with its imports in the style that was drawn."""
         text = re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines).strip("\n") + "\n")
         style = self.some.imports
         head = [line for line in text.split("\n") if line.startswith(("from steps", "import steps"))]
@@ -1208,7 +1208,7 @@ def _indented(lines: Sequence[str], times: int = 1) -> list[str]:
 
 
 def _tight(lines: Sequence[str]) -> list[str]:
-    """Lines with at most one blank one between them."""
+    """Returns lines with at most one blank line between them."""
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n"))
     return [*text.split("\n"), ""]
 

@@ -1,8 +1,8 @@
-"""What JAX says of the operations of `jaxapi/operations.py`: a program of its own, on eight devices.
+"""Prints what JAX says of the operations of `jaxapi/operations.py`: a separate program, on eight devices.
 
 `python variation_in_jax.py NAME ...` prints a line of JSON for each operation that one of the `CALLS` fits: the call,
-its types in a checked `shard_map` for arguments that are the same and that vary, and what its results are for rows of a
-batch: rows of the result for the whole batch, parts of its sum or of its mean.
+its types in a checked `shard_map` for replicated and for varying arguments, and what its results are when the
+arguments are rows of a batch: rows of the result for the whole batch, or parts of its sum or of its mean.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAMES = "jax jax.numpy jax.lax jax.nn jax.scipy.special jax.scipy.stats jax.scip
 
 
 def operation(name: str):
-    """The function of this name."""
+    """Returns the function of this name."""
     parts = name.split(".")
     for count in range(len(parts) - 1, 0, -1):
         try:
@@ -46,7 +46,7 @@ def operation(name: str):
 
 
 def main(names: list[str]) -> None:
-    """Prints what JAX says."""
+    """Prints JAX's answers."""
     import jax
     import jax.numpy as jnp
     import numpy as np

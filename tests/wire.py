@@ -34,7 +34,7 @@ CAPABILITIES: Mapping[str, Any] = {
 
 
 class Wire:
-    """One server, started and initialized.
+    """One server, which is started and initialized.
 
     Attributes:
         published: the newest diagnostics by URI.
@@ -60,11 +60,11 @@ class Wire:
         self.tell("initialized", {})
 
     def uri(self, name: str) -> str:
-        """The URI of a file of the folder; one that is a URI already stays."""
+        """Returns the URI of a file of the folder; a name that is already a URI stays as it is."""
         return name if ":" in name else (self._root / name).as_uri()
 
     def open(self, name: str, text: str | None = None) -> str:
-        """Opens a file, with its text on the disk if none is given; gives its URI."""
+        """Opens a file, with its text on the disk if none is given; returns its URI."""
         uri = self.uri(name)
         self.texts[uri] = (self._root / name).read_text("utf-8") if text is None else text
         item = {"uri": uri, "languageId": "python", "version": 1, "text": self.texts[uri]}
@@ -79,7 +79,7 @@ class Wire:
         self.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
 
     def place(self, name: str, text: str, shift: int = 0) -> dict[str, Any]:
-        """How requests name the place where a text first stands."""
+        """Returns the parameters by which requests name the place where a text first occurs."""
         before = self.texts[self.uri(name)]
         before = before[: before.index(text) + shift]
         line = before.count("\n")
@@ -87,7 +87,7 @@ class Wire:
         return {"textDocument": {"uri": self.uri(name)}, "position": {"line": line, "character": column}}
 
     def ask(self, method: str, params: Any) -> Any:
-        """The result of a request; an error of the server is the test's."""
+        """Returns the result of a request; an error from the server fails the test."""
         self._number += 1
         self._send({"id": self._number, "method": method, "params": params})
         while True:
@@ -101,7 +101,7 @@ class Wire:
         self._send({"method": method, "params": params})
 
     def findings(self, name: str, source: str, count: int) -> list[dict[str, Any]]:
-        """What one source says in the diagnostics of a file, once it is so much."""
+        """Returns the findings of one source in the diagnostics of a file, once there are `count`."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             items = self.published.get(self.uri(name))
@@ -113,13 +113,13 @@ class Wire:
         raise AssertionError(f"{name} has not got {count} findings: {self.published.get(self.uri(name))}")
 
     def close(self) -> int:
-        """Ends the session; gives the exit code."""
+        """Ends the session; returns the exit code."""
         self.ask("shutdown", None)
         self.tell("exit", None)
         return self._process.wait(SECONDS)
 
     def kill(self) -> None:
-        """Ends the process, if it runs."""
+        """Kills the process, if it still runs."""
         self._process.kill()
         self._process.wait()
 
@@ -154,7 +154,7 @@ class Wire:
 
 @contextmanager
 def wire(command: Sequence[str], root: Path, options: Mapping[str, Any] | None = None) -> Iterator[Wire]:
-    """A server for the time of a test."""
+    """Yields a server, which is killed afterwards."""
     made = Wire(command, root, options)
     try:
         yield made

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent / "e2e" / "vscode"
 SECONDS = 120
 Command = list[str | Path]
 Server = Callable[[Path, Path, int], Command]
-# Nothing answers there, so that nobody is asked for extensions.
+# Nothing answers at this address, so that no marketplace is asked for extensions.
 NOBODY = json.dumps({"serviceUrl": "http://127.0.0.1:9/none", "itemUrl": "http://127.0.0.1:9/none"})
 SETTINGS: Mapping[str, Any] = {
     "chat.disableAIFeatures": True,
@@ -28,7 +28,7 @@ SETTINGS: Mapping[str, Any] = {
     "editor.lightbulb.enabled": "on",
     "editor.minimap.enabled": False,
     "extensions.autoCheckUpdates": False,
-    # The workbench in a browser saves by itself otherwise.
+    # Otherwise the workbench in a browser saves files by itself.
     "files.autoSave": "off",
     "git.enabled": False,
     "telemetry.telemetryLevel": "off",
@@ -38,13 +38,13 @@ SETTINGS: Mapping[str, Any] = {
 
 
 def installed() -> Path:
-    """The folder of code-server, where `nox -s vscode` has put it or MESHLENS_CODE_SERVER names it."""
+    """Returns the folder of code-server, where `nox -s vscode` has put it or MESHLENS_CODE_SERVER names it."""
     place = Path(os.environ.get("MESHLENS_CODE_SERVER", HERE / "code-server"))
     return place if (place / "config.yaml").is_file() else absent("code-server (tests/e2e/vscode/install.sh)")
 
 
 def extensions(room: Path, package: Path) -> Path:
-    """A folder of extensions that has one, put there as a user would."""
+    """Installs an extension into a folder of extensions, as a user would, and returns the folder."""
     subprocess.run(
         [*_program(), "--extensions-dir", room, "--user-data-dir", room / ".user", "--install-extension", package],
         check=True,
@@ -64,19 +64,19 @@ def serving(
     server: Server | None = None,
     **environment: str,
 ) -> Iterator[str]:
-    """Runs VS Code with a profile that nobody has used.
+    """Runs VS Code with a new profile.
 
     Args:
         profile: a new folder.
-        extensions: a folder that has the extension.
-        settings: the user's settings, beside those that keep the workbench quiet.
-        machine: the settings of the machine that the extension runs on.
-        flags: for the server.
-        server: code-server, or the one that tests inside the extension host need.
-        environment: for the extension host.
+        extensions: a folder with the installed extension.
+        settings: the user's settings, added to those that keep the workbench quiet.
+        machine: the machine settings, where the extension runs.
+        flags: command-line flags for the server.
+        server: the command of the server: code-server's, or the one that tests inside the extension host need.
+        environment: variables for the extension host.
 
     Yields:
-        the address; a workspace is added as `?folder=`.
+        the address, to which a workspace is added as `?folder=`.
     """
     _write(profile / "user" / "User" / "settings.json", {**SETTINGS, **settings})
     _write(profile / "user" / "Machine" / "settings.json", machine)
@@ -106,10 +106,10 @@ def play(scenario: str, address: str, workspace: Path, shots: Path, profile: Pat
         address: where VS Code is served.
         workspace: the folder that is opened.
         shots: where screenshots go.
-        profile: has the logs, which are shown where it fails.
+        profile: the folder with the logs, which are shown if the scenario fails.
 
     Returns:
-        what the scenario tells.
+        what the scenario reports.
     """
     script = HERE / "scenarios" / f"{scenario}.mjs"
     done, said = drive(script, shots, address=address, workspace=str(workspace))
@@ -118,7 +118,7 @@ def play(scenario: str, address: str, workspace: Path, shots: Path, profile: Pat
 
 
 def _logs(profile: Path) -> str:
-    """What the extension and its host wrote."""
+    """Returns the logs of the extension and its host."""
     found = [
         *profile.glob("user/logs/*/exthost*/**/*MeshLens*.log"),
         *profile.glob("user/logs/*/exthost*/remoteexthost.log"),
@@ -127,15 +127,15 @@ def _logs(profile: Path) -> str:
 
 
 def code_server(profile: Path, extensions: Path, port: int) -> Command:
-    """How code-server is started, which keeps everything in its folders."""
+    """Returns the command that starts code-server and keeps all its files in the given folders."""
     own = ["--extensions-dir", extensions, "--user-data-dir", profile / "user", "--auth", "none"]
     return [*_program(), *own, "--bind-addr", f"127.0.0.1:{port}", "--disable-telemetry", "--disable-update-check"]
 
 
 def plain_server(profile: Path, extensions: Path, port: int) -> Command:
-    """How the server inside code-server is started, whose workbench runs tests in its extension host.
+    """Returns the command that starts the server inside code-server, whose workbench runs tests in the extension host.
 
-    Newer releases do so only for a driver of smoke tests, and code-server has no flag for that (4.139.1).
+    Newer releases run tests only for a driver of smoke tests, and code-server has no flag for that (4.139.1).
     """
     own = ["--extensions-dir", extensions, "--user-data-dir", profile / "user", "--server-data-dir", profile]
     open_to_all = ["--host", "127.0.0.1", "--port", str(port), "--without-connection-token", "--telemetry-level", "off"]

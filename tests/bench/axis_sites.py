@@ -1,6 +1,6 @@
-"""Finds collectives and binders with a known axis name by reading source with `ast`, without any of MeshLens.
+"""Finds collectives and binders with a known axis name by reading source with `ast`, without using MeshLens.
 
-A name is known as a literal, as a constant of a module of the project, or as the default of a parameter.
+A name is known if it is a literal, a constant in a module of the project, or the default of a parameter.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DEEPEST = 4
 
 @dataclass(frozen=True)
 class Axis:
-    """Where an axis name is written: the expression to spoil, and what it says now."""
+    """Where an axis name is written: the expression to change, and its present value."""
 
     source: Source
     written: ast.expr
@@ -38,12 +38,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class AxisSite:
-    """A collective, a call that hands an axis name to one, or a binder.
+    """A collective, a call that passes an axis name to one, or a binder.
 
     Attributes:
-        source, call: the call.
+        source, call: the file and the call.
         axes: its axis names.
-        home: where the collective stands, if another function holds it; else the call.
+        home: the place of the collective, if it is in another function; otherwise the place of the call.
     """
 
     source: Source
@@ -53,12 +53,12 @@ class AxisSite:
 
     @property
     def place(self) -> str:
-        """`file:line`."""
+        """Returns `file:line`."""
         return f"{self.source.path}:{self.call.lineno}"
 
 
 def find_sites(project: Project) -> tuple[list[AxisSite], list[AxisSite]]:
-    """All collectives and all binders whose axis name is known."""
+    """Returns all collectives and all binders whose axis name is known."""
     collectives: list[AxisSite] = []
     binders: list[AxisSite] = []
     needs: dict[tuple[DefNode, str], Place] = {}
@@ -82,14 +82,14 @@ def find_sites(project: Project) -> tuple[list[AxisSite], list[AxisSite]]:
 
 
 def is_partial(source: Source, call: ast.Call) -> bool:
-    """Whether a call is `functools.partial(…)`."""
+    """Returns true if a call is `functools.partial(…)`."""
     return source.dotted(call.func) in ("functools.partial", "partial") and bool(call.args)
 
 
 def _handed_over(
     project: Project, needs: dict[tuple[DefNode, str], Place], function: DefNode, name: str, home: Place
 ) -> Iterator[AxisSite]:
-    """Calls that give a function the axis name that it hands to a collective."""
+    """Yields the calls that give a function the axis name that it passes to a collective."""
     position = _position(function, name)
     for source, call in project.calls(function.name):
         if all(node is not function for _, node in project.meant(source, call.func)):
@@ -137,7 +137,7 @@ def _axis(project: Project, source: Source, item: ast.expr) -> Axis | None:
 
 
 def _overridden(project: Project, function: FunctionNode, name: str) -> bool:
-    """Whether any call of a function of this name, anywhere, may give this parameter."""
+    """Returns true if any call of a function of this name, anywhere, may give this parameter."""
     if isinstance(function, ast.Lambda):
         return True
     position = _position(function, name)
@@ -176,7 +176,7 @@ def _binder_axis(project: Project, source: Source, call: ast.Call) -> Written | 
 def _aliased(
     project: Project, source: Source, call: ast.Call, ask: Callable[[Project, Source, ast.Call], Written | None]
 ) -> Written | None:
-    """The axis of `pmean = functools.partial(jax.lax.pmean, axis_name=…)` where `pmean(x)` is called."""
+    """Returns the axis of `pmean = functools.partial(jax.lax.pmean, axis_name=…)` for a call `pmean(x)`."""
     if is_partial(source, call):
         return None
     values = project.meant(source, call.func)
@@ -201,7 +201,7 @@ def _mesh_names(project: Project, source: Source, call: ast.Call, mesh: ast.expr
 
 
 def _unwrapped(source: Source, call: ast.Call) -> tuple[ast.expr, int]:
-    """`jax.pmap` in `functools.partial(jax.pmap, …)`, and how far its arguments are shifted."""
+    """Returns `jax.pmap` for `functools.partial(jax.pmap, …)`, and by how much its arguments are shifted."""
     return (call.args[0], 1) if is_partial(source, call) else (call.func, 0)
 
 

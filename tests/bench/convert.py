@@ -1,10 +1,10 @@
-"""Converts every pmap of real projects to shard_map, or every jitted function to pmap, and looks at what came.
+"""Converts every pmap of real projects to shard_map, or every jitted function to pmap, and checks the results.
 
     python tests/bench/convert.py DIR [--to shard_map|pmap] [--only NAME …] [--json OUT]
 
-DIR holds one checkout per folder.  Each result has to parse, to have no finding that was not there before, and to leave
-every line as it was that is no import and belongs to no converted map and to no call whose arguments change place;
-what does not is listed for a person to read.
+DIR holds one checkout per folder.  Each result must parse, must have no new finding, and must leave every line
+unchanged, except imports, converted maps, and calls whose arguments change place; violations are listed for a person
+to read.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _HINTS = {"shard_map": b"pmap", "pmap": b"jit"}
 
 @dataclass
 class Score:
-    """What became of one project.
+    """The result of converting one project.
 
     Attributes:
         name: the project.
         converted: `file:line: text` of every place that was converted.
-        refused: the same of the others, behind the reason's code and sentence.
-        broken: files that do not parse any more.
-        new: findings that were not there before.
-        touched: lines that changed although they belong to no converted place.
-        crashed: what the conversion fell over.
+        refused: the same for the others, preceded by the reason's code and sentence.
+        broken: files that no longer parse.
+        new: findings that did not exist before.
+        touched: lines that changed although they are not in any converted place.
+        crashed: the errors that ended the conversion.
     """
 
     name: str
@@ -113,12 +113,12 @@ def _findings(workspace: Workspace, paths: Iterable[Path]) -> Counter[tuple[Path
 
 
 def _touched(old: bytes, new: bytes, converted: set[int]) -> Iterator[str]:
-    """The lines of a file that are not there any more and belong to nothing that was converted, with their text."""
+    """Yields the lines of a file that are gone and were not in anything that was converted, with their text."""
     texts = old.decode("utf-8", "replace").splitlines()
     try:
         allowed = _allowed(ast.parse(old), converted)
     except SyntaxError:
-        return  # Such a file did not run before either; whose lines are whose cannot be told in it.
+        return  # Such a file did not run before, either; it cannot be determined which lines belong to what.
     others = new.decode("utf-8", "replace").splitlines()
     for kind, start, end, first, last in difflib.SequenceMatcher(None, texts, others, autojunk=False).get_opcodes():
         for line in range(start, end) if kind in ("replace", "delete") else ():
@@ -129,10 +129,10 @@ def _touched(old: bytes, new: bytes, converted: set[int]) -> Iterator[str]:
 
 
 def _allowed(module: ast.Module, converted: set[int]) -> set[int]:
-    """The lines of imports, and of the statements that begin at or hold these lines.
+    """Returns the lines of imports, and of the statements that begin on these lines or contain them.
 
-    Of a definition that holds one these are the decorators; where its name stands on one, they are all its lines and
-    those of the calls of it.
+    Of a definition, these are only the decorator lines; if the definition itself is converted, they are all its lines
+    and those of the calls of the function.
     """
     found: set[int] = set()
     names: set[str] = set()
@@ -167,7 +167,7 @@ def _lines(node: ast.stmt | ast.expr) -> range:
 
 
 def table(scores: list[Score]) -> str:
-    """The Markdown table of all projects, with the reasons."""
+    """Returns the Markdown table of all projects, with the reasons."""
     rows = ["| project | converted | refused | broken | new findings | other lines | crashed | by reason |"]
     rows.append("|---|--:|--:|--:|--:|--:|--:|---|")
     for one in [*scores, _sum(scores)]:

@@ -3,10 +3,10 @@
     python tests/bench/converted_programs.py --seeds 0:500 [--to jit pmap shard_map] [--keep FOLDER] [--json OUT]
         [--every-draw]
 
-A result is wrong if it prints other numbers, raises, does not parse, or has a finding that was not there before.  One
-that draws other random numbers is wrong if its numbers lie elsewhere on average over several seeds; they are compared
-if they are far apart for one seed, or always with `--every-draw`.
-JAX, flax, optax, equinox and dm-haiku have to be installed; MESHLENS_JAX_PYTHON names another interpreter with them.
+A result is wrong if it prints other numbers, raises an exception, does not parse, or has a new finding.  A result
+that draws other random numbers is wrong if its numbers differ on average over several seeds; the averages are compared
+if the numbers are far apart for one seed, or always with `--every-draw`.
+JAX, flax, optax, equinox and dm-haiku must be installed; MESHLENS_JAX_PYTHON names another interpreter with them.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ _TOLERANCE = 3e-4
 _NEW_DRAWS = 0.6
 _SEEDS = 12
 _ERRORS = 7.0
-"""How many standard errors the mean difference of a number may be away from 0; chance exceeds it once in 40,000."""
+"""The largest mean difference of a number, in standard errors; chance exceeds it once in 40,000 comparisons."""
 _SEED = re.compile(r"((?:PRNGKey|random\.key|jr\.key|Rngs)\()(\d+)\)")
 _RAGGED = ("use a multiple of", "not evenly divisible")
 
 
 @dataclass
 class Result:
-    """What became of a program for a target.
+    """The result of converting a program for a target.
 
     Attributes:
-        seed: the program.
+        seed: the seed of the program.
         target: the target.
         kind: the library of its model.
         converted: the functions that were converted.
-        refused: the others, each with the code of the reason and its sentence.
-        wrong: in what the result is wrong.
-        ragged: whether it raises, with its reason, for a batch that does not divide.
-        new_draws: whether its random numbers are new ones.
+        refused: the others, each with the reason's code and sentence.
+        wrong: what is wrong with the result.
+        ragged: whether it raises an error that gives the reason, for a batch that does not divide evenly.
+        new_draws: whether it draws new random numbers.
     """
 
     seed: int
@@ -73,7 +73,7 @@ class Result:
 
 
 def converted(folder: Path, made: Program, target: str, result: Result) -> Workspace:
-    """Converts the functions of a program, one after another, and returns what it becomes."""
+    """Converts the functions of a program, one after another, and returns the converted program."""
     workspace = before = open_folder(folder)
     for function in made.functions:
         name, _, function = function.partition("::")
@@ -106,13 +106,13 @@ def _findings(workspace: Workspace, paths: Iterable[Path]) -> Counter[tuple[str,
 def measure(
     seed: int, targets: Iterable[str], room: Path, runner: Remembered, *, every_draw: bool = False
 ) -> list[Result]:
-    """Returns what becomes of a program for each target.
+    """Returns the result of converting a program for each target.
 
     Args:
-        seed: the program.
+        seed: the seed of the program.
         targets: the targets.
-        room: a folder for the programs.
-        runner: runs them.
+        room: a folder to write the programs to.
+        runner: runs the programs.
         every_draw: whether programs that draw other random numbers are always compared over several seeds.
     """
     made = program(seed)
@@ -156,7 +156,7 @@ def measure(
 def _elsewhere(
     before: tuple[Path, Mapping[str, str]], after: tuple[Path, Mapping[str, str]], main: str, runner: Remembered
 ) -> str:
-    """Returns which number of a program lies elsewhere on average over the seeds of its random numbers; "" if none."""
+    """Returns which number of a program differs on average over the seeds of its random numbers; "" if none does."""
     pairs: list[tuple[list[float], list[float]]] = []
     for seed in range(_SEEDS):
         printed = []
@@ -179,11 +179,11 @@ def _elsewhere(
 
 @dataclass
 class Remembered:
-    """What programs printed, by their texts, also in earlier runs.
+    """Remembers what programs printed, by their texts, including in earlier runs.
 
     Attributes:
-        runner: runs those that are not known.
-        path: a file that keeps it; None for none.
+        runner: runs the programs that are not known yet.
+        path: the file that keeps the output; None to keep none.
     """
 
     runner: Runner
@@ -215,7 +215,7 @@ def _write(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def table(results: list[Result]) -> str:
-    """Returns Markdown tables by library and target, and of the reasons by target."""
+    """Returns Markdown tables of the results by library and target, and of the reasons by target."""
     rows = ["| library | target | programs | functions converted | refused | run | ragged | new draws | wrong |"]
     rows.append("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     kinds = sorted({one.kind for one in results})

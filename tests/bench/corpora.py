@@ -1,9 +1,9 @@
-"""Checks every project of a folder and says what was found, how long it took, and what a person has to read.
+"""Checks every project in a folder and reports the findings, the time it took, and what a person has to read.
 
     python tests/bench/corpora.py DIR [--only NAME …] [--json OUT] [-- arguments for `meshlens check`]
 
-DIR holds one checkout per folder.  Prints a Markdown table; `--json OUT` keeps all findings, and writes those that
-are errors or warnings with their source lines to OUT with the ending `.md`.
+DIR holds one checkout per folder.  Prints a Markdown table; `--json OUT` saves all findings, and writes the errors
+and warnings among them, with their source lines, to OUT with the ending `.md`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AROUND = 3
 
 @dataclass(frozen=True)
 class Scan:
-    """One project: its size, the seconds of a run without a cache and of one with, its findings."""
+    """One project: its size, the seconds of a run without a cache and of one with a cache, its findings."""
 
     name: str
     files: int
@@ -35,7 +35,7 @@ class Scan:
     trouble: str
 
     def count(self, severity: str) -> int:
-        """How many findings have a severity."""
+        """Returns how many findings have a severity."""
         return sum(found["severity"] == severity for found in self.findings)
 
 
@@ -65,7 +65,7 @@ def scan(folder: Path, more: list[str]) -> Scan:
 
 
 def table(scans: list[Scan]) -> str:
-    """The Markdown table of all projects."""
+    """Returns the Markdown table of all projects."""
     rows = ["| project | files | lines | cold s | warm s | errors | warnings | hints | by code |"]
     rows.append("|---|--:|--:|--:|--:|--:|--:|--:|---|")
     for one in scans:
@@ -82,7 +82,7 @@ def table(scans: list[Scan]) -> str:
 
 
 def reading(root: Path, scans: list[Scan]) -> str:
-    """The errors and warnings with the lines around them, by code."""
+    """Returns the errors and warnings with the lines around them, by code."""
     parts: list[str] = []
     serious = [
         (found["code"], one.name, found) for one in scans for found in one.findings if found["severity"] != "hint"

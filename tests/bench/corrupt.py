@@ -1,10 +1,10 @@
-"""Broken code must cost facts, never an exception or a hang: thousands of corrupted programs, and whole folders.
+"""Checks that broken code costs facts, never an exception or a hang: thousands of corrupted programs, whole folders.
 
     python tests/bench/corrupt.py programs tests/oracle/programs [--count 10000] [--seed 7] [--limit 10]
     python tests/bench/corrupt.py folder /usr/lib/python3.13/test [--limit 20]
 
-`programs` corrupts the files of a folder, one at a time, and checks each result as a project of its own; what stops
-it can be made again with the number that is printed.  `folder` checks every file by itself, as it is.
+`programs` corrupts the files of a folder, one at a time, and checks each result as a separate project; a failure can
+be reproduced with the number that is printed.  `folder` checks every file separately, as it is.
 A file that takes longer than the limit counts as a hang.
 """
 
@@ -37,19 +37,19 @@ _PIECES = (
 
 
 class Hang(BaseException):
-    """A file took longer than the limit; no handler of the code under test may swallow it."""
+    """A file took longer than the limit; no handler in the code under test may swallow this."""
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """What stopped a check."""
+    """The failure that stopped a check."""
 
     name: str
     text: str
 
 
 def corrupted(source: bytes, chance: random.Random) -> bytes:
-    """The bytes after one to four random edits."""
+    """Returns the bytes after a few random edits."""
     for _ in range(chance.randint(1, _MOST_EDITS)):
         source = chance.choice(_EDITS)(source, chance)
     return source
@@ -58,7 +58,7 @@ def corrupted(source: bytes, chance: random.Random) -> bytes:
 def run(
     cases: Iterable[tuple[str, Callable[[], object]]], limit: float
 ) -> tuple[list[Trouble], list[tuple[float, str]]]:
-    """Runs each case under the limit; says what went wrong and how long each took."""
+    """Runs each case under the limit; returns what went wrong and how long each took."""
     troubles: list[Trouble] = []
     times: list[tuple[float, str]] = []
     for name, look in cases:
@@ -75,7 +75,7 @@ def run(
 
 
 def programs(folder: Path, count: int, seed: int, first: int) -> Iterator[tuple[str, Callable[[], object]]]:
-    """So many corruptions of the files of a folder, each with its number."""
+    """Yields `count` corruptions of the files of a folder, each with its number."""
     files = sorted(folder.rglob("*.py"))
     sources = [path.read_bytes() for path in files]
     with tempfile.TemporaryDirectory() as scratch:
@@ -91,7 +91,7 @@ def programs(folder: Path, count: int, seed: int, first: int) -> Iterator[tuple[
 
 
 def folder_files(folder: Path) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Every Python file of a folder, each by itself."""
+    """Yields every Python file of a folder, each by itself."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "main.py")
         path.write_bytes(b"")
@@ -119,7 +119,7 @@ def _alarm(limit: float) -> Iterator[None]:
         raise Hang
 
     previous = signal.signal(signal.SIGALRM, ring)
-    # It rings again, in case the first exception was raised where Python ignores it.
+    # The timer fires again, in case the first exception was raised where Python ignores it.
     signal.setitimer(signal.ITIMER_REAL, limit, 1.0)
     try:
         yield

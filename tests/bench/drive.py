@@ -2,12 +2,12 @@
 
     python tests/bench/drive.py LIST CHECKOUTS [--recipes FOLDER] [--to jit pmap shard_map] [--only TEXT …] [--json OUT]
 
-LIST is a table with tabs and the columns library, repo, commit, path, function and kind; CHECKOUTS holds a checkout of
-each repository under its name.
+LIST is a tab-separated table with the columns library, repo, commit, path, function and kind; CHECKOUTS holds a
+checkout of each repository under its name.
 A notebook is measured as the script of its code cells.
-FOLDER holds a recipe for what can be driven, called `repository--file.py` or `repository--file--function.py`: it gets
-the path of the file as its argument, puts stand-ins in the place of what is not there, runs the program on synthetic
-data, and prints its numbers.
+FOLDER holds a recipe for each program that can be driven, called `repository--file.py` or
+`repository--file--function.py`: it gets the path of the file as its argument, puts stand-ins in the place of what is
+missing, runs the program on synthetic data, and prints its numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SECONDS = 400
 
 @dataclass(frozen=True)
 class Row:
-    """A function of the list."""
+    """One function in the list."""
 
     library: str
     repo: str
@@ -54,15 +54,15 @@ class Row:
 
 @dataclass
 class Result:
-    """What became of a function for a target.
+    """The result of converting a function for a target.
 
     Attributes:
-        library: the library that it uses.
+        library: the library that the function uses.
         place: `repository/file::function`.
         target: the target.
-        refused: the code and the sentence of a reason, or nothing.
+        refused: the code and the sentence of the reason, or nothing.
         ran: whether its program ran before and after.
-        wrong: in what the result is wrong.
+        wrong: what is wrong with the result.
     """
 
     library: str
@@ -74,7 +74,7 @@ class Result:
 
 
 def script(notebook: str) -> str:
-    """Returns the code cells of a notebook as a program, without what only IPython reads."""
+    """Returns the code cells of a notebook as a program, without lines that only IPython can run."""
     cells = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
     texts = ["".join(cell["source"]) for cell in cells]
     kept = [
@@ -86,7 +86,7 @@ def script(notebook: str) -> str:
 
 
 def copied(row: Row, checkouts: Path, room: Path) -> Path:
-    """Returns the file of a function in a copy of its package, or of the folder that it lies in."""
+    """Returns the file of a function in a copy of its package, or of the folder that contains it."""
     path = checkouts / row.repo.rpartition("/")[2] / row.path
     if path.suffix == ".ipynb":
         room.mkdir(parents=True)
@@ -108,7 +108,7 @@ def copied(row: Row, checkouts: Path, room: Path) -> Path:
 
 
 def converted(file: Path, root: Path, row: Row, result: Result) -> Workspace | None:
-    """Returns what a program becomes, or None if its function is refused."""
+    """Returns the converted program, or None if its function is refused."""
     before = open_folder(root)
     places = places_named(result.target, row.function)
     done = convert_everywhere(before, [Job(file, places)], assist_for(result.target), Wishes())
@@ -164,7 +164,7 @@ class Drivers:
 def measure(
     row: Row, targets: Iterable[str], checkouts: Path, recipes: Path | None, room: Path, drivers: Drivers
 ) -> list[Result]:
-    """Returns what becomes of a function for each target."""
+    """Returns the result of converting a function for each target."""
     before_root = room / "before"
     file = copied(row, checkouts, before_root)
     recipe = _recipe(row, recipes) if recipes is not None else None
@@ -201,7 +201,7 @@ def measure(
 
 
 def table(results: list[Result]) -> str:
-    """Returns Markdown tables by library and target, and of what was refused."""
+    """Returns Markdown tables of the results by library and target, and of the refusals."""
     rows = [
         "| library | target | functions | converted | run | right | wrong | refused |",
         "|---|---|--:|--:|--:|--:|--:|--:|",

@@ -59,11 +59,11 @@ class Change:
     new: str
 
     def applied(self, text: str) -> str:
-        """The text after it."""
+        """Returns the text after the change."""
         return text[: self.start] + self.new + text[self.end :]
 
     def undone(self, text: str) -> Change:
-        """What takes it back, told by the text before it."""
+        """Returns the change that undoes this one, given the text before it."""
         return Change(self.start, self.start + len(self.new), text[self.start : self.end])
 
 
@@ -71,10 +71,10 @@ Make = Callable[[random.Random, str, Sequence[str]], "list[Change]"]
 
 
 def random_edit(dice: random.Random, text: str, others: Sequence[str]) -> list[Change]:
-    """Changes of a text, one after the other.
+    """Returns changes of a text, to be made one after another.
 
     Args:
-        dice: what decides.
+        dice: makes the choices.
         text: the text.
         others: texts to paste from.
     """
@@ -83,7 +83,7 @@ def random_edit(dice: random.Random, text: str, others: Sequence[str]) -> list[C
 
 
 def whole(before: str, after: str) -> list[Change]:
-    """The change of everything."""
+    """Returns the change that replaces the whole text."""
     return [Change(0, len(before), after)]
 
 
@@ -97,7 +97,7 @@ def _type(dice: random.Random, text: str, others: Sequence[str]) -> list[Change]
 
 
 def _type_word(dice: random.Random, text: str, others: Sequence[str]) -> list[Change]:
-    """A word typed letter by letter, all of it in one message."""
+    """Returns the changes that type a word letter by letter, all of them in one message."""
     at, word = _place(dice, text), dice.choice(PIECES)[:8]
     return [Change(at + number, at + number, letter) for number, letter in enumerate(word)]
 
@@ -170,7 +170,7 @@ def _break_bracket(dice: random.Random, text: str, others: Sequence[str]) -> lis
 
 
 def _several(dice: random.Random, text: str, others: Sequence[str]) -> list[Change]:
-    """Changes in several places, as with many cursors: the last place first, as editors send them."""
+    """Returns changes in several places, as with multiple cursors: the last place first, as editors send them."""
     places = sorted({_place(dice, text) for _ in range(3)}, reverse=True)
     return [Change(at, at, dice.choice(CHARACTERS)) for at in places]
 

@@ -1,4 +1,4 @@
-"""A small project in an editor that is edited at random: what is open, and what is on the disk."""
+"""A small project in an editor that is edited at random: the open texts, and the files on the disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REMEMBERED = 12
 
 @dataclass
 class Text:
-    """One open text: a file, or a cell."""
+    """An open text: a file, or a cell."""
 
     uri: str
     text: str
@@ -33,7 +33,7 @@ class World:
     """A project and its editor.
 
     Attributes:
-        server: who is told.
+        server: the server that is told of the edits.
         root: the folder.
         files: the open files.
         book: the URI of the open notebook, if there is one; its cells in order.
@@ -51,11 +51,11 @@ class World:
     made: int = 0
 
     def texts(self) -> list[Text]:
-        """What is open."""
+        """Returns the open texts."""
         return [*self.files.values(), *self.cells]
 
     def open(self, name: str) -> None:
-        """Opens a file as it is on the disk."""
+        """Opens a file with its text on the disk."""
         uri = (self.root / name).as_uri()
         text = (self.root / name).read_bytes().decode()
         self.files[name] = Text(uri, text)
@@ -69,7 +69,7 @@ class World:
         self.server.notify("notebookDocument/didOpen", params)
 
     def notebook(self) -> dict[str, Any]:
-        """The open notebook as clients tell it."""
+        """Returns the open notebook as clients describe it."""
         return {
             "uri": self.book,
             "notebookType": "jupyter-notebook",
@@ -82,7 +82,7 @@ class World:
         return Text(f"vscode-notebook-cell:{self.root / 'book.ipynb'}#c{self.made}", text)
 
     def step(self, others: Sequence[str]) -> str:
-        """One edit, or something else that happens in an editor; says what it was."""
+        """Makes one edit, or something else that happens in an editor; returns a description of it."""
         chance = self.dice.random()
         if chance < 0.02:
             return self._open_or_close()
@@ -97,7 +97,7 @@ class World:
             before, changes = text.past.pop()
             self._send(text, changes)
             if text.text != before:
-                # What it would have to take back cannot be said: half a line end.
+                # The text cannot be restored exactly if it had half a line end: no change expresses that.
                 text.past.clear()
             return f"undo in {text.uri}"
         before = text.text
@@ -106,7 +106,7 @@ class World:
         return f"edit in {text.uri}"
 
     def _send(self, text: Text, changes: Sequence[Change]) -> list[Change]:
-        """Edits a text and gives what takes that back."""
+        """Makes changes in a text and returns those that undo them."""
         content = []
         back: list[Change] = []
         now = text.text
@@ -201,7 +201,7 @@ class World:
             self.server.notify("notebookDocument/didClose", params)
 
     def state(self) -> dict[str, str]:
-        """The texts of the project now: the cells, what is open, and the rest as it is on the disk."""
+        """Returns the texts of the project now: the cells, the open files, and the rest as on the disk."""
         texts = {name: (self.root / name).read_bytes().decode() for name in self.names}
         texts |= {name: text.text for name, text in self.files.items()}
         if self.book is not None:
@@ -209,30 +209,30 @@ class World:
         return texts
 
     def place(self) -> tuple[Text, dict[str, int]]:
-        """Somewhere in something that is open."""
+        """Returns a random place in an open text."""
         text = self.dice.choice(self.texts())
         at = self.dice.randint(0, len(text.text))
         return text, ranged(text.text, at, at)["start"]
 
 
 def item(text: Text) -> dict[str, Any]:
-    """A text as clients open it."""
+    """Returns a text as clients open it."""
     return {"uri": text.uri, "languageId": "python", "version": text.version, "text": text.text}
 
 
 def outside_line_ends(change: Change, text: str) -> Change:
-    """The change with no end between the two characters of a line end, where no position lies."""
+    """Returns the change with no end between the two characters of a line end, which is not a valid position."""
     start, end = (at - 1 if text[at - 1 : at + 1] == "\r\n" else at for at in (change.start, change.end))
     return Change(start, max(start, end), change.new)
 
 
 def ranged(text: str, start: int, end: int) -> dict[str, Any]:
-    """Characters of a text as a range."""
+    """Returns characters of a text as a range."""
     lines = LineIndex(text.encode())
     places = [lines.position(len(text[:at].encode()), ENCODING) for at in (start, end)]
     return dict(zip(("start", "end"), ({"line": line, "character": column} for line, column in places), strict=True))
 
 
 def notebook_json(cells: Sequence[str]) -> bytes:
-    """A notebook file."""
+    """Returns the bytes of a notebook file."""
     return json.dumps({"cells": [{"cell_type": "code", "source": text} for text in cells]}).encode()

@@ -1,11 +1,11 @@
-"""Edits projects at random in a real server: after each edit its answers must be those of a server just started.
+"""Edits projects at random in a real server: after each edit its answers must be those of a newly started server.
 
     python tests/bench/edits.py                              20,000 edits in docs/tour, oracle programs and notebooks
     python tests/bench/edits.py --edits 500 --seed 7 FILE …  and in these files
 
-After each edit the diagnostics of everything that is open, and hover, definition and references at a random place, are
+After each edit, the diagnostics of everything open, and hover, definition and references at a random place, are
 compared with those of a session that opens the same texts cold.  Prints what differs, with the edits that led there;
-what stands in the log; and the memory after the first tenth and at the end.
+suspicious log lines; and the memory after the first tenth and at the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).parents[2]
-# Run as a script, it finds only what lies beside it.
+# If this runs as a script, Python finds only the modules next to it.
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
 from bench.edit_world import ENCODING, World, item, notebook_json
@@ -64,16 +64,16 @@ MAGICS = ("%matplotlib inline\n", "%time x = 1\n", "!nvidia-smi\n", "%%bash\nls\
 
 @dataclass
 class Outcome:
-    """What a run showed.
+    """The results of a run.
 
     Attributes:
         edits: how many were made.
-        unequal: one text for each answer that was not that of a cold session.
-        states: for each of these the texts of the project after every edit.
+        unequal: one text for each answer that differed from a cold session's.
+        states: for each unequal answer, the texts of the project after every edit.
         log: lines of the server's log that no edit may cause.
-        memory: MiB of the server after each tenth.
-        seconds: how long it took.
-        warm: seconds that the server took for an edit and its diagnostics, each.
+        memory: MiB of the server after each tenth of the run.
+        seconds: how long the run took.
+        warm: the seconds that the server took for each edit and its diagnostics.
     """
 
     edits: int = 0
@@ -86,7 +86,7 @@ class Outcome:
 
 
 def run(edits: int, seed: int, given: Sequence[Path] = ()) -> Outcome:
-    """Edits until there have been so many edits."""
+    """Makes a number of edits, and returns the results."""
     dice, outcome, started = random.Random(seed), Outcome(), time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         top = Path(name).resolve()
@@ -105,7 +105,7 @@ def run(edits: int, seed: int, given: Sequence[Path] = ()) -> Outcome:
 
 
 def _furnished(root: Path, dice: random.Random, given: Sequence[Path]) -> Path:
-    """A project with a few files: a lesson, some programs, or a real file."""
+    """Makes a project with a few files: a lesson, some programs, or a real file."""
     root.mkdir()
     tour = sorted((REPOSITORY / "docs" / "tour").glob("*.py"))
     kind = dice.choice(("tour", "packages", "programs", "real") if given else ("tour", "packages", "programs"))
@@ -184,7 +184,7 @@ def _differences(world: World, cold: Session, warm: dict[str, Any]) -> str:
 
 
 def _cold(world: World, folder: Folder | None) -> tuple[Session, Folder]:
-    """A session that has just opened what is open, and its project as it was before anything was loaded."""
+    """Returns a session that has just opened what is open, and its project as it was before anything was loaded."""
     session = Session(lambda method, params: None, _nobody, COLD_CLIENT)
     if folder is None:
         folder, _ = open_folder(world.root, {})
@@ -213,7 +213,7 @@ def _memory(server: Server) -> float:
 
 
 def summary(outcome: Outcome, seed: int) -> Iterator[str]:
-    """What a person wants to read of a run."""
+    """Yields the lines of a run's report."""
     yield from outcome.unequal
     yield from outcome.log[:20]
     warm = sorted(outcome.warm)
@@ -225,14 +225,14 @@ def summary(outcome: Outcome, seed: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Runs it."""
+    """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--edits", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
     parser.add_argument("--keep", type=Path, help="where to write the texts that led to each difference")
     given = parser.parse_args()
-    # What a probe of the devices says comes later in one of the two sessions than in the other.
+    # The results of a device probe may come later in one of the two sessions than in the other.
     os.environ["MESHLENS_DETECT_DEVICES"] = "0"
     outcome = run(given.edits, given.seed, given.files)
     for number, states in enumerate(outcome.states if given.keep else ()):

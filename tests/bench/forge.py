@@ -1,12 +1,12 @@
-"""Puts hostile files in the place of every cache: no run may end, and none may find anything else.
+"""Puts hostile files in the place of every cache: no run may crash, and none may find anything else.
 
     python tests/bench/forge.py                     20,000 files
     python tests/bench/forge.py --files 500 --seed 7
 
 A project is checked again and again in one process, each time with another file in the place of its facts, results,
-devices or key: damaged ones, those of other programs and of earlier versions, ones sealed with another key, and such as
-only an owner of the user's key could seal.  Of all but the last the findings must be those of a run without a cache.
-Of the last a run must end as runs do; the seal is what keeps their content true.
+devices or key: damaged files, those of other programs and of earlier versions, ones sealed with another key, and ones
+that only the owner of the user's key could seal.  With all but the last, the findings must be those of a run without a
+cache.  With the last, a run only must end normally; the seal is what keeps their content true.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).parents[2]
-# Run as a script, it finds only what lies beside it.
+# If this runs as a script, Python finds only the modules next to it.
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
 import forging
@@ -76,14 +76,14 @@ class World:
         self.others = {name: (self.root / name).read_bytes() for name in SOURCES}
 
     def findings(self, open_cache: Any = None) -> Any:
-        """What a run finds."""
+        """Returns what a run finds."""
         with progress() as bar:
             outcome = run(self.request, frozenset(), bar, open_cache or partial(cache_of, given=self.caches))
         assert not outcome.report.problems, outcome.report.problems
         return outcome.report.findings
 
     def report(self) -> Report | None:
-        """What is kept of the devices."""
+        """Returns the report of the devices that is kept."""
         cache = cache_of(self.root, self.caches)
         return kept_report(self.question, cache)
 
@@ -94,7 +94,7 @@ class World:
         self._put(self.caches / "key", self.good["key"])
 
     def plant(self, kind: str, content: bytes) -> None:
-        """Puts a file in the place of one of the caches; results, which would answer at once, give way to facts."""
+        """Puts a file in the place of a cache; for facts and the key, removes the results, which come first."""
         self.restore()
         if kind in ("facts", "key"):
             (self.cache.folder / self.names["results"]).unlink()
@@ -107,13 +107,13 @@ class World:
 
 
 def made(world: World, kind: str, how: str, chance: random.Random) -> bytes:
-    """A file to put in the place of a cache."""
+    """Makes a file to put in the place of a cache."""
     good = world.good[kind]
     if how == DAMAGED:
         return forging.damaged(good, chance)
     if how == FOREIGN or kind == "key":
         return forging.foreign(chance)
-    # Whoever has no key seals with one of their own.
+    # A forger without the user's key seals with another key.
     cache = world.cache if how == SEALED else Cache(world.cache.folder, chance.randbytes(32))
     if kind == "facts":
         blobs = forging.blobs_of(good)
@@ -128,7 +128,7 @@ def made(world: World, kind: str, how: str, chance: random.Random) -> bytes:
 
 
 def tried(world: World, kind: str, how: str, content: bytes) -> str:
-    """Runs with a file in the place of a cache; gives what came of it, and raises where that is wrong."""
+    """Runs with a file in the place of a cache; returns the result, or raises an exception if it is wrong."""
     world.plant(kind, content)
     if kind == "devices":
         try:
@@ -144,7 +144,7 @@ def tried(world: World, kind: str, how: str, content: bytes) -> str:
 
 
 class Listener(logging.Handler):
-    """Counts what runs log of rules that crashed and of runs that began again."""
+    """Counts the log messages about rules that crashed and runs that started again."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -159,7 +159,7 @@ class Listener(logging.Handler):
 
 
 def main() -> None:
-    """Prints what came of all files."""
+    """Prints the results of all files."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)

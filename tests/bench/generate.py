@@ -3,7 +3,7 @@
     python tests/bench/generate.py --lines 5000 > module.py            one module
     python tests/bench/generate.py --lines 50000 --folder DIR          a package whose modules import each other
 
-The programs are right: whatever MeshLens reports on them is a false alarm.
+The programs are correct: whatever MeshLens reports on them is a false alarm.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ _WORDS = ["local", "global", "causal", "gated", "fused", "paged", "rotary", "sha
 
 
 def module(lines: int, seed: int, imports: str = "", part: int = 0) -> str:
-    """One module of about so many lines."""
+    """Returns one module with about this number of lines."""
     chance = random.Random(seed)
     text = [_HEAD.format(part=part, imports=imports)]
     count = text[0].count("\n")
@@ -222,7 +222,7 @@ def module(lines: int, seed: int, imports: str = "", part: int = 0) -> str:
 
 
 def package(folder: Path, lines: int, seed: int) -> int:
-    """A package of about so many lines; says how many it has."""
+    """Writes a package with about this number of lines; returns the exact number."""
     chance = random.Random(seed)
     root = folder / "training"
     root.mkdir(parents=True, exist_ok=True)

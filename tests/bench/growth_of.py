@@ -2,11 +2,11 @@
 """Checks texts of many shapes at three sizes: the CPU and the memory of each must grow no faster than the text.
 
     python tests/bench/growth_of.py                          every shape at n, 2n and 4n
-    python tests/bench/growth_of.py --shapes noqa 'psum.*'   those whose whole name a pattern matches
+    python tests/bench/growth_of.py --shapes noqa 'psum.*'   shapes whose whole name matches a pattern
     python tests/bench/growth_of.py --python OTHER/bin/python  the same with another installation
 
-Each size is a process of its own.  Prints user CPU and peak memory beyond those of an empty file, the exponents with
-which they grew from the first size to the last (1 is linear), and the memory for each byte of text.
+Each size runs in a separate process.  Prints user CPU and peak memory beyond those of an empty file, the exponents
+with which they grew from size to size (1 is linear), and the memory for each byte of text.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Shape(NamedTuple):
     """A family of projects, each with its files.
 
     Attributes:
-        count: how many of the thing that is repeated the largest one has.
-        make: the texts of a project by file name, for a count.
-        arguments: what `meshlens check` is asked besides.
+        count: how often the largest project repeats the thing that is repeated.
+        make: returns the texts of a project by file name, for a count.
+        arguments: more arguments for `meshlens check`.
     """
 
     count: int
@@ -58,12 +58,12 @@ def _one(make: Callable[[int], str | bytes]) -> Callable[[int], Mapping[str, str
 
 
 def _lines(line: str, head: str = HEAD, tail: str = "") -> Callable[[int], Mapping[str, str | bytes]]:
-    """A line many times; `{}` in it is the number."""
+    """Repeats a line, with its number for `{}`."""
     return _one(lambda count: head + "".join(line.replace("{}", str(at)) + "\n" for at in range(count)) + tail)
 
 
 def _joined(before: str, piece: str, after: str, between: str = ", ") -> Callable[[int], Mapping[str, str | bytes]]:
-    """A piece many times in one expression."""
+    """Repeats a piece in one expression, with its number for `{}`."""
     return _one(lambda count: HEAD + before + between.join(piece.replace("{}", str(at)) for at in range(count)) + after)
 
 
@@ -254,7 +254,7 @@ SHAPES: Mapping[str, Shape] = {
 
 
 def weigh(python: str, folder: Path, shape: Shape, count: int) -> Cost:
-    """Checks a shape of a size in a process of its own."""
+    """Checks a shape at one size in a separate process."""
     texts = {name: text if isinstance(text, bytes) else text.encode() for name, text in shape.make(count).items()}
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -262,7 +262,7 @@ def weigh(python: str, folder: Path, shape: Shape, count: int) -> Cost:
     paths = list(texts) if len(texts) == 1 else ["."]
     arguments = ("check", "--no-cache", "--output-format", "concise", *shape.arguments, *paths)
     limits = str(MOST_SECONDS), str(MOST_MEMORY)
-    # Linux counts what a process held before `exec` as its own, so a small one stands between.
+    # Linux counts what a process held before `exec` as its own, so a small process starts it.
     between = (sys.executable, "-I", "-c", _BETWEEN, *limits, python, "-m", "meshlens", *arguments)
     environment = {**os.environ, "PYTHONSAFEPATH": "1", "MESHLENS_DETECT_DEVICES": "0"}
     said = subprocess.run(between, cwd=folder, env=environment, stdout=subprocess.PIPE, check=True).stdout
@@ -287,7 +287,7 @@ print(json.dumps([used.ru_utime, used.ru_maxrss, os.waitstatus_to_exitcode(statu
 
 
 def measured(python: str, shape: Shape) -> list[Cost]:
-    """The costs of a shape at its sizes, smallest first."""
+    """Returns the costs of a shape at its sizes, smallest first."""
     costs = []
     for part in SEVERAL:
         with tempfile.TemporaryDirectory() as name:
@@ -298,7 +298,7 @@ def measured(python: str, shape: Shape) -> list[Cost]:
 
 
 def row(name: str, costs: Sequence[Cost], empty: Cost) -> str:
-    """A line of the table."""
+    """Returns a line of the table."""
     seconds = [cost.seconds - empty.seconds for cost in costs]
     memory = [(cost.memory - empty.memory) / 2**20 for cost in costs]
     last = costs[-1]
@@ -316,14 +316,14 @@ def row(name: str, costs: Sequence[Cost], empty: Cost) -> str:
 
 
 def _exponent(costs: Sequence[float], least: float) -> str:
-    """The power of the size that a cost grew with between the last two sizes; nothing where it is too small to tell."""
+    """Returns the power of the size with which a cost grew between the last two sizes; "-" if too small to tell."""
     if len(costs) < 2 or costs[-2] < least or costs[-1] <= 0:
         return "-"
     return f"{math.log2(costs[-1] / costs[-2]):.1f}"
 
 
 def rows(python: str, patterns: Sequence[str]) -> Iterator[str]:
-    """The table."""
+    """Yields the rows of the table."""
     empty = measured(python, Shape(0, lambda count: {"a.py": ""}))[-1]
     yield f"an empty file: {empty.seconds:.2f} s, {empty.memory / 2**20:.0f} MiB"
     yield f"{'shape':38} {'KiB':>7} {'s':>7} {'':7} {'':7} {'n^':>5} {'MiB':>7} {'':7} {'':7} {'n^':>5} {'B/byte':>7}"
@@ -333,7 +333,7 @@ def rows(python: str, patterns: Sequence[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Runs it."""
+    """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shapes", nargs="*", default=())
     parser.add_argument("--python", default=sys.executable)

@@ -1,4 +1,4 @@
-"""What typing costs while the project's Python hangs, beside a server that asks none, keystroke by keystroke in turn.
+"""Times typing while the project's Python hangs, against a server that queries no Python, alternating by keystroke.
 
     python tests/bench/hanging_probe.py [--lines 1000] [--sessions 3]
 
@@ -25,7 +25,7 @@ SIDES = {"nobody asked": "0", "hanging": "1"}
 
 
 def opened(root: Path, switch: str) -> tuple[Client, Text]:
-    """A server with a file open, which asks the project's Python or does not."""
+    """Starts a server with a file open; the switch says whether it queries the project's Python."""
     command = ["env", f"MESHLENS_DETECT_DEVICES={switch}", sys.executable, "-I", "-m", "meshlens", "server"]
     client, _ = start(command, root)
     text = Text(root / "main.py")
@@ -36,7 +36,7 @@ def opened(root: Path, switch: str) -> tuple[Client, Text]:
 
 
 def session(lines: int, into: dict[str, list[float]]) -> None:
-    """One pair of servers over one file."""
+    """Runs one pair of servers over one file."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / "main.py").write_text(module(lines, 1))

@@ -1,15 +1,15 @@
-"""Checks small programs that ask for much work: each must take little time and memory, and hide nothing beside it.
+"""Checks small programs that demand much work: each must take little time and memory, and hide no finding beside it.
 
     python tests/bench/hostile.py --count 5000 --seed 1 [--jobs 2] [--keep DIR] [--python PYTHON]
 
 Program N of seed S is always the same.  Each is checked with a planted AX101 in another file, in a process with limits
 (`tests/limited_checks.py`): more than 2 CPU seconds, more than 300 MiB, a traceback or internal error, an exit code
-other than 1, or the planted finding lost is a failure.  Prints the failures by kind and by the place where they came
-about, with the smallest program of each, lines removed as long as it fails in the same way.
+other than 1, or loss of the planted finding is a failure.  Prints the failures by kind and by the place where they
+occur, with the smallest program of each; lines are removed from it as long as it fails in the same way.
 
-    --seeds             the seeds alone, as they stand
-    --real 50           checks so many programs with `python -m meshlens check --no-cache` too, and compares
-    --server 50         opens so many in a language server, types a character, and waits for the diagnostics
+    --seeds             only the seeds, unchanged
+    --real 50           also checks this many programs with `python -m meshlens check --no-cache`, and compares
+    --server 50         opens this many in a language server, types a character, and waits for the diagnostics
     --minimize 40       how often a program is checked again to make it smaller; 0 leaves it as it is
 """
 
@@ -32,7 +32,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from random import Random
 
-# Run as a script, it finds only what lies beside it.
+# If this runs as a script, Python finds only the modules next to it.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from hostile_grammar import program
@@ -54,7 +54,7 @@ class Tried:
         name: the seed's name, or seed and number.
         text: the program.
         kind: what is wrong, or empty.
-        place: the functions in which it was, as far as that is known.
+        place: the functions in which the check was, if known.
         ran: the check.
     """
 
@@ -66,12 +66,12 @@ class Tried:
 
     @property
     def group(self) -> tuple[str, str]:
-        """What failures have in common that are shown together."""
+        """Returns what failures that are shown together have in common."""
         return self.kind, self.place
 
 
 def place_of(ran: Limited) -> str:
-    """Returns where a check was: the innermost function of the analysis, and those that called it, without repeats."""
+    """Returns where a check was: the innermost function of the analysis and its caller, without repeats."""
     frames = [f"{module}.{name}" for module, name in _FRAME.findall(ran.err)]
     if "Traceback" in ran.err:
         frames.reverse()
@@ -87,7 +87,7 @@ def _programs(count: int, seed: int) -> Iterator[tuple[str, str]]:
 def _tried(name: str, text: str, checks: Checks) -> Tried:
     kind, ran = checked(text, checks)
     if kind == "time" and ran.status >= 0:
-        # A machine that does other work counts too much; what is slow is slow twice.
+        # A busy machine inflates CPU times; a program that is really slow is slow twice.
         kind, ran = checked(text, checks)
     return Tried(name, text, kind, place_of(ran), ran)
 
@@ -153,7 +153,7 @@ def _keep(folder: Path, one: Tried, text: str) -> None:
 
 
 def _compare_with_real(named: Iterable[tuple[str, str]], python: str) -> int:
-    """Compares forked checks with `meshlens check` as a program of its own; returns in how many they differ."""
+    """Compares forked checks with `meshlens check` as a separate program; returns how many of them differ."""
     import subprocess
 
     different = 0
@@ -175,7 +175,7 @@ def _compare_with_real(named: Iterable[tuple[str, str]], python: str) -> int:
 
 
 def _in_server(text: str, python: str) -> str:
-    """Opens a program in a language server, types into it, and names what is wrong; empty if nothing is."""
+    """Opens a program in a language server, types into it, and returns what is wrong; empty if nothing is."""
     folder = Path(tempfile.mkdtemp(prefix="hostile-"))
     write_project(text, folder)
     program_uri, planted_uri = (folder / "program.py").as_uri(), (folder / PLANTED).as_uri()

@@ -1,4 +1,4 @@
-"""MeshLens inside the process of a benchmark: opens a folder, replaces a file, lists what is found."""
+"""MeshLens inside the process of a benchmark: opens a folder, replaces a file, lists the findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meshlens.settings import Settings
 
 @dataclass(frozen=True, order=True)
 class Found:
-    """A finding as the benchmarks compare them: without columns, which an edit on the line moves."""
+    """A finding as the benchmarks compare it: without columns, which an edit on the line moves."""
 
     path: Path
     line: int
@@ -34,7 +34,7 @@ def open_folder(root: Path) -> Workspace:
 
 
 def run_again(before: Workspace, after: Workspace) -> list[Path]:
-    """The files that roots read which ran again: in no other can anything be found anew."""
+    """Returns the files read by the roots that ran again: only they can have new findings."""
     known = before.solution.results
     again = [result for key, result in after.solution.results.items() if known.get(key) is not result]
     read = {path for result in again for path, _ in result.deps}
@@ -42,7 +42,7 @@ def run_again(before: Workspace, after: Workspace) -> list[Path]:
 
 
 def found_in(workspace: Workspace, paths: Iterable[Path]) -> Iterator[Found]:
-    """What the rules find in some files; ignore comments and settings have no say."""
+    """Yields what the rules find in some files; ignore comments and settings have no effect."""
     for path in paths:
         view = workspace.view(path)
         for rule in all_rules():

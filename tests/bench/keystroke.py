@@ -4,7 +4,7 @@
     python tests/bench/keystroke.py FILE …                   files as they are
     python tests/bench/keystroke.py FILE --with FOLDER       among the files of a folder
 
-Prints CPU milliseconds at the median and the 95th percentile by phase, over a script of edits as people make them:
+Prints median and 95th-percentile CPU milliseconds by phase, over a script of edits as people make them:
 a new line, a statement typed character by character, a bracket opened and closed, a comment, lines shifted.
 """
 
@@ -33,13 +33,13 @@ _INDENT = re.compile(r"\s*")
 
 
 class _Text:
-    """A text that is being typed, as lines."""
+    """A text that is being typed in, as lines."""
 
     def __init__(self, source: str) -> None:
         self.lines = source.split("\n")
 
     def change(self, begin: tuple[int, int], end: tuple[int, int], new: str) -> Edit:
-        """Applies an edit between two places and tells it in bytes."""
+        """Replaces what is between two places and returns the edit in bytes."""
         start = len("\n".join(self.lines[: begin[0]]).encode()) + (begin[0] > 0)
         start += len(self.lines[begin[0]][: begin[1]].encode())
         head, tail = self.lines[begin[0]][: begin[1]], self.lines[end[0]][end[1] :]
@@ -49,7 +49,7 @@ class _Text:
         return Edit(Span(start, start + length), new)
 
     def statement(self, where: float) -> int:
-        """A line near a fraction of the text that is a simple statement with another behind it."""
+        """Returns a line near a fraction of the text that is a simple statement followed by another."""
         count = len(self.lines)
         for number in sorted(range(count - 1), key=lambda line: abs(line - int(count * where))):
             line, after = self.lines[number], self.lines[number + 1]

@@ -2,10 +2,10 @@
 
     python tests/bench/long_session.py FOLDER [--edits 20000] [--seed 7]
 
-The folder is copied.  A few files are open at a time; statements are typed letter by letter, taken back, pasted and
-saved; others are opened and closed, and now and then a file is as it was in the beginning again.  Findings are asked
-for after each edit.  Prints the memory of the server, and of the process beside it, after every thousand edits, and in
-the end that of a new server that opens the same texts: what a session has beyond that, it kept or did not give back.
+The folder is copied.  A few files are open at a time; statements are typed letter by letter, undone, pasted and
+saved; files are opened and closed, and now and then a file is restored to its first text.  Findings are requested
+after each edit.  Prints the memory of the server, and of the process beside it, after every thousand edits, and at
+the end that of a new server that opens the same texts: whatever a session has beyond that, it did not release.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# Run as a script, it finds only what lies beside it.
+# If this runs as a script, Python finds only the modules next to it.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.lsp_client import family
@@ -58,7 +58,7 @@ THOUSAND = 1_000
 
 @dataclass
 class Open:
-    """One open file: its lines as the editor has them, and what takes the last edits back."""
+    """One open file: its lines as the editor has them, and the changes that undo the last edits."""
 
     path: Path
     lines: list[str]
@@ -67,7 +67,7 @@ class Open:
 
     @property
     def uri(self) -> str:
-        """Its name."""
+        """Returns the URI of the file."""
         return self.path.as_uri()
 
 
@@ -76,10 +76,10 @@ class Worker:
     """Somebody who edits a project.
 
     Attributes:
-        server: who is told.
-        first: the files of the project with their texts in the beginning.
+        server: the server that is told of the edits.
+        first: the files of the project with their first texts.
         edits: how many were made.
-        open: what is open, the file of the last edit last.
+        open: the open files, the most recently edited one last.
     """
 
     server: Server
@@ -89,7 +89,7 @@ class Worker:
     open: dict[Path, Open] = field(default_factory=dict)
 
     def work(self) -> Iterator[int]:
-        """Edits for ever; gives the number of each edit."""
+        """Edits forever; yields the number of each edit."""
         doings = (self._type, self._type, self._type, self._paste, self._delete, self._rename, self._define)
         while True:
             while len(self.open) < min(MOST_OPEN, len(self.first)):
@@ -120,7 +120,7 @@ class Worker:
         self.server.open(path.as_uri(), source)
 
     def _restore(self, path: Path) -> None:
-        """The file is on the disk as it was in the beginning, so that the project stays as large as it was."""
+        """Restores a file on the disk to its first text, so that the project stays as large as it was."""
         if path.read_text("utf-8") != self.first[path]:
             path.write_text(self.first[path], "utf-8")
             self._tell_changed(path)
@@ -139,7 +139,7 @@ class Worker:
         self.server.request("textDocument/hover", {"textDocument": {"uri": text.uri}, "position": position})
 
     def _place(self, text: Open) -> tuple[int, str]:
-        """A line, mostly in a function, and the indent of the line."""
+        """Returns a line, usually in a function, and the indent of the line."""
         inner = [number for number, line in enumerate(text.lines) if line[:1] == " " and line.strip()]
         number = self.dice.choice(inner) if inner and self.dice.random() < 0.9 else self.dice.randrange(len(text.lines))
         line = text.lines[number]
@@ -206,12 +206,12 @@ def _position(text: Open, line: int, column: int) -> dict[str, int]:
 
 @dataclass
 class Figures:
-    """What a session showed.
+    """The results of a session.
 
     Attributes:
-        server, beside: after each thousand edits the MiB of the server and of the process beside it.
-        seconds, cpu: how long it took up to the last of them, and the server's CPU time.
-        texts: what was open then.
+        server, beside: the MiB of the server and of the process beside it, after each thousand edits.
+        seconds, cpu: the time up to the last thousand edits, and the server's CPU time.
+        texts: the texts that were open then.
     """
 
     server: list[float] = field(default_factory=list)
@@ -222,13 +222,13 @@ class Figures:
 
 
 def session(folder: Path, edits: int, seed: int, server: Server | None = None) -> Iterator[tuple[int, Figures]]:
-    """Works in a copy of a folder; after each thousand edits the number of edits and the figures up to then.
+    """Works in a copy of a folder; after each thousand edits, yields the number of edits and the figures so far.
 
     Args:
         folder: the project.
         edits: how many to make.
-        seed: which.
-        server: a server of the folder; one that is started if not given.
+        seed: the seed of the edits.
+        server: a server of the folder; if none is given, one is started.
     """
     figures, started = Figures(), time.monotonic()
     texts = {path: path.read_bytes() for path in sorted(folder.rglob("*.py"))}
@@ -281,7 +281,7 @@ def _cpu(process: int) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs it."""
+    """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--edits", type=int, default=20_000)

@@ -1,10 +1,10 @@
-"""Times the language server beside ruff's and an empty pygls server, all of them in turn in one run.
+"""Times the language server beside ruff's and an empty pygls server, alternating between them in one run.
 
-    python tests/bench/lsp.py                        keystrokes, requests behind one, start; 200 to 5,000 lines
+    python tests/bench/lsp.py                        start, keystrokes, requests after one; 200 to 5,000 lines
     python tests/bench/lsp.py --file big.py          a real file
     python tests/bench/lsp.py --open DIR --file DIR/train.py     in a large project: while and after it is indexed
 
-Compare columns, not absolute values: the machine's load is in all of them.  ruff has to be on the PATH.
+Compare columns, not absolute values: the machine's load is in all of them.  ruff must be on the PATH.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Text:
         self.uri, self.lines, self.version = path.as_uri(), path.read_text().split("\n"), 1
 
     def change(self, start: tuple[int, int], end: tuple[int, int], new: str) -> dict[str, Any]:
-        """Edits the text; the parameters of the `didChange`."""
+        """Edits the text; returns the parameters of the `didChange`."""
         head, tail = self.lines[start[0]][: start[1]], self.lines[end[0]][end[1] :]
         self.lines[start[0] : end[0] + 1] = (head + new + tail).split("\n")
         self.version += 1
@@ -65,7 +65,7 @@ class Text:
         return {"textDocument": document, "contentChanges": [{"range": where, "text": new}]}
 
     def statement(self, part: float) -> int:
-        """A line near a part of the text that is a whole assignment in a function."""
+        """Returns a line near a fraction of the text that is a complete assignment in a function."""
         near = sorted(range(len(self.lines) - 1), key=lambda line: abs(line - int(len(self.lines) * part)))
         pattern = re.compile(r"^ {4,8}[a-z_]\w* = [^#\"']*[\w)\]]$")
         return next(
@@ -78,7 +78,7 @@ class Text:
 
 
 def keystrokes(text: Text) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What somebody types at three places: a statement, an open bracket, a comment, lines above everything."""
+    """Yields what somebody types at three places: a statement, an open bracket, a comment, lines above everything."""
     for part in (0.1, 0.5, 0.9):
         line = text.statement(part)
         end = len(text.lines[line])
@@ -101,7 +101,7 @@ def keystrokes(text: Text) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def session(name: str, path: Path, root: Path, into: Samples) -> None:
-    """One session of one server over one file."""
+    """Runs one session of one server over one file."""
     client, took = start(SERVERS[name], root)
     into["initialize"].append(took)
     try:
@@ -124,7 +124,7 @@ def session(name: str, path: Path, root: Path, into: Samples) -> None:
 
 
 def _requests(client: Client, text: Text, into: Samples) -> None:
-    """Requests that come in one go with an edit."""
+    """Times requests that are sent together with an edit."""
     chance = random.Random(5)
     line = text.statement(0.5)
     places = [
@@ -150,7 +150,7 @@ def _requests(client: Client, text: Text, into: Samples) -> None:
 
 
 def in_project(root: Path, path: Path) -> None:
-    """Types in a file of a large project, while it is indexed and afterwards."""
+    """Types in a file of a large project, while the project is indexed and afterwards."""
     client, _ = start(SERVERS["meshlens"], root)
     try:
         text = Text(path)
@@ -191,7 +191,7 @@ def _table(title: str, by_server: Mapping[str, Samples]) -> None:
 
 
 def main() -> None:
-    """Runs what the command line asks for."""
+    """Runs what the command line requests."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--file", type=Path, help="a real file instead of generated ones")
     parser.add_argument("--open", type=Path, help="the project of that file")

@@ -1,7 +1,7 @@
-"""A language client for benchmarks: JSON-RPC by hand over two pipes, so that what is timed is the server.
+"""A language client for benchmarks: JSON-RPC by hand over two pipes, so that only the server is timed.
 
-A sample is the time from just before the first byte of a question to the last byte of its answer; the client's own
-reading of the answer is not in it.
+A sample is the time from just before the first byte of a request to the last byte of its answer; it does not include
+the time in which the client decodes the answer.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class ServerDied(Exception):
 
 @dataclass
 class Client:
-    """One server with its root folder.
+    """One server, with its root folder.
 
     Attributes:
         process: the server.
         started: when it was started.
         published: time, URI, version and findings of every publication.
-        capabilities: what the server can.
-        progressing: tokens of work that the server is doing.
+        capabilities: the server's capabilities.
+        progressing: tokens of the work in progress on the server.
     """
 
     process: subprocess.Popen[bytes]
@@ -70,7 +70,7 @@ class Client:
     _last: int = 0
 
     def request(self, method: str, params: Any, before: Sequence[tuple[str, Any]] = ()) -> tuple[float, Any]:
-        """The seconds that an answer took, and the answer; `before` are notifications written in the same go."""
+        """Returns the seconds that an answer took, and the answer; `before` are notifications in the same write."""
         self._last += 1
         number = self._last
         messages = [{"method": name, "params": content} for name, content in before]
@@ -79,11 +79,11 @@ class Client:
         return arrived - sent, message.get("result")
 
     def notify(self, method: str, params: Any) -> float:
-        """Sends a notification; when it was begun."""
+        """Sends a notification; returns the time at which the write began."""
         return self._write({"method": method, "params": params})
 
     def diagnostics(self, sent: float, uri: str, version: int) -> float:
-        """The seconds until the findings of a version have come."""
+        """Returns the seconds until the findings of a version have come."""
 
         def found() -> float | None:
             for arrived, which, of, _ in reversed(self.published):
@@ -94,10 +94,10 @@ class Client:
         return self.wait(found)
 
     def wait(self, done: Callable[[], T | None], seconds: float = 60.0) -> T:
-        """Reads until something has come.
+        """Reads until a condition returns a value.
 
         Raises:
-            TimeoutError: it did not come.
+            TimeoutError: the condition returned None until the time was up.
         """
         end = time.perf_counter() + seconds
         while (found := done()) is None:
@@ -167,7 +167,7 @@ class Client:
 
 
 def start(command: Sequence[str], root: Path) -> tuple[Client, float]:
-    """Starts a server in a folder; the seconds until it has answered `initialize`."""
+    """Starts a server in a folder; returns its client and the seconds until it has answered `initialize`."""
     began = time.perf_counter()
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=root, bufsize=0
@@ -187,12 +187,12 @@ def start(command: Sequence[str], root: Path) -> tuple[Client, float]:
 
 
 def memory(process: int) -> float:
-    """The resident memory of a process and its children, in MiB; Linux only."""
+    """Returns the resident memory of a process and its children, in MiB; Linux only."""
     return sum(_from_proc(one, "status", "VmRSS:") for one in family(process))
 
 
 def memories(process: int) -> str:
-    """The memory of a process and of each of its children: resident, and the share of it that is its own."""
+    """Returns the memory of a process and of each of its children: resident, and their proportional shares."""
     shown = []
     for number, one in enumerate(family(process)):
         name = "beside it" if number else "server"
@@ -202,7 +202,7 @@ def memories(process: int) -> str:
 
 
 def family(process: int) -> list[int]:
-    """A process and all that it has started, in the order in which they began."""
+    """Returns a process and all processes that it has started, in the order in which they began."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -220,7 +220,7 @@ def family(process: int) -> list[int]:
 
 
 def _from_proc(process: int, file: str, key: str) -> float:
-    """A figure that the kernel tells of a process, in MiB; zero for one that has ended."""
+    """Returns a figure that the kernel reports for a process, in MiB; zero for a process that has ended."""
     try:
         lines = Path(f"/proc/{process}/{file}").read_text().splitlines()
     except OSError:

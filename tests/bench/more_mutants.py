@@ -1,8 +1,8 @@
-"""Chooses other things to spoil, by reading source with `ast` only: specs, meshes and reductions.
+"""Chooses other things to change, by reading source with `ast` only: specs, meshes and reductions.
 
 "spec": an axis name in a `PartitionSpec`; "mesh": one in the constructor of a mesh; "reduction": a `psum` or `pmean`,
-of which only the operand is left.  The distance of a spec is that to the nearest mesh that has the name, that of a
-mesh to the nearest spec or collective; a reduction's is that to the map that binds its axis, as in `mutants.py`.
+of which only the operand is left.  The distance of a spec is that to the nearest mesh that has the name, and that of a
+mesh to the nearest spec or collective; that of a reduction is to the map that binds its axis, as in `mutants.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Place = tuple[Source, ast.Constant]
 
 
 def read_more(root: Path) -> list[Mutant]:
-    """Everything of the three kinds that can be spoiled, in order of path and place."""
+    """Returns everything of the three kinds that can be changed, in order of side, path and place."""
     project = Project(read_sources(root))
     found = [*_names(project), *_reductions(project)]
     return sorted(found, key=lambda mutant: (mutant.side, mutant.path, mutant.start))

@@ -1,9 +1,10 @@
-"""Chooses axis names to spoil by reading source with `ast` only, so that MeshLens is not graded on what it resolves.
+"""Chooses axis names to change by reading source with `ast` only, so that MeshLens does not choose its own test.
 
-A collective and a binder are a pair when they have the same axis name and the binder's operand mentions, directly
-or through functions that it mentions, the function in which the collective stands.  That over-counts: a mention is no
-call.  Nothing is known of objects, so what only a method call on one reaches is no pair.  "One function" means that
-the collective stands in the operand, or in the function that also holds the binder; what a factory made is a helper.
+A collective and a binder are a pair if they have the same axis name and the binder's operand mentions, directly or
+through functions that it mentions, the function that contains the collective.  That overcounts: a mention is not a
+call.  Nothing is known about objects, so what only a method call on an object reaches is not a pair.  "One function"
+means that the collective is in the operand, or in the function that also holds the binder; what a factory
+made is a helper.
 
     python tests/bench/mutants.py DIR        counts the mutants of each folder in DIR
 """
@@ -28,13 +29,13 @@ _FARTHEST = 6
 
 @dataclass(frozen=True)
 class Mutant:
-    """One axis name to spoil.
+    """One axis name to change.
 
     Attributes:
-        path, start, end: the bytes that give the name.
+        path, start, end: the file, and the bytes that spell the name.
         line: their line, from 1.
         name: the axis name.
-        text: what to put there.
+        text: the replacement.
         side: "collective" or "binder".
         distance: one of `CLASSES`.
         partner: `file:line` of the other end.
@@ -54,7 +55,7 @@ class Mutant:
 
 
 def read_mutants(root: Path) -> list[Mutant]:
-    """Every name that can be spoiled, in order of path and place; of several pairs the nearest counts."""
+    """Returns every name that can be changed, in order of path and place; of several pairs the nearest counts."""
     project = Project(read_sources(root))
     spoiled = spoiled_names(project)
     best: dict[tuple[Path, int], Mutant] = {}
@@ -67,7 +68,7 @@ def read_mutants(root: Path) -> list[Mutant]:
 
 
 def literal_pairs(root: Path) -> Iterator[tuple[Axis, Axis]]:
-    """An axis name at a binder and at a collective that it may bind, where both are written as literals."""
+    """Yields the axis names of a binder and of a collective that it may bind, if both are written as literals."""
     for binder, collective, _ in all_pairs(Project(read_sources(root))):
         for one in binder.axes:
             for other in collective.axes:
@@ -77,7 +78,7 @@ def literal_pairs(root: Path) -> Iterator[tuple[Axis, Axis]]:
 
 
 def all_pairs(project: Project) -> Iterator[tuple[AxisSite, AxisSite, str]]:
-    """Every binder with every collective that it may bind, and the distance between them."""
+    """Yields every binder with every collective that it may bind, and the distance between them."""
     collectives, binders = find_sites(project)
     by_function: dict[FunctionNode, list[AxisSite]] = {}
     for site in collectives:
@@ -90,7 +91,7 @@ def all_pairs(project: Project) -> Iterator[tuple[AxisSite, AxisSite, str]]:
 
 
 def sample(mutants: list[Mutant], most: int, seed: int) -> list[Mutant]:
-    """At most so many mutants of each class, the same ones each time."""
+    """Returns at most `most` mutants of each class, the same ones each time."""
     chosen: list[Mutant] = []
     for distance in CLASSES:
         group = [mutant for mutant in mutants if mutant.distance == distance]
@@ -100,7 +101,7 @@ def sample(mutants: list[Mutant], most: int, seed: int) -> list[Mutant]:
 
 
 def spoiled_names(project: Project) -> str:
-    """A tail that makes of every axis name one that occurs nowhere."""
+    """Returns a suffix that makes every axis name a name that occurs nowhere."""
     everything = b"\n".join(source.data for source in project.sources.values())
     tail = "x"
     while f'{tail}"'.encode() in everything and len(tail) < 6:
@@ -145,7 +146,7 @@ def _pairs(
 
 
 def _reached(project: Project, binder: AxisSite, mentions: dict[ast.AST, list[ast.expr]]) -> dict[FunctionNode, int]:
-    """Functions that the operand mentions and how many functions lie between; 0 for the operand itself."""
+    """Returns the functions that the operand mentions, each with the number in between; 0 for the operand itself."""
     seen: dict[FunctionNode, int] = {}
     queue: deque[tuple[Source, ast.AST, int]] = deque((binder.source, node, 0) for node in _operands(binder))
     visited: set[ast.AST] = set()
@@ -166,7 +167,7 @@ def _reached(project: Project, binder: AxisSite, mentions: dict[ast.AST, list[as
 
 
 def _operands(binder: AxisSite) -> list[ast.AST]:
-    """What a binder maps: the decorated function, or the first argument."""
+    """Returns what a binder maps: the decorated function, or the first argument."""
     parent = binder.source.parents.get(binder.call)
     if isinstance(parent, DEF_NODES) and binder.call in parent.decorator_list:
         return [parent]

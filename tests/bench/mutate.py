@@ -1,12 +1,12 @@
-"""Mutation recall: spoils one axis name at one end of a pair and asks whether MeshLens says so.
+"""Mutation recall: changes one axis name at one end of a pair and checks whether MeshLens reports it.
 
     python tests/bench/mutate.py DIR [--only NAME …] [--most 40] [--seed 7] [--misses OUT.md] [--resolved] [--more]
 
-DIR holds one checkout per folder.  Which names are spoiled is decided by `mutants.py`, which knows nothing of
-MeshLens; with `--resolved` also those pairs that MeshLens itself sees, which shows how stable its answers are.
-A mutant counts as found when an error or warning AX1xx or AX2xx appears on a line where there was none.
-With `--more` other things are spoiled instead: specs, meshes and reductions (`more_mutants.py`); a reduction that is
-left out counts as found when anything AX4xx appears, be it a hint.
+DIR holds one checkout per folder.  `mutants.py`, which knows nothing of MeshLens, decides which names are changed;
+with `--resolved`, the pairs are those that MeshLens itself sees, which shows how stable its answers are.
+A mutant counts as found if an error or warning AX1xx or AX2xx appears on a line where there was none.
+With `--more`, other things are changed instead: specs, meshes and reductions (`more_mutants.py`); a reduction that is
+left out counts as found if any AX4xx appears, even a hint.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from meshlens.project.workspace import Workspace
 
 @dataclass
 class Score:
-    """How many mutants of one project were tried and found, by distance and side, and which were missed."""
+    """The numbers of mutants of one project that were tried and found, by distance and side, and the missed mutants."""
 
     name: str
     tried: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -56,7 +56,7 @@ def measure(root: Path, mutants: Iterable[Mutant], workspace: Workspace) -> Scor
 
 
 def table(scores: list[Score], sides: tuple[str, ...] = SIDES) -> str:
-    """Recall by project: found / tried at each side, such as the collective and the binder."""
+    """Returns recall by project: found / tried at each side, such as the collective and the binder."""
     heads = [f"{distance}, {side}" for distance in CLASSES for side in sides]
     rows = [f"| project | {' | '.join(heads)} | {' | '.join(f'{name}, %' for name in CLASSES)} | s |"]
     rows.append(f"|---|{'--:|' * (len(heads) + len(CLASSES) + 1)}")
@@ -77,7 +77,7 @@ def table(scores: list[Score], sides: tuple[str, ...] = SIDES) -> str:
 
 
 def missed(scores: list[Score]) -> Iterator[str]:
-    """One line for each mutant that was not found."""
+    """Yields one line for each mutant that was not found."""
     for score in scores:
         for mutant in score.misses:
             line = mutant.path.read_text(errors="replace").splitlines()[mutant.line - 1].strip()

@@ -1,10 +1,10 @@
-"""Times a Python file's way to its first squiggle in VS Code, beside an extension that underlines without looking.
+"""Times the opening of a Python file in VS Code up to the first squiggle, beside an extension that always underlines.
 
     python tests/bench/opening.py --rounds 5 [--before older.vsix]
 
-They are started in turn, with a clean profile each time, in code-server (`nox -s vscode` has installed it, or
-MESHLENS_CODE_SERVER names it).  `shown`: from Enter to the text; `underlined`: to the first squiggle; `activated`: what
-the extension host says that activation took.  Milliseconds; compare columns, as the machine's load is in all of them.
+The editors are started in turn, with a clean profile each time, in code-server (`nox -s vscode` has installed it, or
+MESHLENS_CODE_SERVER names it).  `shown`: from Enter to the text; `underlined`: to the first squiggle; `activated`: the
+activation time that the extension host reports.  Milliseconds; compare columns: the machine's load is in all of them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ Extension=".vsixmanifest" ContentType="text/xml"/></Types>
 
 
 def empty(room: Path) -> Path:
-    """An extension that underlines a word of every Python file that is opened."""
+    """Makes an extension that underlines a word of every Python file that is opened."""
     made = room / "empty.vsix"
     with zipfile.ZipFile(made, "w") as archive:
         archive.writestr("[Content_Types].xml", TYPES)
@@ -76,7 +76,7 @@ def empty(room: Path) -> Path:
 
 
 def opened(name: str, installed: Path, python: Path) -> dict[str, Any]:
-    """One start with an extension and one file."""
+    """Times one start with an extension and one file."""
     with tempfile.TemporaryDirectory() as folder:
         room = Path(folder)
         workspace = Path(shutil.copytree(TOUR, room / "tour"))
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--before", type=Path, help="an older package of ours, to compare with")
     rounds, before = (asked := parser.parse_args()).rounds, asked.before
-    # An editor that was started by a user has no such variable.
+    # A variable that an editor started by a user does not have.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as folder:
         room = Path(folder)
@@ -103,7 +103,7 @@ def main() -> None:
         python = room / "python" / "bin" / "python"
         packages = {"Empty": empty(room), "MeshLens": vsix()} | ({"before": before} if before else {})
         installed = {name: extensions(room / name, package) for name, package in packages.items()}
-        # The first start of a server compiles its modules, once in the life of an extension.
+        # The first start of a server compiles its modules, once per installation of an extension.
         first = {name: opened(name, installed[name], python) for name in packages}
         taken = {name: [] for name in packages}
         for _ in range(rounds):

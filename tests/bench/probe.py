@@ -1,9 +1,9 @@
-"""Times and weighs a probe beside `python -c "import jax; jax.devices()"`, taking turns in one run.
+"""Measures time and memory of a probe beside `python -c "import jax; jax.devices()"`, alternating in one run.
 
     python tests/bench/probe.py                       the Python that runs this
     python tests/bench/probe.py PYTHON --rounds 20    another one
 
-Prints medians of wall and processor time, peaks of memory, and each as a multiple of the plain program.
+Prints medians of wall and processor time, and peak memory, each also as a multiple of the plain program's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PLAIN = "import jax; jax.devices()"
 
 
 def measure(python: str, rounds: int) -> None:
-    """Prints the table."""
+    """Prints a table of the measurements."""
     programs = {
         f'python -c "{PLAIN}"': (python, "-c", PLAIN),
         "the program of the probe": (python, "-I", str(PROGRAM), "devices", "60"),
@@ -58,7 +58,7 @@ def measure(python: str, rounds: int) -> None:
 
 
 def _processor() -> float:
-    """Seconds of processor time of this program and of all its children that have ended."""
+    """Returns the seconds of processor time of this program and of all its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

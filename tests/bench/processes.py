@@ -19,15 +19,15 @@ MESHLENS = (sys.executable, "-I", "-m", "meshlens")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command did.
+    """The result of a command.
 
     Attributes:
         seconds: wall time.
         code: exit status.
         output: standard output, if it was kept.
         errors: standard error.
-        rss: largest sum of resident memory of all its processes, in MiB; shared pages count once for each.
-        pss: the same with shared pages divided among those who share them.
+        rss: the largest sum of the resident memory of all its processes, in MiB; shared pages count once per process.
+        pss: the same, with shared pages divided among the processes that share them.
     """
 
     seconds: float
@@ -39,14 +39,14 @@ class Outcome:
 
 
 def timed(command: Sequence[str], cwd: Path) -> Outcome:
-    """Runs a command undisturbed, its output kept."""
+    """Runs a command undisturbed, and keeps its output."""
     started = time.perf_counter()
     done = subprocess.run(command, cwd=cwd, capture_output=True, check=False)
     return Outcome(time.perf_counter() - started, done.returncode, done.stdout, done.stderr)
 
 
 def weighed(command: Sequence[str], cwd: Path) -> Outcome:
-    """Runs a command and watches its memory, which slows it down a little."""
+    """Runs a command and samples its memory, which slows it down a little."""
     started = time.perf_counter()
     process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     rss = pss = 0.0

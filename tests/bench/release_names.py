@@ -1,4 +1,4 @@
-"""Prints the public names of the JAX that is importable, as JSON: run by releases.py, once for each release."""
+"""Prints the public names of the JAX that is importable, as JSON; `releases.py` runs it once for each release."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SKIPPED = ("jax.experimental.jax2tf", "jax.collect_profile", "jax.tools", "jax.
 
 
 def modules(package: Any) -> tuple[dict[str, Any], list[str]]:
-    """The public modules that can be imported, and those that cannot."""
+    """Returns the public modules that can be imported, and the names of those that cannot."""
     found, failed = {package.__name__: package}, []
     for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.", onerror=failed.append):
         if any(part.startswith("_") for part in info.name.split(".")) or info.name.startswith(_SKIPPED):
@@ -26,14 +26,14 @@ def modules(package: Any) -> tuple[dict[str, Any], list[str]]:
         try:
             found[info.name] = importlib.import_module(info.name)
         except BaseException as error:
-            # A module that says that it is gone is not one that lacks what it needs.
+            # A module that says that it was removed is not one that lacks a dependency.
             if "removed" not in str(error) and "deprecated" not in str(error):
                 failed.append(info.name)
     return found, failed
 
 
 def deprecations(module: Any) -> set[str]:
-    """The names in the tables of a module's `__getattr__`."""
+    """Returns the names in the deprecation tables of a module's `__getattr__`."""
     hook = vars(module).get("__getattr__")
     tables = [value for name, value in vars(module).items() if "deprecat" in name and isinstance(value, dict)]
     for cell in getattr(hook, "__closure__", None) or ():
@@ -43,7 +43,7 @@ def deprecations(module: Any) -> set[str]:
 
 
 def parameters(value: Any) -> list[str] | None:
-    """What a function or class takes by keyword, `*` for anything; None where it does not say."""
+    """Returns what a function or class takes by keyword, `*` for anything; None if it does not say."""
     if not callable(value):
         return None
     try:
@@ -57,7 +57,7 @@ def parameters(value: Any) -> list[str] | None:
 
 
 def of_jax(value: Any, dotted: str) -> bool:
-    """Whether a module offers a value of its own; one that it merely imports for itself does not count."""
+    """Returns true if a value belongs to the module that offers it; a value that it merely imports does not count."""
     if isinstance(value, types.ModuleType):
         return value.__name__ == dotted or dotted.startswith("jax.lib.")
     home = getattr(value, "__module__", None)

@@ -1,4 +1,4 @@
-"""Reads the public names of every release of JAX and writes what the rules on removed and deprecated names read.
+"""Reads the public names of every release of JAX and writes the table for the rules on removed and deprecated names.
 
     python tests/bench/releases.py fetch FOLDER 0.12.0 0.11.2 …    installs releases, each into a folder of its own
     python tests/bench/releases.py read FOLDER                     imports each in a process and notes its names
@@ -6,7 +6,7 @@
 
 A new release is a `fetch` of that release, a `read` and a `write`; FOLDER keeps what was read before.  Releases before
 0.4.17 need `--python` with an interpreter that their wheels were built for.
-Words of replacement stay in `history_core.py` and `history_sharding.py`.
+Replacements are written by hand in `history_core.py` and `history_sharding.py`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Any, TypeAlias
 HERE = Path(__file__).parent
 TABLE = HERE.parents[1] / "server" / "meshlens" / "jaxapi" / "released.py"
 ALSO_NEEDED = ("flatbuffers", "absl-py", "six", "typing_extensions", "tensorstore")
-"""What modules of JAX import, though JAX does not require it."""
+"""Packages that modules of JAX import although JAX does not require them."""
 NOT_TOLD = ("jax.extend.mlir", "jax.experimental.mosaic")
-"""The inside of compilers, which changes with every release."""
+"""The internals of compilers, which change with every release."""
 OF_ENUMS = frozenset({"module", "qualname", "arg0"})
 """Parameters of Python's own classes, whose signatures differ between releases of Python."""
 
@@ -36,12 +36,12 @@ Modules: TypeAlias = "dict[str, dict[str, list[Any]]]"
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What one release has.
+    """The public names of one release.
 
     Attributes:
         version: the release.
-        modules: by name, and in it by name: "here", "going", "gone" or "foreign", the parameters, and what JAX says.
-        unread: modules that could not be imported, though they exist.
+        modules: by module and name: "here", "going", "gone" or "foreign", the parameters, and JAX's message.
+        unread: modules that exist but could not be imported.
     """
 
     version: Version
@@ -51,7 +51,7 @@ class Snapshot:
 
 @dataclass(slots=True)
 class Life:
-    """What became of one name: the first release that warns of it, and the first without it."""
+    """The life of one name: the first release that warns of it, and the first without it."""
 
     deprecated: Version | None = None
     removed: Version | None = None
@@ -95,17 +95,17 @@ def snapshots(folder: Path) -> list[Snapshot]:
 
 
 def known(snapshot: Snapshot, module: str) -> bool:
-    """Whether a release says what a module holds: it was read, or it certainly does not exist."""
+    """Returns true if the contents of a module are known in a release: it was read, or it certainly does not exist."""
     parts = module.split(".")
     if any(".".join(parts[:end]) in snapshot.unread for end in range(1, len(parts) + 1)):
         return False
     parent, _, last = module.rpartition(".")
-    # A module may go on as an attribute of its package alone.
+    # A module may survive only as an attribute of its package.
     return module in snapshot.modules or last not in snapshot.modules.get(parent, {})
 
 
 def states(releases: list[Snapshot], module: str, name: str) -> list[tuple[Version, str]]:
-    """What a name is in each release that can tell."""
+    """Returns the state of a name in each release that can tell."""
     found = []
     for one in releases:
         if known(one, module) and f"{module}.{name}" not in one.unread:
@@ -116,7 +116,7 @@ def states(releases: list[Snapshot], module: str, name: str) -> list[tuple[Versi
 
 
 def life(told: list[tuple[Version, str]]) -> Life | None:
-    """Reads the removal and the deprecation off what a name is from release to release; None if neither happened."""
+    """Derives the removal and the deprecation from the states of a name by release; None if neither happened."""
     here = [place for place, (_, state) in enumerate(told) if state != "gone"]
     if not any(state in ("here", "going") for _, state in told):
         return None
@@ -132,7 +132,7 @@ def life(told: list[tuple[Version, str]]) -> Life | None:
 
 
 def lives(releases: list[Snapshot]) -> dict[str, dict[str, Life]]:
-    """What became of each name, by module; what lies in a module that is gone is told by the module alone."""
+    """Returns the life of each name, by module; a module that is gone covers its names by its own entry."""
     names: dict[str, set[str]] = defaultdict(set)
     for one in releases:
         for module, held in one.modules.items():
@@ -154,7 +154,7 @@ def lives(releases: list[Snapshot]) -> dict[str, dict[str, Life]]:
 
 
 def _adds(module: str, one: Life, gone: dict[str, Version | None]) -> bool:
-    """Whether a life says more than that of the module, which says that all in it went at once."""
+    """Returns true if a life says more than that of the module, which says that all its names went at once."""
     parts = module.split(".")
     of_module = [gone.get(".".join(parts[:end])) for end in range(1, len(parts) + 1)]
     removed = min((version for version in of_module if version is not None), default=None)
@@ -166,7 +166,7 @@ def _adds(module: str, one: Life, gone: dict[str, Version | None]) -> bool:
 
 
 def keyword_lives(releases: list[Snapshot]) -> dict[str, dict[str, Life]]:
-    """What became of each keyword argument of each function that is still there."""
+    """Returns the life of each keyword argument of each function that still exists."""
     told: dict[str, dict[str, list[tuple[Version, str]]]] = defaultdict(lambda: defaultdict(list))
     signatures: dict[str, list[tuple[Version, list[str]]]] = defaultdict(list)
     for one in releases:
@@ -196,7 +196,7 @@ def spelled(version: Version | None) -> str:
 
 
 def lines_of(held: dict[str, Life]) -> str:
-    """The lives of the names in one place: `0.7.0-0.8.1 load store; -0.4.36 old`."""
+    """Returns the lives of the names in one place: `0.7.0-0.8.1 load store; -0.4.36 old`."""
     alike: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name, one in held.items():
         alike[(spelled(one.deprecated), spelled(one.removed))].append(name)

@@ -1,10 +1,10 @@
-"""Renames every axis of real projects to a fresh name and checks again: nothing new may be found.
+"""Renames every axis of real projects to a new name and checks them again: nothing new may be found.
 
     python tests/bench/rename.py DIR [--only NAME …] [--json OUT]
 
-DIR holds one checkout per folder.  Beside what the rules find, every pair of a binder and a collective that reading
-the source with `ast` alone suggests must have been renamed together, or not at all; such a pair may be none, so those
-that a rename split are listed for a person to read.
+DIR holds one checkout per folder.  In addition to the findings, every pair of a binder and a collective that reading
+the source with `ast` alone suggests must have been renamed together, or not at all; such a pair may not be a real one,
+so those that a rename split are listed for a person to read.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _FRESH = "renamed_axis"
 
 @dataclass
 class Score:
-    """What became of the axes of one project.
+    """The result of renaming the axes of one project.
 
     Attributes:
         name: the project.
         renamed: how many axes got the new name.
         edits: how many literals changed.
-        refused: `reason: place` of the others.
+        refused: `reason: place` for the other axes.
         new: findings that were not there before.
-        split: pairs of which one end was renamed and the other was not.
+        split: pairs with one end that was renamed and one that was not.
     """
 
     name: str
@@ -102,7 +102,7 @@ def _edited(workspace: Workspace, path: Path, changes: list[Edit]) -> bytes:
 
 
 def _found(workspace: Workspace, old: str, paths: Iterable[Path]) -> Counter[tuple[Path, int, str, str]]:
-    """The findings by place and text; after a rename with the old name for the new one."""
+    """Counts the findings by place and text; after a rename, with the old name in place of the new one."""
     return Counter(
         (one.path, one.line, one.code, re.sub(rf"\b{_FRESH}\b", old, one.message))
         for one in found_in(workspace, paths)
@@ -129,7 +129,7 @@ def _line_at(workspace: Workspace, path: Path, offset: int) -> int:
 
 
 def table(scores: list[Score]) -> str:
-    """The Markdown table of all projects."""
+    """Returns the Markdown table of all projects."""
     rows = ["| project | renamed | literals | refused | new findings | pairs split |", "|---|--:|--:|--:|--:|--:|"]
     for one in scores:
         numbers = (one.renamed, one.edits, len(one.refused), len(one.new), len(one.split))

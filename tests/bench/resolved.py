@@ -1,6 +1,6 @@
-"""The pairs of collective and binder that MeshLens itself sees, as names to spoil.
+"""The pairs of a collective and a binder that MeshLens itself sees, as names to change.
 
-Measures only whether what is seen is also reported; what is not seen at all is no pair here.
+This measures only whether what is seen is also reported; what is not seen at all is not a pair here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from meshlens.project.workspace import Workspace
 
 
 def resolved_mutants(workspace: Workspace) -> list[Mutant]:
-    """Every literal at one end of a pair that the other end does not share; of several pairs the nearest counts."""
+    """Returns the literals at one end of a pair that the other does not share; of several pairs the nearest counts."""
     best: dict[tuple[Path, int], Mutant] = {}
     for path in workspace.checked:
         if path.suffix != ".py":

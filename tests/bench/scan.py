@@ -1,9 +1,9 @@
-"""How fast a whole project is checked, and in how much memory, beside ty and ruff on the same machine.
+"""Measures how fast and in how much memory a whole project is checked, beside ty and ruff on the same machine.
 
     python tests/bench/scan.py compare DIR [--rounds 7]      all tools in turn, round by round; medians and ratios
     python tests/bench/scan.py growth [--lines 1000 …]       generated code from 1,000 to 250,000 lines
 
-Nothing is asserted: a shared machine is no stopwatch.  Compare the columns of one run.
+Nothing is asserted, because timings on a shared machine vary.  Compare the columns of one run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SIZES = (1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000)
 
 
 def compare(folder: Path, rounds: int) -> str:
-    """A table of all tools on a folder."""
+    """Returns a table of all tools on a folder."""
     with tempfile.TemporaryDirectory() as scratch:
         commands = _commands(scratch)
         times: dict[str, list[float]] = {name: [] for name in commands}
@@ -50,7 +50,7 @@ def compare(folder: Path, rounds: int) -> str:
 
 
 def growth(sizes: list[int], rounds: int) -> str:
-    """A table of generated code: one package of modules that import each other, and one module."""
+    """Returns a table for generated code: one package of modules that import each other, and one module."""
     head = "| lines | package, s | per 1,000 | warm, s | one module, lines | s | per 1,000 | findings |"
     rows = [head, "|--:|--:|--:|--:|--:|--:|--:|--:|"]
     for size in sizes:

@@ -1,6 +1,6 @@
-"""Python sources of a folder as `ast` sees them, and what their names may mean, without any of MeshLens.
+"""Python sources of a folder as `ast` sees them, and what their names may mean, without using MeshLens.
 
-Notebooks are not read.  What a file cannot say by itself (which module an import means) is guessed by file names.
+Notebooks are not read.  What a file does not say by itself (which module an import means) is guessed by file name.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Source:
     """One parsed file.
 
     Attributes:
-        path: where it lies.
+        path: the path of the file.
         data: its bytes.
         tree: its syntax tree.
         starts: byte offset of each line.
         parents: the parent of every node.
         calls: all calls.
-        named: what each name may stand for: functions, classes, assigned expressions.
+        named: what each name may refer to: functions, classes, assigned expressions.
         imports: local name to dotted name, relative imports with their dots.
     """
 
@@ -44,13 +44,13 @@ class Source:
     imports: dict[str, str] = field(default_factory=dict)
 
     def span(self, node: ast.expr) -> tuple[int, int]:
-        """The bytes of an expression."""
+        """Returns the bytes of an expression."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self.starts[node.lineno - 1] + node.col_offset, self.starts[node.end_lineno - 1] + node.end_col_offset
 
     def functions_around(self, node: ast.AST) -> Iterator[FunctionNode]:
-        """The functions in whose body or decorators a node stands, innermost first, lambdas too."""
+        """Yields the functions whose body or decorators contain a node, innermost first, including lambdas."""
         at: ast.AST | None = node
         while at is not None:
             if isinstance(at, FUNCTION_NODES):
@@ -58,14 +58,14 @@ class Source:
             at = self.parents.get(at)
 
     def is_visible(self, node: ast.AST, mention: ast.AST) -> bool:
-        """Whether a name that is defined here (a function, a class, an assigned value) can be meant there."""
+        """Returns true if a name that is defined here (a function, a class, an assigned value) can be meant there."""
         parent = self.parents.get(node)
         if isinstance(node, DEF_NODES) and isinstance(parent, ast.ClassDef):
             return self.parents.get(mention) is parent
         return set(self.functions_around(mention)).issuperset(self.functions_around(parent or node))
 
     def dotted(self, node: ast.AST) -> str | None:
-        """`jax.lax.psum` for an expression that names it, with import aliases undone."""
+        """Returns `jax.lax.psum` for an expression that names it, with import aliases undone."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
@@ -76,7 +76,7 @@ class Source:
 
 
 def read_sources(root: Path) -> dict[Path, Source]:
-    """Every Python file below a folder that parses."""
+    """Returns every Python file below a folder that parses."""
     sources = {}
     for path in sorted(root.rglob("*.py")):
         if _SKIPPED.intersection(path.relative_to(root).parts) or not path.is_file() or path.is_symlink():
@@ -148,11 +148,11 @@ class Project:
                 self._calls.setdefault(_last(call.func), []).append((source, call))
 
     def calls(self, name: str) -> list[tuple[Source, ast.Call]]:
-        """Every call whose callee's last name is this one."""
+        """Returns every call whose callee's last name is this one."""
         return self._calls.get(name, [])
 
     def meant(self, source: Source, mention: ast.expr) -> list[tuple[Source, ast.AST]]:
-        """What a name or attribute may stand for in the project: functions, classes, assigned expressions."""
+        """Returns what a name or attribute may refer to in the project: functions, classes, assigned expressions."""
         dotted = source.dotted(mention)
         if dotted is None:
             return []
@@ -179,7 +179,7 @@ class Project:
                 yield self.sources[found[0]], node
 
     def _split(self, importer: Path, dotted: str) -> tuple[Path, str] | None:
-        """The file and the name in it that a dotted name means."""
+        """Returns the file that a dotted name means, and the name in that file."""
         level = len(dotted) - len(dotted.lstrip("."))
         *parts, name = dotted.lstrip(".").split(".")
         if level:

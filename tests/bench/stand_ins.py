@@ -1,4 +1,4 @@
-"""What a recipe for `drive.py` needs: stand-ins for packages and data that are not there, and programs made short.
+"""Helpers for the recipes of `drive.py`: stand-ins for packages and data that are missing, and shortened programs.
 
 import stand_ins
 
@@ -27,7 +27,7 @@ import numpy as np
 
 
 class Anything:
-    """Takes every use, and comes to nothing."""
+    """Accepts every use, and does nothing."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
@@ -38,7 +38,7 @@ class Anything:
         return Anything()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # As a decorator it leaves a function as it is.
+        # As a decorator it leaves a function unchanged.
         return args[0] if len(args) == 1 and isinstance(args[0], types.FunctionType) else Anything()
 
     def __getitem__(self, key: Any) -> Any:
@@ -65,7 +65,7 @@ class _Module(types.ModuleType):
 
 
 def missing(*names: str, **members: Any) -> Any:
-    """Puts modules that take everything in the place of some, with these members in the first; returns that."""
+    """Replaces modules by ones that accept every use, with these members in the first, and returns the first."""
     for name in names:
         module = _Module(name)
         module.__path__ = []
@@ -80,7 +80,7 @@ def missing(*names: str, **members: Any) -> Any:
 
 
 class Rows:
-    """A data set in the manner of `tf.data`, in memory, with its rows in order."""
+    """A data set in the style of `tf.data`, in memory, with its rows in order."""
 
     def __init__(self, columns: Any, size: int = 0, drop: bool = False, epochs: int = 1, changes: Any = ()) -> None:
         self.columns, self.size, self.drop, self.epochs, self.changes = columns, size, drop, epochs, changes
@@ -140,7 +140,7 @@ def _stacked(rows: list[Any]) -> Any:
 
 
 def columns(count: int, seed: int = 0, **shapes: Any) -> dict[str, np.ndarray]:
-    """Returns columns of random data: of bytes for a shape, of integers below it for a number."""
+    """Returns columns of random data: bytes if a shape is given, integers below a number if a number is."""
     drawn = np.random.default_rng(seed)
     return {
         name: drawn.integers(0, shape, count)
@@ -151,7 +151,7 @@ def columns(count: int, seed: int = 0, **shapes: Any) -> dict[str, np.ndarray]:
 
 
 def datasets(count: int = 48, **shapes: Any) -> None:
-    """Puts stand-ins in the place of TensorFlow and its data sets, all of which have these columns."""
+    """Replaces TensorFlow and its data sets by stand-ins; all data sets have these columns."""
     tf = missing("tensorflow", "tensorflow.compat", "tensorflow.compat.v2", "tensorflow.compat.v1")
     tf.cast = lambda x, dtype: np.asarray(x).astype(dtype)
     tf.reshape = lambda x, shape: np.reshape(x, shape)
@@ -178,7 +178,7 @@ def datasets(count: int = 48, **shapes: Any) -> None:
 
 
 def digits_of_jax() -> None:
-    """Puts random rows and their labels in the place of the digits that the examples of JAX load."""
+    """Replaces the digits that the examples of JAX load by random rows and labels."""
     drawn = np.random.default_rng(0)
     images = drawn.normal(size=(64, 784)).astype(np.float32)
     labels = np.eye(10, dtype=np.float32)[drawn.integers(0, 10, 64)]
@@ -187,7 +187,7 @@ def digits_of_jax() -> None:
 
 
 def sources(count: int = 48, **shapes: Any) -> None:
-    """Puts stand-ins in the place of grain and of the sources that TensorFlow's data sets have for it."""
+    """Replaces grain, and the data sources that TensorFlow's data sets have for it, by stand-ins."""
     datasets(count, **shapes)
     features = {
         name: types.SimpleNamespace(shape=shape, num_classes=shape if isinstance(shape, int) else None)
@@ -203,7 +203,7 @@ def sources(count: int = 48, **shapes: Any) -> None:
 
 
 def text(path: Path, changes: Mapping[str, str]) -> str:
-    """Returns the text of a program with some of it replaced, all of which has to be there."""
+    """Returns the text of a program with some parts replaced, all of which must occur in it."""
     found = path.read_text("utf-8")
     for old, new in changes.items():
         assert old in found, f"{old!r} does not stand in {path.name}"
@@ -212,11 +212,11 @@ def text(path: Path, changes: Mapping[str, str]) -> str:
 
 
 def run(changes: Mapping[str, str] | None = None, name: str = "__main__") -> dict[str, Any]:
-    """Runs the program that the recipe is for, made short, and returns what it ends with.
+    """Runs the program of the recipe, shortened, and returns what it ends with.
 
     Args:
-        changes: what is written instead of something in it.
-        name: "__main__", or another one to run definitions alone.
+        changes: replacements in its text.
+        name: "__main__", or another name to run only the definitions.
     """
     path = Path(sys.argv[1])
     root = path.parent
@@ -235,7 +235,7 @@ def run(changes: Mapping[str, str] | None = None, name: str = "__main__") -> dic
 
 
 def say(found: Mapping[str, Any], *names: str) -> None:
-    """Prints the sums of what some variables hold."""
+    """Prints the sums of the values of some variables."""
     for name in names:
         tell(name, found[name])
 
@@ -258,9 +258,9 @@ def _is_key(leaf: Any) -> bool:
 
 
 def fixed_draws() -> None:
-    """Has random numbers depend on the last axis alone, neither on the key nor on the row.
+    """Makes random numbers depend only on the last axis, neither on the key nor on the row.
 
-    A map gives each device a key of its own; so its numbers can be compared with those of one device.
+    Each device of a map has a key of its own; with this, its numbers can be compared with those of one device.
     """
     import jax
     import jax.numpy as jnp
@@ -286,7 +286,7 @@ _LIBRARIES = "jax.numpy flax.linen flax.nnx flax.training.train_state optax haik
 
 
 def _answer(recipe: str, file: str, seconds: int) -> tuple[str, str]:
-    """Runs a recipe in a process of its own, and returns what it prints and why it ended early."""
+    """Runs a recipe in a separate process, and returns what it prints and why it ended early."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:

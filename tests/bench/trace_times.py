@@ -1,4 +1,4 @@
-"""CPU seconds and memory of traces of a training step of a transformer: the table of docs/trace.md.
+"""CPU seconds and memory of traces of a transformer's training step: the table in docs/trace.md.
 
     python tests/bench/trace_times.py [LAYERS …]
 
@@ -102,7 +102,7 @@ def main(asked: list[int]) -> None:
 
 
 def _used(request: TraceRequest, workers: WarmWorkers) -> float:
-    """Returns the CPU seconds of a trace, in the request's processes and in this one."""
+    """Returns the CPU seconds of a trace, in the processes of the request and in this one."""
     own, begun = time.process_time(), _cpu(_children(os.getpid()))
     found = trace(request, workers)
     assert found.level == ("traced", "partitioned")[request.level - 1], found.errors
@@ -114,7 +114,7 @@ def _children(parent: int) -> list[int]:
 
 
 def _cpu(processes: list[int]) -> float:
-    """Returns the CPU seconds of processes and of those that they have reaped."""
+    """Returns the CPU seconds of processes and of the children that they have reaped."""
     total = 0
     for pid in processes:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -123,7 +123,7 @@ def _cpu(processes: list[int]) -> float:
 
 
 def _memory() -> int:
-    """Returns the bytes of the warm processes of this one: theirs alone, with shared pages divided."""
+    """Returns the bytes of this process's warm processes; a shared page is divided among its sharers."""
     rollups = [Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in _children(os.getpid())]
     return sum(int(re.search(r"^Pss:\s+(\d+)", text, re.M)[1]) for text in rollups) << 10
 

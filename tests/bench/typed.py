@@ -1,9 +1,9 @@
-"""Types into functions of real files, key by key: after each the facts must be those of a cold reading.
+"""Types into functions of real files, key by key: after each key the facts must be those of a cold reading.
 
     python tests/bench/typed.py FOLDER … [--edits 3000] [--seed 7]
 
-A statement is typed in a line of its own, or a line is broken and mended at random: brackets, quotes, dots.  Prints
-each file in which the facts differ, with the last edits, and how many statements were read alone.
+A statement is typed on a new line, or a line is broken and mended at random: brackets, quotes, dots.  Prints each
+file in which the facts differ, with the last edits, and how many statements were read alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Run as a script, it finds only what lies beside it.
+# If this runs as a script, Python finds only the modules next to it.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from facts_alike import are_alike
@@ -73,9 +73,9 @@ class Typist:
     """A file that is being typed in.
 
     Attributes:
-        reading: what is read from stroke to stroke.
-        edits: what was typed.
-        read_how: how often a statement was read alone, left a hole alone, or took more.
+        reading: the reading that each keystroke updates.
+        edits: the edits so far.
+        read_how: how often a statement was read alone, a hole was read alone, or more was read.
         is_equal: whether the facts are those of a cold reading.
     """
 
@@ -85,7 +85,7 @@ class Typist:
     is_equal: bool = True
 
     def type(self, start: int, end: int, new: str) -> bool:
-        """Replaces some bytes; whether the facts are those of a cold reading."""
+        """Replaces some bytes; returns true if the facts are those of a cold reading."""
         before = self.reading.facts
         self.edits.append((start, end, new))
         self.reading = read_again(self.reading, [Edit(Span(start, end), new)])
@@ -97,7 +97,7 @@ class Typist:
 
 
 def type_statement(typist: Typist, dice: random.Random, at: int, indent: str) -> None:
-    """Types a statement in a new line behind a place, and takes some of it back."""
+    """Types a statement on a new line after a place, and undoes part of it."""
     line = f"\n{indent}"
     strokes = [line, *dice.choice(STATEMENTS), *dice.choice(("", "", "(", '"', ")"))]
     begin = at
@@ -134,7 +134,7 @@ def break_line(typist: Typist, dice: random.Random, start: int, end: int) -> Non
 
 
 def run(files: Sequence[Path], edits: int, seed: int) -> Iterator[tuple[Path, Typist]]:
-    """Types into one file after the other until there have been so many edits."""
+    """Types into one file after another until all edits are made; yields each file and its typist."""
     dice, made = random.Random(seed), 0
     while made < edits:
         path = dice.choice(files)
@@ -156,7 +156,7 @@ def run(files: Sequence[Path], edits: int, seed: int) -> Iterator[tuple[Path, Ty
 
 
 def files_in(folders: Iterable[Path]) -> list[Path]:
-    """The Python files of some folders that are neither tiny nor huge, and are UTF-8."""
+    """Returns the Python files of some folders that are neither tiny nor huge, and are UTF-8."""
     found = sorted(path for folder in folders for path in folder.rglob("*.py") if path.is_file())
     return [path for path in found if _SMALLEST < path.stat().st_size < _LARGEST and _is_text(path.read_bytes())]
 
@@ -170,7 +170,7 @@ def _is_text(source: bytes) -> bool:
 
 
 def main() -> int:
-    """Runs it."""
+    """Runs the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--edits", type=int, default=3_000)

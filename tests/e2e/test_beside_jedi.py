@@ -1,4 +1,4 @@
-"""Beside jedi-language-server, on the wire and in Neovim: plain Python is its business, and nothing comes twice."""
+"""Beside jedi-language-server, on the wire and in Neovim: it handles plain Python, and nothing appears twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real Emacs with eglot."""
+"""Tests the server in a real Emacs with eglot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real Neovim, the newest that a package brings and the one of Debian 12."""
+"""Real Neovim: the newest that a package provides, and the one in Debian 12."""
 
 from __future__ import annotations
 

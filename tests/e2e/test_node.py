@@ -42,6 +42,6 @@ def _install() -> None:
     try:
         subprocess.run(npm, cwd=HERE, check=True, capture_output=True, text=True)
     except subprocess.CalledProcessError as error:
-        # What is there by halves would be taken for the whole next time.
+        # A partial installation would be taken for a complete one the next time.
         shutil.rmtree(HERE / "node_modules", ignore_errors=True)
         pytest.fail(error.stderr, pytrace=False)

@@ -1,4 +1,4 @@
-"""python-lsp-server with our plugin: its answers stay, ours come on top."""
+"""python-lsp-server with our plugin: its own answers stay, and ours are added."""
 
 from __future__ import annotations
 

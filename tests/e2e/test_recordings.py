@@ -1,4 +1,4 @@
-"""What our sessions say in an editor's name is what the editor itself says."""
+"""The recordings that our sessions use in an editor's name match what the editor itself sends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 def _recording(room: Path) -> tuple[str, Path]:
-    """A PATH on which the server is one that writes down what comes first, and where it does."""
+    """Returns a PATH whose server records the first message, and the file that it records to."""
     message = room / "initialize.json"
     return os.pathsep.join([str(stand_in(room / "bin", message).parent), os.environ["PATH"]]), message
 

@@ -1,4 +1,4 @@
-"""One editor for each recorded client, which the tests of a worker share; each test has a project of its own in it."""
+"""One editor for each recorded client, shared by the tests of a worker; each test has a separate project in it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from recorded_clients import CLIENTS, claiming, first_of
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Runs a test in every client, or in those that claim what the mark `claims` names, as others never ask for it.
+    """Runs a test in every client, or in those that claim what the mark `claims` names, as the others never ask for it.
 
-    All but the first are deep.  A test that is about some clients has `shared` as a parameter of its own.
+    All clients but the first are deep.  A test about particular clients parametrizes `shared` itself.
     """
     named = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
     if "shared" not in metafunc.fixturenames or "shared" in named:
@@ -28,14 +28,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Editor]:
-    """An editor that has a folder open in which nothing lies."""
+    """Yields an editor that has an empty folder open."""
     async with editor(tmp_path_factory.mktemp("open"), request.param) as made:
         yield made
 
 
 @pytest.fixture
 def ed(shared: Editor, tmp_path: Path) -> Iterator[Editor]:
-    """An editor with a project of the test's own; nothing may reach it that its client does not claim."""
+    """Yields an editor with the test's own project; the server may send nothing that the client does not claim."""
     made = shared.moved(write(tmp_path, {"pyproject.toml": ""}))
     yield made
     for name in list(made.texts):

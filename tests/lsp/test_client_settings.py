@@ -1,4 +1,4 @@
-"""Settings, watched files and folders as each recorded client tells of them."""
+"""Settings, watched files and folders as each recorded client reports them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from editor import Editor, editor
 from meshlens.lsp.looking import SECONDS
 from recorded_clients import CLIENTS, claiming, first_of, silent_about
 
-# `test_settings.py` says the same of one client.
+# `test_settings.py` checks the same for one client.
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.deep]
 
 WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_name="batch")\n'
@@ -43,7 +43,7 @@ async def test_it_registers_what_the_client_lets_it_register(tmp_path: Path, cli
 async def test_settings_are_asked_for_and_again_when_they_change(tmp_path: Path, client: str):
     async with _opened(tmp_path, client) as ed:
         ed.client.set_configuration({"meshlens": QUIET})
-        # What is pushed with it does not count where one can ask.
+        # The settings pushed here are ignored, because this client can be asked for them.
         ed.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({"meshlens": {}}))
         await ed.settled("train.py", 0)
         ed.client.set_configuration({"meshlens": None})
@@ -99,13 +99,13 @@ async def test_files_are_looked_at_where_they_cannot_be_watched(tmp_path: Path, 
 
 
 async def _looked(ed: Editor) -> None:
-    """Waits until the server has seen the files as they are."""
+    """Waits until the server has seen the files in their present state."""
     await _hovered(ed)
     await asyncio.sleep(1.5 * SECONDS)
 
 
 async def _hovered(ed: Editor) -> None:
-    """Something that a client asks while somebody works."""
+    """Sends a request that a client sends while somebody works."""
     await ed.client.text_document_hover_async(types.HoverParams(ed.document("train.py"), types.Position(0, 0)))
 
 

@@ -1,4 +1,4 @@
-"""Fixes, fix all and "ignore on this line" in real sessions: right for clients of every kind, wrong for none."""
+"""Fixes, fix all and "ignore on this line" in real sessions, each in the form that the client supports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIX_ALL = "source.fixAll.meshlens"
 async def _actions(ed: Editor, name: str, where: types.Range | None = None, only: Any = None) -> list[types.CodeAction]:
     found = await ed.diagnostics(name)
     where = where or found[0].range
-    # Neovim 0.7 echoes byte columns; what comes back must not be believed.
+    # Neovim 0.7 echoes byte columns; the ranges that come back must not be trusted.
     echoed = [
         types.Diagnostic(
             range=types.Range(types.Position(0, 0), types.Position(90, 90)), message=one.message, code=one.code
@@ -38,7 +38,7 @@ async def _actions(ed: Editor, name: str, where: types.Range | None = None, only
 
 
 async def _edit(ed: Editor, action: types.CodeAction) -> types.WorkspaceEdit | None:
-    """The edit, which clients that say so ask for when the action is chosen; the others have got it."""
+    """Returns the edit, which some clients request when the action is chosen; the others already have it."""
     later = "edit" in (ed.can(f"{ACTION}.resolveSupport.properties") or ())
     assert (action.edit is None) == later
     resolved = await ed.client.code_action_resolve_async(action) if later else action
@@ -115,7 +115,7 @@ async def test_an_action_for_an_older_text_gets_no_edit(ed: Editor):
             assert one.edit is None
             assert (await ed.client.code_action_resolve_async(one)).edit is None
         elif ed.can("workspace.workspaceEdit.documentChanges"):
-            # The edit is there already, and names the text that it was made for.
+            # The edit is already there, and names the version of the text that it was made for.
             assert one.edit is not None
             assert [each.text_document.version for each in one.edit.document_changes or ()] == [1]
 

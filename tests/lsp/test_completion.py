@@ -1,4 +1,4 @@
-"""Completion and signature help in every client: placeholders for those that ask for them, plain text for the rest."""
+"""Completion and signature help in every client: placeholders for those that support them, plain text for the rest."""
 
 from __future__ import annotations
 

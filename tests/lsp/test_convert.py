@@ -1,4 +1,4 @@
-"""`meshlens/convert` in real sessions: the edit, the refusal, and what a client can suggest."""
+"""`meshlens/convert` in real sessions: the edit, the refusal, and the wishes that a client can express."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ p_mean = jax.pmap(lambda x: jax.lax.pmean(x, "data"), axis_name="data")
 
 @attrs.define
 class Answer:
-    """An answer as JSON has it; without a type the library would turn its objects into tuples with names."""
+    """An answer as JSON; without this type, the library would turn its objects into named tuples."""
 
     id: Any
     result: Any

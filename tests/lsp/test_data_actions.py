@@ -1,4 +1,4 @@
-"""What is offered at the calls of a pmap, in a real session: the batch, the keys, the state, the first replica."""
+"""The actions offered at the calls of a pmap in a real session: the batch, the keys, the state, the first replica."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices over a real session: what is told and when, with programs that stand in for the project's Python."""
+"""Devices in a real session: what is reported and when, with programs that stand in for the project's Python."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CHANGED = "meshlens/devicesDidChange"
 
 @contextmanager
 def session(root: Path, options: dict[str, Any], **environment: str) -> Iterator[Server]:
-    """A server that asks Pythons, with a file open; the environment that runs the tests is not on its PATH."""
+    """Yields a server that queries Pythons, with a file open; the environment of the tests is not on its PATH."""
     without = {"VIRTUAL_ENV": "", "CONDA_PREFIX": "", "PATH": os.defpath}
     server = Server(root, MESHLENS_DETECT_DEVICES="1", **{**without, **environment})
     try:
@@ -46,7 +46,7 @@ def session(root: Path, options: dict[str, Any], **environment: str) -> Iterator
 
 
 def hover(server: Server, root: Path, line: int, character: int) -> str:
-    """The text of a hover."""
+    """Returns the text of a hover."""
     place = {"line": line, "character": character}
     found = server.request(
         "textDocument/hover", {"textDocument": {"uri": (root / "main.py").as_uri()}, "position": place}
@@ -217,7 +217,7 @@ def test_virtual_devices(tmp_path: Path):
 
 
 def test_one_python_for_what_is_shown_and_what_is_run(tmp_path: Path):
-    """The environment of the folder, which no setting and no editor names, whether it was asked yet or not."""
+    """Checks the environment of the folder, which no setting and no editor names, before and after it is queried."""
     python = says(tmp_path / ".venv" / "bin", answer())
     (tmp_path / ".venv" / "pyvenv.cfg").touch()
     uri = (tmp_path / "main.py").as_uri()

@@ -1,4 +1,4 @@
-"""Hovers with the devices of a real JAX: that of a virtual environment in the project, with one and with more CPUs."""
+"""Hovers with the devices of a real JAX in a virtual environment of the project, with one CPU device and with eight."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ print(jax.local_device_count(), jax.process_count(), double)
 
 
 def environment(root: Path) -> str:
-    """A virtual environment that has the JAX that runs the tests; gives its Python."""
+    """Makes a virtual environment with the JAX that runs the tests; returns its Python."""
     venv.create(root / ".venv", symlinks=True)
     packages = root / ".venv" / "lib" / f"python3.{sys.version_info[1]}" / "site-packages"
     found = importlib.util.find_spec("jax")
@@ -45,7 +45,7 @@ def environment(root: Path) -> str:
 
 
 def told(root: Path, devices: int, setting: str | None) -> dict[str, str]:
-    """What the server says at each place of the program on a machine with so many virtual devices."""
+    """Returns the server's answer at each place of the program, on a machine with this number of virtual devices."""
     if setting is not None:
         (root / "meshlens.toml").write_text(f"devices = {setting!r}\n".replace("'", '"'))
     alone = {"VIRTUAL_ENV": "", "CONDA_PREFIX": "", "PATH": os.defpath, "JAX_PLATFORMS": "cpu"}
@@ -74,7 +74,7 @@ def told(root: Path, devices: int, setting: str | None) -> dict[str, str]:
 def test_detected_devices(tmp_path: Path, devices: int, noun: str):
     python = environment(tmp_path)
     words = told(tmp_path, devices, None)
-    # The signature and the link before it are those of the JAX at hand.
+    # The signature and the link before it depend on the installed JAX.
     reference, _, ours = words["jax.pmap"].partition("def double(x)")
     assert reference.startswith("jax.pmap(fun, axis_name=None, ")
     assert {**words, "jax.pmap": f"def double(x){ours}"} == {

@@ -1,4 +1,4 @@
-"""What editors are told about a text, as they open it, type and close it: pushed or pulled, as each of them claims."""
+"""Diagnostics of a text as editors open it, type in it and close it: pushed or pulled, as each editor claims."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_what_is_deprecated_and_what_has_no_effect_is_marked_as_such(
     write(ed.root, {"meshlens.toml": 'jax-version = "0.10.2"\n'})
     ed.open("train.py", f"import jax\n{line}\n")
     found = {one.code: one.tags for one in await ed.diagnostics("train.py")}
-    # All of these clients show tags.
+    # All of these clients support tags.
     assert found == {code: (tag,)}
 
 
@@ -99,7 +99,7 @@ async def test_a_caller_in_another_file_makes_the_finding_and_takes_it_back(ed: 
 
 
 async def test_a_client_is_told_or_asked_to_ask_again(ed: Editor):
-    """Where another text changed: whoever can be asked to pull again is asked, the others are told."""
+    """Changes another text: a client that can be asked to pull again is asked, any other is sent the diagnostics."""
     write(ed.root, {"train.py": TRAIN.replace("batch", "bacth")})
     ed.open("sync.py", SYNC)
     ed.open("train.py")
@@ -155,7 +155,7 @@ async def test_a_client_that_pulls_is_told_when_nothing_changed(ed: Editor):
 
 
 async def test_never_for_a_stale_version(ed: Editor):
-    """Keystrokes in one breath: every answer that comes is that of the text with its version."""
+    """Types fast: every answer belongs to the text with the answer's version."""
     ed.open("train.py", WRONG)
     for number in range(40):
         old, new = ("bacth", "batch") if number % 2 == 0 else ('x, "batch")', 'x, "bacth")')

@@ -1,4 +1,4 @@
-"""What JupyterLab's extension finds us by."""
+"""The entry points by which JupyterLab's extension finds the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer to `initialize` is given before pygls is imported, and is the one that pygls would give."""
+"""The answer to `initialize` is sent before pygls is imported, and is the one that pygls would send."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Kept:
         self.data += data
 
     def close(self) -> None:
-        """Has nothing to close."""
+        """Does nothing, as there is nothing to close."""
 
 
 def _of_pygls(params: dict[str, Any]) -> Any:
@@ -46,7 +46,7 @@ def _of_pygls(params: dict[str, Any]) -> Any:
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     server.protocol.take([json.dumps(message).encode()])
     capabilities = json.loads(kept.data.partition(b"\r\n\r\n")[2])["result"]["capabilities"]
-    # It names what a client could do and this server does not ask for; leaving it out says the same.
+    # pygls lists as false what this server does not ask for; leaving it out means the same.
     synchronized = capabilities["textDocumentSync"]
     capabilities["textDocumentSync"] = {key: value for key, value in synchronized.items() if value is not False}
     return capabilities

@@ -1,4 +1,4 @@
-"""A process beside the server that is halted by a signal is given up, and the next question starts another."""
+"""A process beside the server that a signal halts is given up, and the next request starts another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hover on everything that has one, in what each client can show: a picture, Markdown, or plain text."""
+"""Hover on everything that has one, in the form that each client can show: a picture, Markdown, or plain text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python that an editor names tells which version of JAX a project is judged by."""
+"""The Python that an editor names decides which version of JAX a project is checked against."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REMOVED, DEPRECATED = ["AX501"], ["AX502"]
 
 @pytest.fixture
 def old(tmp_path: Path) -> str:
-    """A Python whose JAX still has `jax.tree_map`."""
+    """Makes a Python whose JAX still has `jax.tree_map`."""
     packages = "environment/lib/python3.11/site-packages/jax-0.4.30.dist-info/METADATA"
     write(tmp_path, {"environment/bin/python": "", "environment/pyvenv.cfg": "", packages: ""})
     return str(tmp_path / "environment" / "bin" / "python")

@@ -1,4 +1,4 @@
-"""No line with which the server is started imports anything of the folder that it is started in."""
+"""No command line that starts the server imports anything from the folder that it is started in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 RUN = ROOT / "bundled" / "run.py"
 
-# Modules that Python, its `-m`, our own packages and their children import; some of them only once a server runs.
+# Modules that Python, its `-m`, our own packages and their children import; some are imported only while a server runs.
 NAMES = (
     "meshlens runpy pkgutil importlib json asyncio logging platform tree_sitter tree_sitter_python pygls lsprotocol "
     "attrs cattrs click jedi parso site sitecustomize usercustomize encodings codecs pickle struct multiprocessing "
@@ -33,17 +33,17 @@ NAMES = (
 
 
 def planted(room: Path) -> tuple[Path, Path]:
-    """A workspace in which everything is there that a Python could import, and the file in which it would tell."""
+    """Makes a workspace that holds every module that Python could import, and the file that shows whether one was."""
     caught, root = room / "caught", room / "workspace"
     trap = f"import io\nio.open({str(caught)!r}, 'a').write(__name__ + chr(10))\n"
     files = {f"{name}.py": trap for name in NAMES}
-    # Enough for a process beside the server.
+    # Enough files for the server to start a process beside it.
     files |= {f"big/file_{number}.py": f"A = {'x' * 4000!r}\n" for number in range(60)}
     return caught, write(root, files | {"train.py": TYPO, "pyproject.toml": ""})
 
 
 def worked(server: Server, root: Path) -> None:
-    """A short session in which the server starts every process that it has beside it."""
+    """Runs a short session in which the server starts all the processes that it runs beside it."""
     options = {"trusted": False, "settings": {"workspaceDiagnostics": True}}
     server.initialize(root, {}, initializationOptions=options)
     uri = (root / "train.py").as_uri()
@@ -54,7 +54,7 @@ def worked(server: Server, root: Path) -> None:
 
 
 def in_the_documentation() -> list[str]:
-    """Every line of the documentation with a Python that starts us."""
+    """Returns every command line in the documentation that starts MeshLens with Python."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("walkthrough/*.md"), ROOT / "action.yml"]
     pages += [ROOT / ".pre-commit-hooks.yaml", *ROOT.glob("snippets/*"), *ROOT.glob("server/meshlens/**/*.py")]
     found = [re.findall(r"python\S*(?: -\w)* -m meshlens[^`\n\"]*", page.read_text("utf-8")) for page in pages]
@@ -94,7 +94,7 @@ def test_a_server_imports_nothing_of_its_folder(tmp_path: Path, code: tuple[str,
 
 @pytest.mark.deep
 def test_the_extension_runs_nothing_of_the_environment_either(tmp_path: Path):
-    """As it is packaged, with all that the server needs in `libs`; the environment has the workspace on its path."""
+    """Tests the packaged extension, with its dependencies in `libs` and the workspace on the environment's path."""
     caught, root = planted(tmp_path)
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
@@ -127,7 +127,7 @@ def test_the_traps_would_catch_a_python_that_is_not_isolated(tmp_path: Path):
 
 @pytest.mark.deep
 def test_a_module_line_without_isolation_imports_nothing_after_our_own_first_lines(tmp_path: Path):
-    """What the guard in `__main__` can do for those who leave out `-I`: PYTHONPATH with the working folder in it."""
+    """Tests the guard in `__main__` for users who leave out `-I` and have the working folder in PYTHONPATH."""
     caught, root = tmp_path / "caught", tmp_path / "workspace"
     trap = f"open({str(caught)!r}, 'a').write(__name__ + chr(10))\n"
     write(root, {"click.py": trap, "tree_sitter.py": trap, "train.py": CLEAN})

@@ -1,4 +1,4 @@
-"""Hover and definition of a name outside the workspace read sources; they import nothing, and nothing untrusted."""
+"""Hover and definition of a name outside the workspace read sources; they import nothing and read nothing untrusted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def mark(caught: Path, name: str) -> str:
 
 
 def compiled(path: Path, text: str) -> None:
-    """A module that has no source: a `.pyc` alone, which Python imports and nobody can read."""
+    """Makes a module that has no source: only a `.pyc`, which Python imports and nobody can read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     source = path.with_suffix(".txt")
     source.write_text(text)
@@ -46,7 +46,7 @@ def compiled(path: Path, text: str) -> None:
 
 
 def installed(room: Path, caught: Path, root: Path) -> Path:
-    """A Python that has the server and the package in one environment, as with `pip install meshlens userpkg`."""
+    """Makes a Python that has the server and the package in one environment, as with `pip install meshlens userpkg`."""
     environment = room / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     site = next(environment.glob("lib/python3*/site-packages"))
@@ -70,7 +70,7 @@ def installed(room: Path, caught: Path, root: Path) -> Path:
 
 
 def asked(server: Server, root: Path, text: str) -> tuple[Any, Any]:
-    """What hover and definition say of the place at which a text ends."""
+    """Returns the answers of hover and definition at the place where a text ends."""
     before = SOURCE[: SOURCE.index(text) + len(text) - 1]
     position = {"line": before.count("\n"), "character": len(before) - before.rfind("\n") - 1}
     place = {"textDocument": {"uri": (root / "train.py").as_uri()}, "position": position}

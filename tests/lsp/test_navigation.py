@@ -1,4 +1,4 @@
-"""Axis names are symbols in every client: definition, references, highlight, rename over files, and its refusals."""
+"""Axis names are symbols in every client: definition, references, highlight, rename across files, and its refusals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _at(ed: Editor, name: str, text: str, shift: int) -> Any:
 
 
 def _places(ed: Editor, found: Any) -> list[str]:
-    """Places as `file: text`."""
+    """Returns places as `file: text`."""
     made = []
     for one in plain(found) or ():
         name = Path(one["uri"]).name

@@ -32,20 +32,20 @@ class Book:
         server.notify("notebookDocument/didOpen", {"notebookDocument": book, "cellTextDocuments": items})
 
     def cell(self, number: int) -> str:
-        """The URI of a cell."""
+        """Returns the URI of a cell."""
         return f"vscode-notebook-cell:{self.path}#c{number}"
 
     def _item(self, number: int, language: str = "python") -> dict[str, Any]:
         return {"uri": self.cell(number), "languageId": language, "version": 1, "text": self.texts[number]}
 
     def change(self, cells: dict[str, Any]) -> None:
-        """Tells a change of the cells."""
+        """Reports a change of the cells."""
         self.version += 1
         book = {"uri": self.uri, "version": self.version}
         self.server.notify("notebookDocument/didChange", {"notebookDocument": book, "change": {"cells": cells}})
 
     def splice(self, start: int, gone: list[int], come: list[int], new: dict[int, str] | None = None) -> None:
-        """Replaces cells by others; those that are new are opened, those that are not put back are closed."""
+        """Replaces cells; those that are new are opened, and those that do not come back are closed."""
         self.texts |= new or {}
         array = {
             "start": start,
@@ -57,7 +57,7 @@ class Book:
         self.change({"structure": {"array": array, "didOpen": opened, "didClose": closed}})
 
     def found(self, number: int) -> list[tuple[str, str]]:
-        """The findings in a cell: codes, and what is underlined."""
+        """Returns the findings in a cell: their codes, and the text that is underlined."""
         lines = LineIndex(self.texts[number].encode())
         made = []
         for one in self.server.findings(self.cell(number)):
@@ -66,7 +66,7 @@ class Book:
         return made
 
     def close(self) -> None:
-        """Closes it."""
+        """Closes the notebook."""
         cells = [{"uri": self.cell(number)} for number in self.texts]
         self.server.notify(
             "notebookDocument/didClose", {"notebookDocument": {"uri": self.uri}, "cellTextDocuments": cells}
@@ -78,7 +78,7 @@ EDGES = ("start", "end")
 
 @pytest.fixture(scope="module", params=first_of(claiming(KNOWS, "textDocument.diagnostic")))
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for all notebooks of a client."""
+    """Yields one server per client for all notebooks."""
     with served(tmp_path_factory.mktemp("open"), recorded(request.param)["capabilities"]) as one:
         yield one
         assert "crashed" not in one.log and "Traceback" not in one.log
@@ -176,7 +176,7 @@ def test_a_closed_notebook_is_read_from_the_disk_by_nobody_else(server: Server, 
 
 def test_a_notebook_that_is_sent_as_one_text(server: Server, tmp_path: Path):
     uri = (tmp_path / ".virtual_documents" / "nb.ipynb").as_uri()
-    # JupyterLab writes magics as calls, or leaves them.
+    # JupyterLab writes magics as calls, or leaves them as they are.
     text = "get_ipython().run_line_magic('matplotlib', 'inline')\n" + SETUP + "\n\n" + STEP
     server.open(uri, text)
     (found,) = server.findings(uri)

@@ -1,4 +1,4 @@
-"""Axis names that come from an installed package are followed into it."""
+"""Axis names from an installed package are followed into the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""\"Parallelize over devices…\" in real sessions: where it stands, the ways it leads to, and what other clients get."""
+"""Tests "Parallelize over devices…" in real sessions: where it is offered, its targets, and what other clients get."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ OTHERS = _in([client for client in CLIENTS if client != "vscode"])
 
 @attrs.define
 class Answer:
-    """An answer as JSON has it; without a type the library would turn its objects into tuples with names."""
+    """An answer as JSON; without this type, the library would turn its objects into named tuples."""
 
     id: Any
     result: Any

@@ -1,4 +1,4 @@
-"""Twenty files without JAX get no answer at all, wherever one asks."""
+"""In twenty files without JAX, every request gets an empty answer, wherever it is made."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AT_A_PLACE = (
     "textDocument/documentHighlight",
 )
 ANSWERED_ASIDE = ("textDocument/references", "textDocument/prepareRename", "textDocument/prepareCallHierarchy")
-"""In a project of this size the process beside the server answers these, which takes longer; so they are asked less."""
+"""In a project of this size the process beside the server answers these, which takes longer, so tests send fewer."""
 OF_A_FILE = ("textDocument/documentSymbol", "textDocument/codeLens")
 OF_A_RANGE = ("textDocument/inlayHint", "textDocument/codeAction")
 SETTINGS = {"settings": {"codeLens": True, "inlayHints": {"axes": True, "sizes": True}, "devices": 8}}
@@ -41,7 +41,7 @@ SETTINGS = {"settings": {"codeLens": True, "inlayHints": {"axes": True, "sizes":
 def server(tmp_path_factory: pytest.TempPathFactory):
     root = tmp_path_factory.mktemp("plain")
     for name in FILES:
-        # `pathlib` and others became packages in newer Pythons.
+        # `pathlib` and other modules became packages in newer Pythons.
         source = next(path for path in (LIBRARY / f"{name}.py", LIBRARY / name / "__init__.py") if path.is_file())
         path = root / f"{name}.py"
         path.parent.mkdir(exist_ok=True)
@@ -74,7 +74,7 @@ def test_the_workspace_has_no_symbols(server: Wire):
 
 
 def _places(server: Wire, name: str) -> list[dict[str, Any]]:
-    """Places all over a file: in names, strings, calls, between words, the same ones in every run."""
+    """Returns places all over a file: in names, strings, calls, between words; the same ones in every run."""
     lines = server.texts[server.uri(name)].split("\n")
     chance = random.Random(name)
     full = [number for number, line in enumerate(lines) if line.strip()]

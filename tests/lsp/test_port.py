@@ -1,4 +1,4 @@
-"""The server on a port of this machine serves one client of the protocol, and no page of a browser."""
+"""The server on a local port serves one client of the protocol, and no page in a browser."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_client_is_answered_and_a_second_one_is_not(port: int):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the program is a script of other systems")
 def test_a_page_in_a_browser_is_not_a_client(port: int, tmp_path: Path):
-    """It can send any body to a port of this machine, and its headers before it."""
+    """Tries a page, which can send any body to a local port, but only after HTTP headers."""
     caught = tmp_path / "caught"
     python = program(tmp_path / "python", f"#!/bin/sh\n: > '{caught}'\n")
     root = {"uri": tmp_path.as_uri(), "name": "x"}

@@ -1,4 +1,4 @@
-"""The process beside the server ends when its memory has grown much, and the next question starts another."""
+"""The process beside the server ends when its memory has grown much, and the next request starts another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A large project is read beside the server: shown with progress where that is shown, and ended when one says so."""
+"""A large project is read beside the server: with progress in clients that show it, and canceled on request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _kinds(ed: Editor) -> list[str]:
 
 
 async def _everywhere(ed: Editor) -> set[str]:
-    """The files in which the projects that are open have maps."""
+    """Returns the files of the open projects in which there are maps."""
     found = await ed.client.workspace_symbol_async(types.WorkspaceSymbolParams(query=""))
     return {Path(one.location.uri).name for one in found or ()}
 
@@ -48,7 +48,7 @@ async def test_it_begins_says_how_far_it_is_and_ends(tmp_path: Path, client: str
 
 @pytest.mark.deep
 async def test_processes_that_share_the_reading_do_not_wait_for_each_other(tmp_path: Path):
-    """So much that it is read by several, and for the first time: nothing of it is in the cache."""
+    """Opens so much new text that several processes read it: nothing of it is in the cache."""
     filler = "x = 1  # " + "filler " * 35_000 + "\n"
     write(tmp_path, {f"part{number}.py": f"{WRONG}{filler}# {number}\n" for number in range(12)})
     async with editor(tmp_path) as ed:
@@ -78,5 +78,5 @@ async def test_it_is_cancelled_and_what_is_open_stays_right(tmp_path: Path, clie
         assert len(await ed.diagnostics("part1.py")) == 1
         ed.replace("part1.py", "bacth", "batch")
         assert not await ed.diagnostics("part1.py")
-        # Whoever asks for the whole project gets it all the same.
+        # A request about the whole project still gets all of it.
         assert len(await _everywhere(ed)) == 9

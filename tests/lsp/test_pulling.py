@@ -1,4 +1,4 @@
-"""A client that pulls asks for the text that it edits; of what an edit does to other texts it is told."""
+"""A client that pulls asks about the text that it edits; the server tells it when an edit affects other texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The disk may change under the server, refuse it, or hold more files than anybody reads."""
+"""The disk may change under the server, fail, or hold more files than anybody reads."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_typing_is_answered_in_a_workspace_of_20000_files(tmp_path: Path):
         for version in range(2, 300):
             assert [one["code"] for one in server.findings(uri)] == ["AX101"]
             server.change(uri, version, {"text": WRONG + "#" * version})
-        # The process beside the server has read them all meanwhile, or reads them still.
+        # The process beside the server has read them all by now, or is still reading them.
         found = {one["location"]["uri"] for one in server.answer(everything, 300)}
         assert found == {uri, far.as_uri()}
         server.change(uri, 300, {"text": WRONG.replace("bacth", "batch")})

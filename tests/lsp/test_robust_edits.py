@@ -1,4 +1,4 @@
-"""Random edits in a real server: after each, its answers are those of a cold start; `bench/edits.py` makes more."""
+"""Random edits in a real server: after each, its answers are those of a cold start; `bench/edits.py` runs more."""
 
 from __future__ import annotations
 

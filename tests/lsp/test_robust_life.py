@@ -1,4 +1,4 @@
-"""The server ends with its client, answers a thousand requests at once, and a crash costs one answer."""
+"""The server ends with its client and answers a thousand requests at once, and a crash costs one answer."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _code(server: Server, number: int) -> int:
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """A project so large that a process beside the server reads it."""
+    """Writes a project so large that a process beside the server reads it."""
     return write(tmp_path, {f"part{number}.py": WRONG + "# " + "x" * 30_000 + "\n" for number in range(9)})
 
 
@@ -84,7 +84,7 @@ def test_a_client_that_disappears(large: Path, how: str):
             server.process.stdout.close()
             server.ask("textDocument/hover", {"textDocument": {"uri": "file:///x"}, "position": {}})
         assert _ended(server.process.pid)
-        # Python itself may still be starting there.
+        # Python itself may still be starting in that process.
         assert _ended(aside)
     finally:
         server.close()
@@ -148,7 +148,7 @@ def test_the_process_beside_the_server_may_die(large: Path):
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for all that a server has to survive."""
+    """Yields one server for everything that a server has to survive."""
     with served(tmp_path_factory.mktemp("open"), CLIENT) as one:
         yield one
 

@@ -1,4 +1,4 @@
-"""What arrives broken, unknown, too early or too late costs itself alone, and a line in the log."""
+"""A message that is broken, unknown, too early or too late costs only itself, and is noted in the log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for all that a server has to survive."""
+    """Yields one server for everything that a server has to survive."""
     with served(tmp_path_factory.mktemp("open"), CLIENT) as one:
         yield one
         assert "Traceback" not in one.log and "crashed" not in one.log
@@ -73,11 +73,11 @@ def test_headers_that_say_nothing(server: Server, tmp_path: Path):
 
 
 def test_a_length_of_many_digits_costs_its_own_message_alone(server: Server, tmp_path: Path):
-    """More digits than Python takes for a number, and a header that does not end."""
+    """Sends more digits than Python converts to a number, and a header that does not end."""
     before = server.log.count("skipped a message without a usable Content-Length")
     uri = (tmp_path / "train.py").as_uri()
     server.raw(b"Content-Length: %s\r\n\r\n" % (b"9" * 5000))
-    # In the same write, as a client's pipe gives it: whatever comes after the bad one is answered at once.
+    # Sent in the same write, as a client's pipe may deliver it: what comes after the bad message is answered at once.
     number = server.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}})
     assert server.answer(number) is None
     server.raw(b"Content-Length: %s2\r\n\r\n[]" % (b"0" * 5000))
@@ -95,7 +95,7 @@ def test_a_length_of_many_digits_costs_its_own_message_alone(server: Server, tmp
     ids=["name", "bytes of a name", "path", "deep", "long"],
 )
 def test_names_that_no_file_can_have(server: Server, tmp_path: Path, name: str):
-    """The text is read as one that has no file, and other requests go on."""
+    """Checks that the text is read as one without a file, and that other requests are answered."""
     uri = f"{tmp_path.as_uri()}/{name}"
     server.open(uri, WRONG)
     assert [found["code"] for found in server.findings(uri)] == ["AX101"]

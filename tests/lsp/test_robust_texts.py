@@ -1,4 +1,4 @@
-"""Edits that do not fit, and texts that nobody would write: answers stay right, and the log says what was odd."""
+"""Edits that do not fit, and texts that nobody would write: answers stay right, and the log notes what was odd."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WRONG = 'import jax\n\nstep = jax.pmap(lambda x: jax.lax.psum(x, "bacth"), axis_
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for all that a server has to survive."""
+    """Yields one server for everything that a server has to survive."""
     with served(tmp_path_factory.mktemp("open"), CLIENT) as one:
         yield one
         assert "Traceback" not in one.log and "crashed" not in one.log
@@ -25,7 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def uri(tmp_path: Path) -> str:
-    """A text of the test's own."""
+    """Returns the URI of the test's own text."""
     return (tmp_path / "train.py").as_uri()
 
 
@@ -98,7 +98,7 @@ def test_ranges_that_lie_outside_the_text(server: Server, uri: str, where: dict[
 
 def test_half_a_character(server: Server, uri: str):
     server.open(uri, WRONG)
-    # A client may send half of a pair of UTF-16, as JSON can say it.
+    # A client may send half of a UTF-16 surrogate pair, because JSON can express it.
     body = b'{"jsonrpc":"2.0","method":"textDocument/didChange","params":{"textDocument":{"uri":"%s","version":2},'
     body += b'"contentChanges":[{"range":{"start":{"line":1,"character":0},"end":{"line":1,"character":0}},'
     body = body % uri.encode() + b'"text":"x = \'\\ud83d\'"}]}}'

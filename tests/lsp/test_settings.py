@@ -1,4 +1,4 @@
-"""Settings from everywhere they can come from, and what changes on the disk behind the editor's back."""
+"""Settings from every source that they can have, and changes on the disk without the editor's knowledge."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _written(server: Server, root: Path, kind: int = 2, **files: str | None) -> 
 
 
 def _becomes(server: Server, folder: Path, codes: list[str]) -> None:
-    """Asks until the answers of the client have been taken in."""
+    """Waits until the server has processed the client's settings."""
     until = time.monotonic() + SECONDS
     while (found := _codes(server, folder)) != codes:
         assert time.monotonic() < until, found

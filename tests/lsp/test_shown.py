@@ -1,4 +1,4 @@
-"""What is shown all over a file, in the clients that show it: hints, lenses, symbols, calls by axis environment."""
+"""The information shown throughout a file, in the clients that show it: hints, lenses, symbols, axis environments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ parallel(1, jax.numpy.ones((8, 3)))
 }
 SETTINGS = {"codeLens": True, "inlayHints": {"axes": True, "sizes": True}}
 PLAIN = {"lensCommands": False, "axisColors": False}
-"""What every client is that is not our own."""
+"""The options of every client except our own."""
 
 WHOLE = types.Range(types.Position(0, 0), types.Position(40, 0))
 
@@ -151,7 +151,7 @@ async def test_a_client_that_can_is_asked_to_ask_again_when_settings_change(tmp_
         wanted = {"workspace/configuration", "workspace/inlayHint/refresh"}
         if ed.can("workspace.codeLens.refreshSupport"):
             wanted.add("workspace/codeLens/refresh")
-        # What opened the files may have asked for a refresh too, which comes before the settings do.
+        # Opening the files may also cause a request to refresh, which comes before the settings do.
         for _ in range(1500):
             if wanted <= {*ed.asked[before:]} and not await _hints(ed, "sync.py"):
                 break

@@ -1,4 +1,4 @@
-"""A rename that the process beside the server worked out for other texts edits nothing."""
+"""A rename that the process beside the server computed for other texts edits nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces over a real session: lenses, hints, hovers, diagnostics; what an edit makes stale; what is refused."""
+"""Traces in a real session: lenses, hints, hovers, diagnostics; what an edit makes stale; what is refused."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ WHOLE = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 
 
 @contextmanager
 def session(root: Path, source: str, **options: Any) -> Iterator[tuple[Server, str]]:
-    """A server with a saved file open."""
+    """Yields a server with a saved file open, and the file's URI."""
     file = root / "train.py"
     file.write_text(source)
     (root / "meshlens.toml").write_text('devices = "8xH100"\n')
@@ -91,18 +91,18 @@ def session(root: Path, source: str, **options: Any) -> Iterator[tuple[Server, s
 
 
 def lenses(server: Server, uri: str) -> list[dict[str, Any]]:
-    """The commands of the lenses."""
+    """Returns the commands of the lenses."""
     return [one["command"] for one in server.request("textDocument/codeLens", {"textDocument": {"uri": uri}})]
 
 
 def hints(server: Server, uri: str) -> dict[int, str]:
-    """The hints by line, from 0."""
+    """Returns the hints by line, from 0."""
     found = server.request("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": WHOLE})
     return {one["position"]["line"]: one["label"] for one in found}
 
 
 def click(server: Server, lens: dict[str, Any]) -> Any:
-    """Does what a click on a lens does."""
+    """Runs the command of a lens, as a click does."""
     asked = {"command": lens["command"], "arguments": lens["arguments"]}
     return server.request("workspace/executeCommand", asked)
 
@@ -134,7 +134,7 @@ def test_a_lens_traces_and_the_lines_tell_what_they_cost(tmp_path: Path):
         assert "all-reduce (backward) over data: 128.0 KiB on each device; at least" in hover["contents"]["value"]
         assert server.wait("window/showMessage")["message"].startswith("train.py::entry on 8xH100: 1 collective")
 
-        # Comments and functions that the trace did not read move its lines and leave it as it is.
+        # Comments, and functions that the trace did not read, move the trace's lines but do not make it stale.
         edit(server, uri, 2, 0, "# A comment.\n")
         edit(server, uri, 3, 13, "def another():\n    return 2\n\n\n")
         assert hints(server, uri)[9] == "all-reduce 128.0 KiB · f32[64,256] P('data', None)"

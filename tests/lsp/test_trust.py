@@ -1,4 +1,4 @@
-"""A workspace full of traps: in a session that is not trusted nothing in it runs, in a trusted one it would."""
+"""A workspace full of traps: in an untrusted session nothing in it runs; in a trusted one it would."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOURCE = "import jax\n\nprint(jax.devices(), jax.pmap(lambda x: jax.lax.psum(x, 
 
 
 def plant(root: Path) -> Path:
-    """Puts everything into a workspace that some Python might run by itself; gives the file in which it would tell."""
+    """Fills a workspace with everything that a Python might run by itself; returns the file that shows if one did."""
     caught = root.parent / "caught"
 
     def trap(name: str) -> str:
@@ -50,7 +50,7 @@ def plant(root: Path) -> Path:
 
 
 def look_around(root: Path, options: dict[str, Any]) -> tuple[Server, str]:
-    """Opens a file, asks for what is shown of it and for its devices; gives the ended server and its own words."""
+    """Opens a file and requests hovers, findings and devices; returns the ended server and its debug information."""
     python = str(root / ".venv" / "bin")
     path = os.pathsep.join([python, os.environ["PATH"]])
     traps = {"VIRTUAL_ENV": str(root / ".venv"), "PATH": path, "CONDA_PREFIX": str(root / ".venv")}

@@ -1,4 +1,4 @@
-"""What encloses an untrusted folder, or is named by a file in it, is not run: through real servers, line by line."""
+"""Nothing that encloses an untrusted folder or is named in it is run: with real servers, for every command line."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SOURCE = "import jax\n\nprint(jax.devices(), jax.pmap(lambda x: jax.lax.psum(x, 
 
 @dataclass
 class Attack:
-    """What somebody downloads, and how it is opened.
+    """The files that a user has downloaded, and how they are opened.
 
     Attributes:
-        room: for everything.
-        opened: the folder that is opened; None for a file alone.
+        room: the folder that holds everything.
+        opened: the folder that is opened; None if only a file is.
         file: the file that is opened.
-        options: what the client says when it begins.
-        environ: variables of the user.
+        options: the client's initialization options.
+        environ: the user's environment variables.
     """
 
     room: Path
@@ -44,7 +44,7 @@ class Attack:
 
 
 def trap(room: Path, place: Path, name: str = "python") -> Path:
-    """A program that tells that it was run, where an environment has its Python."""
+    """Makes a program, where an environment has its Python, that notes that it was run."""
     caught = f"#!/bin/sh\necho {place} >> '{room / 'caught'}'\n"
     program(place / "bin" / name, caught)
     (place / "pyvenv.cfg").write_text("home = /usr/bin\n")
@@ -53,38 +53,38 @@ def trap(room: Path, place: Path, name: str = "python") -> Path:
 
 
 def above(room: Path, *marks: str) -> Attack:
-    """An environment above the folder that is opened."""
+    """Puts an environment above the folder that is opened."""
     top = write(room / "archive", {"sub/a.py": SOURCE} | dict.fromkeys(marks, ""))
     trap(room, top / ".venv")
     return Attack(room, top / "sub", top / "sub" / "a.py")
 
 
 def repository(room: Path) -> Attack:
-    """As the first one who tried it."""
+    """Makes the folder above a repository, as in the attack that was tried first."""
     return above(room, ".git/HEAD")
 
 
 def worktree(room: Path) -> Attack:
-    """`.git` is a file in a worktree and in a submodule."""
+    """Makes `.git` a file, as in a worktree or a submodule."""
     return above(room, ".git")
 
 
 def nested(room: Path) -> Attack:
-    """A repository in a repository: the inner one is opened, the outer one has the Python on its PATH."""
+    """Nests repositories: the inner one is opened, and the outer one's Python is on the PATH."""
     attack = above(room, ".git/HEAD", "sub/.git/HEAD")
     attack.environ["PATH"] = f"{room / 'archive' / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     return attack
 
 
 def single_file(room: Path) -> Attack:
-    """No folder is opened, and a configuration file says where the project begins."""
+    """Opens no folder, and lets a configuration file say where the project begins."""
     attack = above(room, ".git/HEAD", "sub/meshlens.toml")
     attack.opened = None
     return attack
 
 
 def single_file_without_marks(room: Path) -> Attack:
-    """No folder is opened, and the environment lies beside the file."""
+    """Opens no folder, and puts the environment beside the file."""
     attack = above(room)
     trap(room, room / "archive" / "sub" / ".venv")
     attack.opened = None
@@ -92,7 +92,7 @@ def single_file_without_marks(room: Path) -> Attack:
 
 
 def named_in_the_configuration(room: Path) -> Attack:
-    """`tool.meshlens.interpreter` above the folder that is opened."""
+    """Names a Python in `tool.meshlens.interpreter`, above the folder that is opened."""
     attack = above(room, ".git/HEAD")
     python = trap(room, room / "elsewhere")
     (room / "archive" / "pyproject.toml").write_text(f'[tool.meshlens]\ninterpreter = "{python}"\n')
@@ -100,7 +100,7 @@ def named_in_the_configuration(room: Path) -> Attack:
 
 
 def named_for_conda(room: Path) -> Attack:
-    """`environment.yml` picks one of the user's own environments, whatever that one does when it starts."""
+    """Names one of the user's own environments in `environment.yml`, whatever that environment runs when it starts."""
     attack = above(room, ".git/HEAD")
     trap(room, room / "home" / "conda" / "envs" / "other")
     listed = f"{room / 'home' / 'conda' / 'envs' / 'other'}\n"
@@ -110,7 +110,7 @@ def named_for_conda(room: Path) -> Attack:
 
 
 def named_for_pyenv(room: Path) -> Attack:
-    """`.python-version` picks one of the user's versions, `.pdm-python` any program."""
+    """Names one of the user's versions in `.python-version`, and an arbitrary program in `.pdm-python`."""
     attack = above(room, ".git/HEAD")
     trap(room, room / "home" / ".pyenv" / "versions" / "3.11.7")
     named = {".python-version": "3.11\n", ".pdm-python": str(trap(room, room / "elsewhere"))}
@@ -120,7 +120,7 @@ def named_for_pyenv(room: Path) -> Attack:
 
 
 def relative_to_the_folder(room: Path) -> Attack:
-    """A user's own variables, which mean the workspace as soon as they are relative."""
+    """Sets the user's own variables to relative paths, which then lead into the workspace."""
     attack = above(room, ".git/HEAD")
     trap(room, room / "archive" / "sub" / "env")
     attack.environ |= {"UV_PROJECT_ENVIRONMENT": "env", "VIRTUAL_ENV": "env", "CONDA_PREFIX": "env"}
@@ -129,7 +129,7 @@ def relative_to_the_folder(room: Path) -> Attack:
 
 
 def linked_out(room: Path) -> Attack:
-    """The folder that is opened is a link, and what it is a link to lies in the repository."""
+    """Opens a link to a folder that is in the repository."""
     attack = above(room, ".git/HEAD")
     (room / "shortcut").symlink_to(room / "archive" / "sub")
     attack.opened, attack.file = room / "shortcut", room / "shortcut" / "a.py"
@@ -138,7 +138,7 @@ def linked_out(room: Path) -> Attack:
 
 
 def linked_in(room: Path) -> Attack:
-    """The environment in the folder is a link to one of the user's, and one of the user's to one in the archive."""
+    """Links the folder's environment to one of the user's, and one of the user's to one in the archive."""
     attack = above(room, ".git/HEAD")
     trap(room, room / "home" / "env")
     (room / "archive" / "sub" / ".venv").symlink_to(room / "home" / "env")
@@ -148,14 +148,14 @@ def linked_in(room: Path) -> Attack:
 
 
 def said_by_the_client(room: Path) -> Attack:
-    """An extension for Python that has no notion of trust says what it has found in the folder above."""
+    """Passes an interpreter, as an extension for Python without a notion of trust would, from the folder above."""
     attack = above(room, ".git/HEAD")
     attack.options["interpreter"] = str(room / "archive" / ".venv" / "bin" / "python")
     return attack
 
 
 def half_trusted(room: Path) -> Attack:
-    """A client that does not spell the answer as we do."""
+    """Sends the string "false" where our protocol has a boolean for trust."""
     attack = above(room, ".git/HEAD")
     trap(room, room / "archive" / "sub" / ".venv")
     attack.options["trusted"] = "false"
@@ -163,7 +163,7 @@ def half_trusted(room: Path) -> Attack:
 
 
 def on_the_path(room: Path) -> Attack:
-    """A tool that MeshLens would ask, first on the PATH, in the folder above; and all of it outside of any folder."""
+    """Puts the tools that MeshLens would ask first on the PATH, in a folder outside of the one that is opened."""
     attack = above(room, ".git/HEAD")
     tools = room / "tools"
     for name in ("python3", "python", "nvidia-smi", "conda", "poetry", "uv", "git"):
@@ -191,7 +191,7 @@ ATTACKS = (
 
 
 def opened(attack: Attack, line: tuple[str, ...], *, trusted: bool) -> str:
-    """Opens it, has its devices asked for, twice; gives what was run."""
+    """Opens the attack's folder or file and requests its devices twice; returns what was run."""
     options = {"trusted": trusted, **attack.options, "devicesDidChange": True}
     server = Server(attack.opened or attack.room, line, MESHLENS_DETECT_DEVICES="1", **attack.environ)
     try:

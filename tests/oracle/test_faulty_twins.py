@@ -1,4 +1,4 @@
-"""Right programs stay unreported; of their twins with one fault, what was found once stays found."""
+"""Correct programs have no findings; faults in their twins that were found once are still found."""
 
 from __future__ import annotations
 

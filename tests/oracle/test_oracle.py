@@ -1,4 +1,4 @@
-"""The oracle programs: what is right stays unreported, what is wrong is found, and JAX still says so."""
+"""The oracle programs: correct ones have no findings, faults are found, and JAX still agrees with the labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Found:
 
 
 def found(program: Program) -> Iterator[Found]:
-    """All findings in a program that is meant for eight devices and JAX 0.10.2."""
+    """Yields all findings in a program that is meant for eight devices and JAX 0.10.2."""
     workspace = open_workspace([program.main.parent], files=program.files, jax_version=(0, 10, 2), devices=8)
     for path in program.files:
         view = workspace.view(path)
@@ -44,7 +44,7 @@ def found(program: Program) -> Iterator[Found]:
 
 
 def accused(program: Program) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
-    """The places that a finding may underline: file, start and end."""
+    """Yields the places that a finding may underline: file, start and end."""
     label = program.label
     places: list[dict[str, Any]] = [
         {"line": label["bad_line"], "text": label["bad_text"], "col": label.get("bad_col")},

@@ -1,6 +1,6 @@
-"""Generated training programs: what is converted prints the numbers that it printed, on eight virtual devices.
+"""Generated training programs: after conversion they print the numbers that they printed before, on eight devices.
 
-`python tests/bench/converted_programs.py` does the same with as many programs as one likes.
+`python tests/bench/converted_programs.py` does the same with any number of programs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Programs for one device as people write them: mapped over eight devices, they come to the same numbers.
+"""Programs for one device as people write them: mapped over eight devices, they give the same results.
 
-Each program names in its first lines what it is converted to, and which functions.  JAX runs it before and after.
+The first lines of each program name the target and the functions to convert.  JAX runs it before and after.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _converted(program: Path, target: str, room: Path) -> Path:
 
 
 def _ends_with(program: Path) -> dict[str, Any]:
-    """What a program ends with on eight devices."""
+    """Returns what a program ends with on eight devices."""
     python = os.environ.get("MESHLENS_JAX_PYTHON", sys.executable)
     answer = program.with_suffix(".pickle")
     environment = {**os.environ, **numbers_of_programs.ENVIRONMENT}
@@ -94,7 +94,7 @@ def test_each_device_draws_its_own_numbers(target: str, tmp_path: Path) -> None:
     ran = meshlens("convert", "after.py::step", "--to", target, "--write", cwd=tmp_path)
     assert ran.code == 0, ran.err
     wanted, found = _ends_with(tmp_path / "before.py"), _ends_with(tmp_path / "after.py")
-    # Draws that are alike on all devices would spread the mean of the loss more than twice as far.
+    # Draws that are the same on all devices would spread the mean of the loss more than twice as far.
     assert abs(wanted["mean"][0] - found["mean"][0]) < 3 * 2**0.5 * 0.1 * wanted["spread"][0]
     assert found["spread"][0] < 1.5 * wanted["spread"][0]
     assert [float(one) for one in wanted["losses"]] != [float(one) for one in found["losses"]]

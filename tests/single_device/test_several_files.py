@@ -1,4 +1,4 @@
-"""Projects of several files: a function is converted, and its calls in every file hand over split data."""
+"""Projects with several files: a function is converted, and its calls in every file pass split data."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Programs for one device as people write them: with their data sharded, they come to the same numbers.
+"""Programs for one device as people write them: with sharded data, they give the same results.
 
-Each program names in its first line what to convert.  JAX runs it before and after, on eight virtual devices.
+The first line of each program names what to convert.  JAX runs it before and after, on eight virtual devices.
 """
 
 from __future__ import annotations

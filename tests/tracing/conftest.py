@@ -1,4 +1,4 @@
-"""Traces of real programs in a warm process that the tests of a module share."""
+"""Traces of real programs in warm processes that the tests of a module share."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ PROGRAMS = Path(__file__).with_name("programs")
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[WarmWorkers]:
-    """The warm processes of a module's tests."""
+    """Yields the warm processes for a module's tests."""
     kept = WarmWorkers()
     yield kept
     kept.end_all()
@@ -26,7 +26,7 @@ def workers() -> Iterator[WarmWorkers]:
 
 @pytest.fixture
 def traced(workers: WarmWorkers) -> Callable[..., Trace]:
-    """Returns a function that traces an entry: of a file of `programs`, or of one that a test has written."""
+    """Returns a function that traces an entry from a file in `programs`, or from one that a test has written."""
 
     def of(file: str | Path, name: str = "entry", devices: str = "8", **options: object) -> Trace:
         path = PROGRAMS / file

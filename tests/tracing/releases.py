@@ -4,7 +4,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 
 def _version() -> tuple[int, ...]:
-    """Returns the release of JAX; the tests of every change, which trace nothing, are collected without one."""
+    """Returns the release of JAX; (0, 0) without JAX, as the tests of every change are collected even without it."""
     try:
         return tuple(int(part) for part in version("jax").split(".")[:2])
     except PackageNotFoundError:
@@ -25,4 +25,4 @@ SINCE = {
     "gradients marked *backward* outside of loops and maps": (0, 7),
     "the GPU plugin's partitioner without a GPU": (0, 10),
 }
-"""The first release of JAX with each feature of traces: the table of docs/trace.md."""
+"""The first release of JAX that supports each feature of traces: the table in docs/trace.md."""

@@ -1,4 +1,4 @@
-"""What a worker writes comes from a process that runs anybody's code: any bytes of it are a trace or a sentence."""
+"""A worker's answer comes from a process that runs untrusted code: whatever its bytes, it is a trace or a sentence."""
 
 import json
 from pathlib import Path
@@ -86,7 +86,7 @@ BLANK = Trace("a.py::entry", "8xH100", 8)
 
 @pytest.fixture
 def room(tmp_path):
-    """A room as a worker leaves it."""
+    """Returns a folder as a worker leaves it."""
     (tmp_path / "dumps").mkdir()
     for name, text in NAMES.items():
         (tmp_path / name).write_text(text)

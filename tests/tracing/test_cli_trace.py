@@ -1,4 +1,4 @@
-"""`meshlens cost` and `meshlens trace` as people call them."""
+"""`meshlens cost` and `meshlens trace` as people run them."""
 
 import json
 import re
@@ -45,7 +45,7 @@ pytestmark = pytest.mark.jax
 
 
 def meshlens(*arguments, cwd=PROGRAMS):
-    """Runs the command line; the interpreter of the tests has JAX."""
+    """Runs the command line with the interpreter of the tests, which has JAX."""
     return subprocess.run(
         [sys.executable, "-m", "meshlens", *arguments, "--interpreter", sys.executable, "--timeout", "120"],
         cwd=cwd,
@@ -216,7 +216,7 @@ def test_the_arguments_of_the_first_call(tmp_path):
 def test_no_network_is_needed(tmp_path):
     (tmp_path / "step.py").write_text(STEP)
     command = ["cost", "step.py::entry", "--devices", "4", "--interpreter", sys.executable, "--timeout", "120"]
-    # Without other network interfaces than a loopback that is down, in a namespace of its own.
+    # In a namespace of its own, whose only network interface is a loopback that is down.
     run = subprocess.run(
         ["unshare", "--net", "--map-root-user", sys.executable, "-m", "meshlens", *command],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""Which variables of the user's a traced program sees, with real processes."""
+"""The user's environment variables that a traced program sees, with real processes."""
 
 import os
 import sys
@@ -62,7 +62,7 @@ def test_what_a_program_may_need_is_kept_and_secrets_are_not():
 
 @pytest.fixture(params=["a fork", "a process of its own"])
 def traced(request, tmp_path):
-    """Returns a function that traces a program in an environment: in a fork of a warm process, and in a new one."""
+    """Returns a function that traces a program in an environment, in a fork of a warm process and in a new process."""
 
     def run(source, **variables):
         environ = {**os.environ, **variables}
@@ -85,7 +85,7 @@ def traced(request, tmp_path):
 def test_a_program_sees_its_variables_and_modules(traced, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "shared_sizes.py").write_text("WIDTH = 8\n")
-    # A module that is called as one of Python's own hides nothing.
+    # A module that is named like one of Python's own shadows nothing.
     (tmp_path / "elsewhere" / "json.py").write_text("raise SystemExit(5)\n")
     source = (
         "import json, os, shared_sizes\nimport jax\n"

@@ -1,4 +1,4 @@
-"""Whatever a program does while it is traced comes back as one sentence, and nothing of it is left running."""
+"""Whatever a program does while it is traced is reported in one sentence, and none of its processes is left running."""
 
 import os
 import signal
@@ -43,7 +43,7 @@ pytestmark = [
 
 @pytest.fixture
 def program(tmp_path):
-    """Returns a function that writes a program and gives a request to trace it; the interpreter may be another."""
+    """Returns a function that writes a program and returns a request to trace it, with any interpreter."""
 
     def written(source, name="entry", interpreter=sys.executable, seconds=60.0, memory=2 << 30, **options):
         path = tmp_path / "program.py"
@@ -56,7 +56,7 @@ def program(tmp_path):
 
 
 def sleepers(word):
-    """The processes that are running with a word in their command line."""
+    """Returns the running processes that have a word in their command line."""
     found = []
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
@@ -70,7 +70,7 @@ def sleepers(word):
 
 
 def children():
-    """The warm processes of this one."""
+    """Returns the warm processes of this process."""
     return {
         pid
         for pid in sleepers("worker/start.py")
@@ -79,7 +79,7 @@ def children():
 
 
 def one_fault(found):
-    """The only error of a trace, as a pair of its type and its message."""
+    """Returns the first error of a trace, which must have no level and errors of one type only."""
     assert found.level == "none"
     assert [error.type for error in found.errors] == [found.errors[0].type]
     assert found.errors[0].message
@@ -160,7 +160,7 @@ def test_an_argument_that_the_devices_cannot_share(program, workers):
         "    return jax.jit(step), (jax.ShapeDtypeStruct((3,), jnp.float32, sharding=split), 1.0)\n"
     )
     (fault,) = trace(program(source), workers).errors
-    # Before 0.10 JAX says it in other words, which stay.
+    # Before 0.10 JAX words it differently, and its wording is kept.
     assert "divisible by" in fault.message
 
 
@@ -208,7 +208,7 @@ def test_what_it_starts_does_not_outlive_it(program, workers, start, tmp_path):
 
 @pytest.mark.parametrize("in_the_fork", ["x = 1 / 0", "raise SystemExit(5)", "pass"])
 def test_a_fork_that_goes_on_with_the_program_answers_nothing(program, workers, in_the_fork):
-    """The program waits for its fork, which would have answered by then."""
+    """Lets the program wait for its fork, which would have answered by then."""
     fork = f"import os\n\nchild = os.fork()\nif child:\n    os.waitpid(child, 0)\nelse:\n    {in_the_fork}\n"
     found = trace(program(fork + GOOD), workers)
     assert (found.level, found.errors) == ("partitioned", ())
@@ -333,7 +333,7 @@ def test_flags_and_options_of_the_program_do_not_change_the_devices(program, wor
 
 
 def test_a_signal_to_the_group_of_this_process_is_not_sent(program, workers):
-    """The program is in a session of its own: what it sends to its group reaches nobody else."""
+    """Checks that the program is in a session of its own: what it sends to its group reaches no other process."""
     fault = one_fault(trace(program("import os, signal\nos.killpg(0, signal.SIGTERM)\n"), workers))
     assert fault.type == "Killed"
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

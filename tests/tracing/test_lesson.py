@@ -1,4 +1,4 @@
-"""The tour's lesson on traces: an all-gather that nobody wrote is found, and goes with one word."""
+"""The tour's lesson on traces: an all-gather that nobody wrote is found, and one word removes it."""
 
 from pathlib import Path
 
@@ -14,11 +14,11 @@ def test_the_gather_stands_at_its_line_and_goes_with_the_axis_in_the_constraint(
     found = traced(LESSON, devices="4x2")
     gathered = [one for one in found.collectives if one.kind == "all-gather"]
     lines = LESSON.read_text("utf-8").splitlines()
-    # GSPMD of JAX 0.4 gathers the activations for the next line, too.
+    # GSPMD in JAX 0.4 also gathers the activations for the next line.
     further = [] if VERSION >= (0, 6) else ['return jax.nn.gelu(hidden) @ params["out"]']
     written = 'sharded(x @ params["in"], "data")'
     assert [lines[one.place.row - 1].strip() for one in gathered] == [*further, f"hidden = {written}"]
-    # The whole matrix of weights in float32, as XLA's compiler for GPUs gathers it, too.
+    # The whole weight matrix in float32, which XLA's compiler for GPUs gathers as well.
     assert (gathered[-1].axes, gathered[-1].bytes) == (("model",), 512 * 2048 * 4)
     repaired = tmp_path / "repaired.py"
     text = LESSON.read_text("utf-8")

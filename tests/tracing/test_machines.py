@@ -11,7 +11,7 @@ from meshlens.tracing.model import Trace
 
 
 def seconds(target, kind, size, *groups):
-    """The least time of a collective on a target."""
+    """Returns the least time of a collective on a target."""
     topology = parse_topology(target)
     return least_time(machine_of(topology), topology.shape, kind, size, groups).lower_bound
 
@@ -42,7 +42,7 @@ NODE_ARRAY, MEGABYTES = 2 * 4096 * 65536, 1 << 28
         ("8xH100", "all-gather", 2 * 1024 * 16384, range(8), 65e-6),
         # Pop quiz 2: an all-to-all of B bytes takes B (N - 1) / (W N²).
         ("8xH100", "all-to-all", MEGABYTES // 8, range(8), MEGABYTES * 7 / (4.5e11 * 64)),
-        # Cross-node collectives: over M nodes it takes B (M - 1) / (M² W of a node).
+        # Cross-node collectives: over M nodes it takes B (M - 1) / (M² W), where W is the bandwidth of a node.
         ("2x8xH100", "all-to-all", MEGABYTES // 16, range(16), MEGABYTES / (4 * 4e11)),
         # Pop quiz 3: an all-gather over 32 nodes of an array that is also sharded over 4 or 8 GPUs of each.
         ("32x8xH100", "all-gather", MEGABYTES // 4, [8 * n + i for n in range(32) for i in (0, 4)],
@@ -50,7 +50,7 @@ NODE_ARRAY, MEGABYTES = 2 * 4096 * 65536, 1 << 28
         ("32x8xH100", "all-gather", MEGABYTES // 8, range(0, 256, 8), MEGABYTES * 31 / (32 * 4e11)),
         # Quiz 4, question 1: the switches between nodes limit an all-gather over all GPUs of M nodes.
         ("32x8xH100", "all-gather", MEGABYTES, range(256), MEGABYTES * 31 / (32 * 4e11)),
-        # Question 5: over exactly two nodes NVLink does.
+        # Question 5: over exactly two nodes, NVLink is the limit.
         ("2x8xH100", "all-gather", MEGABYTES, range(16), MEGABYTES * 7 / (8 * 4.5e11)),
     ],
 )  # fmt: skip
@@ -63,7 +63,7 @@ def test_worked_problems_of_the_scaling_book(target, kind, size, group, expected
     [
         # How to Think About GPUs, quiz 1, question 4: fp16[512, 4096] * fp16[4096, 8192].
         ("B200", 2 * 512 * 4096 * 8192, 15e-6),
-        # Training LLaMA 3: 6 × 70e9 FLOP for each token, of which the book says 1 ms; 4.2e11 / 4.59e14 is 0.915 ms.
+        # Training LLaMA 3: 6 × 70e9 FLOP for each token, which the book rounds to 1 ms; 4.2e11 / 4.59e14 is 0.915 ms.
         ("v5p", 6 * 70e9, 0.915e-3),
     ],
 )
@@ -80,12 +80,12 @@ def test_worked_problems_of_matrix_products(machine, flops, expected):
         # A ring of 16 wraps around, so both directions carry half; v5p's cube has two rings for two axes.
         ("v5e-256", "all-gather", ACTIVATIONS, range(16), ACTIVATIONS / 9e10),
         ("v5p-4x4x4", "all-gather", ACTIVATIONS, range(16), ACTIVATIONS / (2 * 1.8e11)),
-        # An all-reduce takes twice as long as an all-gather, a reduce-scatter as long as one of its input.
+        # An all-reduce takes twice as long as an all-gather; a reduce-scatter takes as long as an all-gather.
         ("v5e-256", "all-reduce", ACTIVATIONS, range(16), 2 * ACTIVATIONS / 9e10),
         ("v5e-256", "reduce-scatter", ACTIVATIONS // 16, range(16), ACTIVATIONS / 9e10),
         ("8xH100", "all-reduce", ACTIVATIONS, range(8), 2 * ACTIVATIONS * 7 / 8 / 4.5e11),
         ("8xB200", "collective-permute", ACTIVATIONS, (0, 1), ACTIVATIONS / 9e11),
-        # To the neighbour, also around the end of a ring.
+        # To the neighbor, including around the end of a ring.
         ("v5e-16x16", "collective-permute", ACTIVATIONS, (0, 1), ACTIVATIONS / 4.5e10),
         ("v5e-16x16", "collective-permute", ACTIVATIONS, (240, 0), ACTIVATIONS / 4.5e10),
     ],

@@ -10,7 +10,7 @@ from tracing.releases import SINCE, VERSION
 
 KEPT = json.loads(Path(__file__).with_name("h100.json").read_text())
 if VERSION >= (0, 12):
-    # What XLA of this release compiles otherwise.
+    # What this release's XLA compiles differently.
     KEPT |= json.loads(Path(__file__).with_name("h100_jax_0_12.json").read_text())
 
 
@@ -22,13 +22,13 @@ DIFFERS = {
     "experts.py::automatic": "XLA for GPUs simplifies products with one column before shardings propagate",
     "further/knn.py::entry": "XLA for CPUs gathers what top_k reads, and does not take the best of each device first",
 }
-"""Programs whose collectives on GPUs the partitioner for CPUs does not tell, and why."""
+"""Programs whose collectives on GPUs differ from those of the partitioner for CPUs, and why."""
 
 DIFFERS_IN = {
     "sequence_parallel.py::entry": ((0, 4), (0, 6), "GSPMD gathers the rows for each of two products that share them"),
     "larger/seqpar.py::entry": ((0, 12), (1, 0), "XLA for GPUs narrows two gathers less than before"),
 }
-"""The same from one release of JAX on, before another."""
+"""More of these programs, from one release of JAX on and before another."""
 
 pytestmark = pytest.mark.jax
 
@@ -37,16 +37,16 @@ QUICK = ("data_parallel.py::entry", "fsdp.py::entry", "mapped.py::entry", "ring.
 
 
 def pytest_generate_tests(metafunc):
-    """Gives the test of programs those that this release of JAX can run."""
+    """Parametrizes the test of programs with the entries that this release of JAX can run."""
     if metafunc.function is test_collectives_by_kind_and_line:
         runs = "not jax" not in metafunc.config.option.markexpr
         metafunc.parametrize("entry", list(entries(runs)))
 
 
 def entries(runs):
-    """The entries that this release of JAX can run; a program of a library that is not there is left out.
+    """Yields the entries that this release of JAX can run, except those whose library is not installed.
 
-    Where tests of JAX are only collected, all are there: to import these libraries takes each worker seconds.
+    If the tests that need JAX are only collected, all entries are there: importing these libraries takes seconds.
     """
     needs = {"linen.py": "flax", "graph_objects.py": "flax", "equinox_model.py": "equinox"}
     for entry in sorted(KEPT):
@@ -59,14 +59,14 @@ def entries(runs):
 def _has(package):
     try:
         __import__(package)
-    except Exception:  # a release that does not go with this one of JAX
+    except Exception:  # a release that is incompatible with this release of JAX
         return False
     return True
 
 
 def test_collectives_by_kind_and_line(traced, entry):
     file, _, name = entry.partition("::")
-    # A TPU, so that the partitioner for CPUs is asked whether the plugin is installed or not.
+    # A TPU, so that the partitioner for CPUs is used whether the plugin is installed or not.
     found = traced(file, name, devices="v5e-8")
     assert not [error for error in found.errors if error.type != "Rematerialization"]
     assert (found.level, found.partitioner, found.devices) == ("partitioned", "CPU", 8)
@@ -81,7 +81,7 @@ def test_collectives_by_kind_and_line(traced, entry):
 
 
 def row_of(path, text):
-    """The first line of a file that holds a text."""
+    """Returns the first line of a file that holds a text."""
     lines = Path(path).read_text("utf-8").splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
@@ -107,7 +107,7 @@ def test_what_varies_in_a_shard_map(traced):
     found = traced("ring.py")
     row = row_of(found.files[0].path, "weights = jnp.exp")
     line = next(line for line in found.lines if line.place.row == row)
-    # Before 0.7 nothing tells the backward pass inside of a shard_map from the forward one.
+    # Before 0.7 nothing distinguishes the backward pass inside a shard_map from the forward pass.
     forward = SINCE["gradients marked *backward* outside of loops and maps"] <= VERSION
     assert line.shape == ((4, 128, 128) if forward else (128, 4, 64))
     assert line.varying == (("seq",) if VERSION >= (0, 6) else ())
@@ -117,7 +117,7 @@ def test_what_a_loop_moves_counts_as_often_as_it_runs(traced):
     found = traced("ring.py")
     row = row_of(found.files[0].path, 'k = jax.lax.ppermute(k, "seq"')
     turns = [one for one in found.collectives if one.place.row == row]
-    # Once forward and once backward, each in a scan over eight devices.
+    # Once in the forward and once in the backward pass, each in a scan over eight devices.
     assert sorted((one.backward, one.count, one.axes) for one in turns) == [(False, 8, ("seq",)), (True, 8, ("seq",))]
 
 
@@ -266,7 +266,7 @@ def test_a_value_that_is_gathered_to_change_its_sharding(traced, tmp_path):
         "    return jax.jit(f, out_shardings=two), (of(one), of(one), of(two))\n"
     )
     found = traced(tmp_path / "again.py")
-    # The warning names no line before 0.6.
+    # Before 0.6 the warning names no line.
     rows = [error.place and error.place.row for error in found.errors]
     assert ([error.type for error in found.errors], rows) == (
         ["Rematerialization"],

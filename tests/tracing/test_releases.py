@@ -1,4 +1,4 @@
-"""The table of releases in docs/trace.md tells what works in the JAX that is installed."""
+"""The table of releases in docs/trace.md is true for the installed JAX."""
 
 import re
 from pathlib import Path

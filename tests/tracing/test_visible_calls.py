@@ -1,4 +1,4 @@
-"""Arguments from calls that a file shows are those that the program really makes."""
+"""The arguments taken from calls visible in a file are those that the program really passes."""
 
 from pathlib import Path
 
@@ -83,7 +83,7 @@ def step(w, batch):
 
 
 def faults(traced, tmp_path, source, name="step", **options):
-    """The errors of a trace of a file."""
+    """Returns the trace of a file with this source."""
     file = tmp_path / "train.py"
     file.write_text(source)
     return traced(file, name, **options)

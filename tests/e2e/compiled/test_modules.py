@@ -1,4 +1,4 @@
-"""The wheel that was installed has compiled modules, and they are what runs."""
+"""The installed wheel has compiled modules, and these are what runs."""
 
 from __future__ import annotations
 

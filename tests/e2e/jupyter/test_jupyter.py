@@ -1,4 +1,4 @@
-"""JupyterLab with jupyterlab-lsp finds the server by itself; beside python-lsp-server our plugin speaks."""
+"""JupyterLab with jupyterlab-lsp finds the server by itself; beside python-lsp-server our plugin answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_finding_is_shown_in_its_cell(tmp_path: Path):
 
 @contextmanager
 def _lab(room: Path) -> Iterator[str]:
-    """JupyterLab with its state in a folder of its own, and without its news."""
+    """Runs JupyterLab with its state in a separate folder, and without its news."""
     program = Path(sys.executable).parent / "jupyter-lab"
     if not program.is_file():
         absent("JupyterLab")

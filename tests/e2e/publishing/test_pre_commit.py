@@ -1,4 +1,4 @@
-"""The hooks under pre-commit, and the step of the action, in a repository that somebody has."""
+"""The hooks under pre-commit, and the step of the action, in a user's repository."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where pre-commit keeps what it has installed."""
+    """Returns the folder where pre-commit keeps what it has installed."""
     return str(tmp_path_factory.mktemp("hooks"))
 
 
@@ -57,7 +57,7 @@ def test_the_step_of_the_action_annotates(repository: Path, tmp_path: Path):
 
 
 def test_the_step_of_the_action_runs_nothing_of_the_repository(repository: Path, tmp_path: Path):
-    """A pull request can bring modules that pipx, pip or venv would import, and a file that pipx would run."""
+    """Adds modules that pipx, pip or venv would import and a file that pipx would run, as a pull request can do."""
     caught = tmp_path / "caught"
     trap = f"open({str(caught)!r}, 'a').write(__name__)\n"
     names = ("pip", "venv", "ensurepip", "pipx", "json", "runpy", "meshlens", "click", "sitecustomize", "subprocess")
@@ -119,7 +119,7 @@ def _run(command: list[str | Path], folder: Path, **environment: str) -> subproc
 
 
 def test_uvx_runs_it_without_installing_it(repository: Path):
-    """As `uvx meshlens check` does once it is on PyPI: here from the checkout."""
+    """Runs it from the checkout, as `uvx meshlens check` does once it is on PyPI."""
     uv = shutil.which("uv") or absent("uv")
     command = [uv, "tool", "run", "--quiet", "--from", str(ROOT), "meshlens", "check", "--output-format", "concise"]
     done = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)

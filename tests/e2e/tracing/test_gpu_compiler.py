@@ -1,7 +1,7 @@
-"""Collectives of a trace against the module that XLA's compiler for GPUs makes, for eight H100s that are not there.
+"""Collectives of a trace compared with the module that XLA's compiler makes for eight H100s that are not there.
 
-The numbers that the compiler gives are kept in `tests/tracing/h100.json`, for the tests that run without the plugin;
-`pytest --update` writes them anew.
+The compiler's numbers are kept in `tests/tracing/h100.json`, for the tests that run without the plugin;
+`pytest --update` rewrites them.
 """
 
 import json
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.editors
 
 
 def compiled(entry):
-    """The collectives of an entry, compiled for eight H100s."""
+    """Returns the collectives of an entry that was compiled for eight H100s."""
     file, _, name = entry.partition("::")
     run = subprocess.run(
         [sys.executable, TRACING / "h100.py", TRACING / "programs" / file, name],

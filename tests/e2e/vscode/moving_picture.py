@@ -1,6 +1,6 @@
 """Makes docs/images/meshlens.gif: the packaged extension in a real VS Code, from a typo to a traced step.
 
-`nox -s moving_picture` runs it; the scenario `moving-picture` says how long each frame is shown.
+`nox -s moving_picture` runs it; the scenario `moving-picture` determines how long each frame is shown.
 """
 
 from __future__ import annotations

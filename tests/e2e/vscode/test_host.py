@@ -1,4 +1,4 @@
-"""Tests inside the extension host: commands, settings, the life of the server; `client/test/host` has them."""
+"""Runs the tests of `client/test/host` inside the extension host: commands, settings, the life of the server."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from workbench import plain_server, play, serving
 pytestmark = pytest.mark.editors
 ROOT = Path(__file__).parents[3]
 TOUR = ROOT / "docs" / "tour"
-# Its exit code is what the environment says.
+# Its exit code is the value of a variable.
 VIRTUAL = 'import os\nimport sys\n\nsys.exit(int(os.environ["PRETENDED_DEVICES"]))\n'
 
 
-# What an extension for Python offers to others, as far as it is used; and one that never gets ready.
+# The part that is used of the interface of an extension for Python; and an extension that never becomes ready.
 STAND_IN = """
 const vscode = require("vscode");
 exports.activate = (context) => {
@@ -71,19 +71,19 @@ def inside(
     """Runs the tests of `client/test/host` beside the packaged extension.
 
     Args:
-        room: a folder for everything.
-        monkeypatch: tells the scenario what to run.
-        settings: the user's.
-        flags: for the server.
-        environment: for the tests.
+        room: a folder for all files.
+        monkeypatch: sets the variables that tell the scenario what to run.
+        settings: the user's settings.
+        flags: command-line flags for the server.
+        environment: variables for the tests.
 
     Returns:
-        what they wrote, one entry for each.
+        what the tests wrote, one entry for each test.
     """
     workspace = Path(shutil.copytree(TOUR, room / "tour"))
     shutil.copy(TOUR / "11_one_training_run" / "single.py", workspace)
     (workspace / "virtual.py").write_text(VIRTUAL)
-    # VS Code gives tests the extension's own view of its interface only where they lie inside its folder.
+    # VS Code gives tests the extension's own view of its interface only if they are inside its folder.
     extension = unpack(vsix(), room / "unpacked")
     tests = Path(shutil.copytree(_built(), extension / "host-tests"))
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", room / "python"], check=True)
@@ -105,7 +105,7 @@ def _extension(room: Path, name: str, program: str) -> None:
 
 
 def _built() -> Path:
-    """The tests as one file that VS Code can load."""
+    """Builds the tests as one file that VS Code can load."""
     if not (ROOT / "node_modules").is_dir():
         absent("esbuild (npm ci --ignore-scripts)")
     npm = [tool("npm"), "run", "--silent", "build:tests"]

@@ -1,4 +1,4 @@
-"""What the packaged extension holds, how large it is, and that a Python with nothing installed runs its server."""
+"""The contents and size of the packaged extension, and that a Python with nothing installed runs its server."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_its_server_runs_on_bare_pythons_without_a_network(tmp_path: Path):
         assert name == "meshlens", version
         assert found == [("AX101", 'axis "bacth" is not bound here (bound: "batch")')], version
         tag = f"cpython-{version.replace('.', '')}"
-        # Nobody's environment makes each start compile the server again.
+        # Bytecode is kept whatever the user's environment says, so that no start compiles the server again.
         assert list(extension.glob(f"bundled/libs/meshlens/lsp/__pycache__/server.{tag}.pyc")), version
 
 

@@ -30,13 +30,13 @@ CELLS = ("import jax\n\ndef step(x):\n    return jax.lax.psum(x, 'bacth')", "jax
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a scenario has for itself.
+    """The folders that a scenario has to itself.
 
     Attributes:
-        folder: for its profile.
+        folder: the folder for the scenario's profile.
         workspace: a copy of the tour.
-        extensions: has ours and no other.
-        shots: where screenshots are kept: MESHLENS_SHOTS, for those who want to look at them.
+        extensions: a folder with our extension and no other.
+        shots: where screenshots are kept: MESHLENS_SHOTS if it is set, to look at them later.
     """
 
     folder: Path
@@ -69,12 +69,12 @@ def room(tmp_path: Path, extension: Path) -> Room:
 
 
 def _environment(folder: Path) -> Path:
-    """A Python with nothing installed."""
+    """Makes a Python with nothing installed."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     return folder / "bin" / "python"
 
 
-# The first and the fifth are not deep.
+# The first and the fifth scenario are not deep.
 PLAIN = ["squiggle", "rename", "completion", "hover", "quick-fix", "snippet", "status", "mesh-view", "walkthrough"]
 
 
@@ -85,7 +85,7 @@ def test_with_a_python_that_is_set(scenario: str, room: Room):
 
 @pytest.mark.deep
 def test_what_it_claims_is_what_was_recorded(room: Room, update: bool):
-    """Sessions without an editor speak in its name; see `recorded_clients.py`."""
+    """Compares with the recording that sessions without an editor use; see `recorded_clients.py`."""
     message = room.folder / "initialize.json"
     program = stand_in(room.folder / "bin", message)
     room.play("bare", {"meshlens.path": [str(program), "server"]}, PYTHONPATH=str(Path(meshlens.__file__).parents[1]))
@@ -121,7 +121,7 @@ def test_three_doors_lead_to_the_same_question(room: Room):
 
 @pytest.mark.deep
 def test_what_became_a_pmap_runs_under_jax(room: Room):
-    """The two questions were answered with "workers" and 8."""
+    """Answers the two questions with "workers" and 8."""
     room.play("parallelize", {"meshlens.interpreter": str(_environment(room.folder / "python"))})
     devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
     program = room.workspace / "11_one_training_run" / "single.py"
@@ -183,7 +183,7 @@ def test_an_environment_that_is_made_later(room: Room):
 
 
 def _with_jax(environment: Path) -> Path:
-    """The Python of a new environment that has the JAX that runs the tests."""
+    """Returns the Python of a new environment that has the JAX that runs the tests."""
     python = _environment(environment)
     packages = next(environment.glob("lib/python3*/site-packages"))
     found = importlib.metadata.distribution("jax")
@@ -194,7 +194,7 @@ def _with_jax(environment: Path) -> Path:
 
 @pytest.mark.deep
 def test_trust_that_is_granted_in_a_running_window(room: Room):
-    """The folder's environment has the JAX that runs the tests."""
+    """Uses the folder's environment, which has the JAX that runs the tests."""
     python = _with_jax(room.workspace / ".venv")
     started = room.folder / "started"
     python.rename(python.with_name("behind"))
@@ -221,7 +221,7 @@ def test_without_a_python(room: Room):
 
 @pytest.mark.deep
 def test_with_a_python_that_is_too_old(room: Room):
-    """It answers as Python 3.9 does; `tests/test_bundle.py` knows what `run.py` says there."""
+    """Uses a program that answers as Python 3.9 does; `tests/test_bundle.py` knows what `run.py` says there."""
     old = room.folder / "old"
     refused = "Python 3.9 is too old for MeshLens, which needs 3.10 or newer"
     answer = json.dumps({"origin": "bundled", "python": str(old), "refused": refused, "version": "3.9.18"})
@@ -232,7 +232,7 @@ def test_with_a_python_that_is_too_old(room: Room):
 
 
 def _nothing(room: Room) -> Path:
-    """A folder for the PATH; VS Code would ask a login shell for another one, if it were not started from one."""
+    """Makes an empty folder for the PATH; without a PATH, VS Code would take that of a login shell."""
     (room.folder / "nothing").mkdir()
     return room.folder / "nothing"
 
