@@ -1,6 +1,6 @@
-"""Converts every pmap of the oracle programs to shard_map, runs what comes, and counts; `python -m oracle.converted`.
+"""Converts every pmap of the oracle programs to shard_map, runs the results, and counts; `python -m oracle.converted`.
 
-What is installed decides how it is written: `jax.experimental.shard_map` and `check_rep` before JAX 0.6.1.
+The installed JAX decides how it is written: `jax.experimental.shard_map` and `check_rep` before JAX 0.6.1.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _DOES_NOT_RUN = "the program does not run"
 
 @dataclass(frozen=True)
 class Comparison:
-    """What became of a program.
+    """The result of converting a program.
 
     Attributes:
-        outcomes: of its pmaps.
+        outcomes: the outcome of each pmap.
         runs: whether it runs under this JAX before anything is converted.
-        differences: where the result differs from it, if it runs.
+        differences: where the converted program's results differ, if the program runs.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -44,7 +44,7 @@ class Comparison:
 
 
 def installed() -> tuple[int, ...]:
-    """The JAX here; the newest that is known where there is none."""
+    """Returns the version of the installed JAX; the newest known version if none is installed."""
     try:
         return parse_version(version("jax")) or NEWEST
     except PackageNotFoundError:
@@ -52,12 +52,12 @@ def installed() -> tuple[int, ...]:
 
 
 def with_pmap() -> list[Program]:
-    """The programs that name pmap."""
+    """Returns the programs that mention pmap."""
     return [program for program in programs() if any(b"pmap" in file.read_bytes() for file in program.files)]
 
 
 def converted(program: Program, room: Path) -> tuple[Outcome, ...]:
-    """Copies a program and converts the copy; says what became of its pmaps."""
+    """Copies a program and converts the copy; returns the outcomes of its pmaps."""
     if program.is_package:
         shutil.copytree(program.main.parent, room)
     else:
@@ -82,7 +82,7 @@ def compared(program: Program, room: Path) -> Comparison:
 
 
 def main(names: Sequence[str]) -> int:
-    """Compares all programs, or those with these words in their names, and prints what came."""
+    """Compares all programs, or those with one of these words in their names, and prints the result."""
     reasons: Counter[str] = Counter()
     converted_pmaps, wrong, not_running = 0, [], 0
     chosen = [one for one in with_pmap() if not names or any(name in one.name for name in names)]

@@ -1,6 +1,6 @@
-"""Right programs and their twins with one fault each: how they are written down, made and scored.
+"""Correct programs and their twins with one fault each: how they are written down, made and scored.
 
-A folder of `twins` holds a right program, which sets `agrees` to True if its numbers are those of one device, and
+A folder of `twins` holds a correct program, which sets `agrees` to True if its numbers are those of one device, and
 `faults.txt`. A fault there is a heading, `## name · kind · file` (or several files, one for each edit); the lines to
 replace, after `-` (`&` begins another edit); their replacement, after `+`; and, after `@`, texts that identify the
 lines on which a finding may lie, with the file before a colon if it is not the first one.
@@ -38,7 +38,7 @@ class Edit(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """One change that makes a right program wrong.
+    """One change that makes a correct program wrong.
 
     Attributes:
         name: its name, unique in its program.
@@ -131,7 +131,7 @@ def reported(folder: Path) -> list[Reported]:
 
 
 def is_found(fault: Fault, findings: list[Reported], runs: bool) -> bool:
-    """Tells whether a finding lies where the fault is; a program that runs may be warned of by a hint."""
+    """Returns true if a finding is where the fault is; if the faulty program runs, a hint is enough."""
     return any(_is_marked(one, fault) for one in findings if runs or one.severity in LOUD)
 
 

@@ -1,8 +1,8 @@
-"""Answers the pages and cases of the assists for the JAX that is installed, runs what comes, and counts.
+"""Applies the assists of the pages and cases under the installed JAX, runs the results, and counts.
 
     python -m oracle.pages [WORD …]
 
-A case whose own program does not run in this release is counted apart.
+A case whose own program does not run in this release is counted separately.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VERSION = "jax-version"
 
 
 def of_case(source: test_assists.Source, room: Path) -> str:
-    """Returns what became of a case: "equal", "refused", "does not run" or where its numbers differ."""
+    """Returns the result of a case: "equal", "refused", "does not run" or where its numbers differ."""
     settings = tuple(one for one in source.case.settings if one[0] != _VERSION)
     here = (_VERSION, ".".join(map(str, installed())))
     source = replace(source, case=replace(source.case, settings=(*settings, here)))
@@ -38,7 +38,7 @@ def of_case(source: test_assists.Source, room: Path) -> str:
 
 
 def of_program(program: Path, target: str, room: Path) -> str:
-    """Returns what became of a program for one device that is mapped, in the same words."""
+    """Returns the result of mapping a program for one device, in the same words."""
     (room / "meshlens.toml").write_text(f'{_VERSION} = "{version("jax")}"\n')
     after = room / program.name
     after.write_bytes(program.read_bytes())
@@ -74,7 +74,7 @@ def _made(folder: Path) -> Path:
 
 
 def main(words: list[str]) -> int:
-    """Compares all of them, or those with these words in their names, and prints what came."""
+    """Compares all of them, or those with one of these words in their names, and prints the result."""
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as room:
         for name, what in _every(words, Path(room)):

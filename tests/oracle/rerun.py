@@ -1,4 +1,4 @@
-"""Runs the oracle programs under JAX with eight virtual CPU devices, and says where a label is contradicted.
+"""Runs the oracle programs under JAX with eight virtual CPU devices, and lists contradictions to their labels.
 
 JAX is imported once and every program runs in a forked child; the parent never starts a backend.
 """
@@ -52,7 +52,7 @@ class Program:
     Attributes:
         name: its number and name.
         main: the file to run.
-        label_file: its label.
+        label_file: the path of its label.
         label: the label's content.
     """
 
@@ -63,17 +63,17 @@ class Program:
 
     @property
     def is_package(self) -> bool:
-        """Whether it has several files."""
+        """Returns true if the program has several files."""
         return self.label_file.name == "label.json"
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All its Python files."""
+        """Returns all Python files of the program."""
         return tuple(sorted(self.main.parent.rglob("*.py"))) if self.is_package else (self.main,)
 
 
 def programs() -> Iterator[Program]:
-    """Every program of the folder."""
+    """Yields every program of the folder."""
     for path in sorted(PROGRAMS.iterdir()):
         label = path / "label.json" if path.is_dir() else path.with_suffix(".json")
         main = path / "main.py" if path.is_dir() else path
@@ -82,10 +82,10 @@ def programs() -> Iterator[Program]:
 
 
 def observe(todo: Iterable[tuple[Path, str | None]], jobs: int = 2) -> list[Observation]:
-    """What JAX does with each program.
+    """Returns what JAX does with each program.
 
     Args:
-        todo: the file to run and a witness expression, or None.
+        todo: pairs of a file to run and a witness expression or None.
         jobs: how many run at the same time.
     """
     os.environ.update(ENVIRONMENT)
@@ -104,7 +104,7 @@ def observe(todo: Iterable[tuple[Path, str | None]], jobs: int = 2) -> list[Obse
 
 
 def contradictions(program: Program, seen: Mapping[str, Any]) -> Iterator[str]:
-    """Where an observation and a label disagree."""
+    """Yields where an observation and a label disagree."""
     kind = program.label["kind"]
     what = f"{seen['exception']}: {seen['message']}"
     if (kind in MUST_RUN) != seen["runs"]:
@@ -120,7 +120,7 @@ def contradictions(program: Program, seen: Mapping[str, Any]) -> Iterator[str]:
 
 
 def repaired(program: Program, room: Path) -> Path:
-    """A copy of a program with its label's fix applied; the file to run."""
+    """Makes a copy of a program with its label's fix applied; returns the file to run."""
     folder = room / program.name
     folder.mkdir(parents=True)
     if program.is_package:
@@ -219,7 +219,7 @@ def _write(program: Program, seen: Observation) -> None:
 
 
 def main() -> int:
-    """Runs all programs, or those whose names hold one of the words, and reports contradictions."""
+    """Runs all programs, or those whose names contain one of the words, and reports contradictions."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("words", nargs="*", help="only programs whose names hold one of these")
     parser.add_argument("--write", action="store_true", help="rewrite the observed fields of the labels")
