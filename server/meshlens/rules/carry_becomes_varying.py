@@ -53,7 +53,8 @@ def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
     """Reports each carry that is varying only before or only after a step of a loop in a checked map."""
     seen: set[Span] = set()
     lacking = maps_that_lack_an_axis(view.solution)
-    for use in view.records.gradient_uses:
+    # If carries swap places, the one to cast is told.
+    for use in sorted(view.records.gradient_uses, key=lambda use: use.kind == "carried-reduced"):
         context = use.context
         if use.kind not in _MESSAGES or not view.is_here(use.site) or view.jax_version < _CHECKED_SINCE:
             continue

@@ -93,7 +93,7 @@ def run_while(run: Run, node: While, frame: Frame, ctx: Context) -> str | None:
     test, body, orelse = node.test, node.body, node.orelse
     truth = conditions.truth(evaluate(run, test, frame, ctx))
     if truth is False:
-        return None
+        return run.execute(orelse, frame, ctx) if orelse else None
     inner = ctx if ctx.loop else ctx._replace(loop=True)
     before = dict(frame.vars)
     frame.open_loops += 1
