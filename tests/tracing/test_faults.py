@@ -173,7 +173,7 @@ def test_what_takes_too_long_is_ended(program, workers):
     begin = time.monotonic()
     fault = one_fault(trace(program("import time\ntime.sleep(600)\n", seconds=2.0), workers))
     assert fault.type == "Timeout"
-    assert "time limit of 2 s while it was imported" in fault.message
+    assert "time limit of 2 s while it was being imported" in fault.message
     assert time.monotonic() - begin < 30
 
 

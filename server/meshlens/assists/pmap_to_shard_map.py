@@ -214,7 +214,7 @@ class _Application:
     def call(self, span: Span) -> str:
         operand = self.pmap.binder.operand_site
         if operand is None:
-            raise Obstacle("applied-elsewhere", "the mapped function is not written out here")
+            raise Obstacle("applied-elsewhere", "cannot find the function that this map is applied to")
         source: Source | Call = Source(self.view.text(operand), around(self.view, self.view.span(operand))[0])
         if self.keywords:
             source = Call(self.keywords[0], (source, *self.keywords[1:]))

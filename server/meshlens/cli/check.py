@@ -65,7 +65,7 @@ class _Check(click.Command):
     "--stdin-filename",
     type=click.Path(),
     metavar="PATH",
-    help="The file name to assume for the text on stdin; the path - reads stdin.",
+    help="The file name to assume for stdin; pass `-` as the path to read stdin.",
 )
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check files and folders (default: the current folder).

@@ -60,7 +60,7 @@ def _topology(value: object) -> Topology:
     "virtual",
     metavar="N",
     callback=read_by(_topology),
-    help='Print shell lines that set up N virtual devices, such as 8 or "2x4".',
+    help='Print the shell commands that set up N virtual devices; N is a number or a shape such as "2x4".',
 )
 def command(
     path: str,

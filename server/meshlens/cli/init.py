@@ -60,7 +60,7 @@ class _Seen:
 @click.option("--no-detect", is_flag=True, help="Do not query the project's Python for its devices.")
 @click.option("--print", "is_printed", is_flag=True, help="Print the configuration; write nothing.")
 def command(path: str, devices: DevicesWanted | None, no_detect: bool, is_printed: bool) -> int:
-    """Write a first configuration: devices, JAX version and folders to skip, as found in the project.
+    """Write an initial configuration: devices, JAX version and folders to skip, as found in the project.
 
     It goes into pyproject.toml if there is one, else into meshlens.toml.
     """

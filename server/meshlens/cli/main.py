@@ -20,7 +20,7 @@ from meshlens.cli.printing.visible import log_to_stderr, visible
 CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
 
 _COMMANDS = {
-    "init": "Write a first configuration based on the project.",
+    "init": "Write an initial configuration for the project.",
     "check": "Check files and folders (default: the current folder).",
     "parallelize": "Rewrite functions to run on several devices.",
     "convert": "The older name of `parallelize`.",

@@ -230,7 +230,7 @@ def serve_tcp(port: int) -> int:
 async def _on_port(server: LanguageServer, port: int) -> None:
     """Serves the first client that uses the protocol.
 
-    A web page in a browser can send requests to ports of this machine, and the body of a request could be read as a
+    A web page in a browser can send requests to ports on this machine, and the body of a request could be read as a
     message if its headers were ignored; so connections that do not begin as the protocol does are rejected.
     """
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -6,9 +6,9 @@ If both operands of a product are split over the same mesh axis along the summed
 either split or the same on all devices, and JAX asks you to choose: `ShardingTypeError: Contracting dimensions are
 sharded and it is ambiguous how the output should be sharded. Please specify the output sharding via the `out_sharding`
 parameter.`
-JAX also raises an error if elementwise operands are split over different mesh axes along the same dimension, if the
-result would be split over one mesh axis along two dimensions, if the code takes part of a split dimension, or if
-`scan` runs along a split dimension.
+JAX also raises an error if the operands of an elementwise operation are split over different mesh axes along the same
+dimension, if the result would be split over one mesh axis along two dimensions, if the code slices a split dimension,
+or if `scan` runs along a split dimension.
 
 ```python
 import jax

@@ -71,7 +71,7 @@ from meshlens.rules.helpers.prefixes import Mismatch, mismatch
 from meshlens.text import Edit, FileEdit
 
 _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
-_WHY = "the argument may be meant to be split"
+_WHY = "you may have meant to split this argument"
 
 
 @rule("AX202", Severity.ERROR, reads="places")

@@ -26,12 +26,12 @@ _INDIVISIBLE = re.compile(r"array axis (\d+) is partitioned (\d+) times, but the
 _UNKNOWN_FLAGS = re.compile(rb"Unknown flags? in XLA_FLAGS: (\S{1,200})")
 _MOST_OUTPUT = 1 << 20
 _STAGES = {
-    "importing": "while it was imported",
+    "importing": "while it was being imported",
     "building the arguments": "while its entry built the arguments",
-    "finding the arguments": "while the arguments of a call in the file were computed",
+    "finding the arguments": "while the arguments of a call in the file were being computed",
     "running the program": "before it called the function",
-    "tracing": "while it was traced",
-    "lowering": "while it was lowered",
+    "tracing": "while it was being traced",
+    "lowering": "while it was being lowered",
     "partitioning": "while XLA partitioned it",
 }
 

@@ -298,7 +298,7 @@ def _type(values: Values, args: tuple[Arg, ...]) -> Value | None:
 
 
 def _verdict_on(all_or_any: bool) -> Callable[[Values, tuple[Arg, ...]], Value | None]:
-    """Returns the handler of `all`, which one false item decides, or of `any`, which one true item decides."""
+    """Returns the handler for `all` (decided by one false item) or `any` (decided by one true item)."""
 
     def verdict(values: Values, args: tuple[Arg, ...]) -> Value | None:
         if len(args) != 1 or not values or not isinstance(values[0], Seq):

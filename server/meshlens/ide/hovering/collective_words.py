@@ -55,10 +55,12 @@ COLLECTIVE_WORDS: dict[str, Words] = {
         "The size of the array axis scatter_dimension is divided by {size}.",
     ),
     "ppermute": Words(
-        "Sends the operand from index to index of {over}, along the (source, destination) pairs in perm.",
+        "Sends the operand from one index of {over} to another, along the (source, destination) pairs in perm.",
         "Every index gets the operand sent to it, or zeros.",
     ),
-    "pshuffle": Words("Sends the operand from index to index of {over}.", "Index i gets the operand of index perm[i]."),
+    "pshuffle": Words(
+        "Permutes the operand among the indices of {over}.", "Index i gets the operand of index perm[i]."
+    ),
     "psend": Words("Sends the operand along {over} according to perm.", "Returns a token for precv."),
     "precv": Words("Receives what psend sent along {over}.", "Returns an array with the shape out_shape."),
     "pswapaxes": Words(

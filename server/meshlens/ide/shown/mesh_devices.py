@@ -14,7 +14,7 @@ def device_ids(view: FileView, mesh: Mesh) -> tuple[int, ...] | None:
     """Returns the ids of a mesh's devices in the order of its array, row by row; None if unknown.
 
     They are known if the array is `jax.devices()`, possibly reshaped, or comes from `make_mesh` on CPUs or GPUs, which
-    keeps their order. `make_mesh` orders TPUs by their network (JAX 0.10.2).
+    keeps their order. `make_mesh` orders TPUs by network topology (JAX 0.10.2).
     """
     call = _call_of(view, mesh)
     total = product(mesh.sizes)

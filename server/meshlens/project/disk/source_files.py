@@ -50,7 +50,7 @@ def read_file(path: Path, raw: bytes, facts: FileFacts | None = None) -> SourceF
 def read_all(
     raws: Mapping[Path, bytes], cache: FactsCache | None
 ) -> tuple[dict[str, SourceFile], list[tuple[Path, str]]]:
-    """Returns files from their bytes, with facts from the cache if available, and the invalid notebooks."""
+    """Reads files from their bytes, with facts from the cache if available; returns them and the invalid notebooks."""
     read: dict[str, SourceFile] = {}
     problems: list[tuple[Path, str]] = []
     new: list[tuple[Path, bytes, Notebook | None]] = []

@@ -899,7 +899,7 @@ def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> b
 
 
 def axes_more(follow: Follow, node: Node) -> tuple[str, int] | None:
-    """Returns a variable, and how many more axes an expression has than the variable; None if unknown."""
+    """Returns the variable that an expression is computed from, and how many axes it adds to it; None if unknown."""
     if isinstance(node, Name):
         return follow.widened.get(node.name, (node.name, 0))
     if isinstance(node, UnaryOperation):

@@ -339,7 +339,7 @@ def _makers(home: Follow, callee: Node) -> list[Node]:
 
 
 def _chosen(home: Follow, maker: Node) -> list[Node] | None:
-    """Returns the possible creations of a layer whose class is chosen from a table; None if the table is unknown."""
+    """Returns the constructor calls for a layer whose class a table selects; None if the table is unknown."""
     if not isinstance(maker, Call):
         return [maker]
     callee = maker.callee

@@ -176,7 +176,7 @@ def _value(binding: Node) -> Node:
 
 
 def _places(view: FileView, scope: tuple[Node, ...], call: Call) -> bool:
-    """Returns whether a call, or the function of the file that it runs, gives arrays a sharding."""
+    """Returns whether a call, or the function in this file that it calls, shards arrays."""
     if _shards(view, scope, call):
         return True
     called = functions_called(view, last_name(call.callee)) if isinstance(call.callee, Name) else ()

@@ -56,7 +56,7 @@ def applied(
         lines = [_held(view, layer, spelling, indent) for layer in layers]
         return FileEdit(view.path, Edit(span, f"\n{indent}@".join(lines)))
     if operand is None:
-        raise Obstacle("applied-elsewhere", "the mapped function is not written out here")
+        raise Obstacle("applied-elsewhere", "cannot find the function that this map is applied to")
     inside: Source | Call = Source(view.text(operand), around(view, view.span(operand))[0])
     for layer in reversed(layers):
         inside = Call(layer.callee, (inside, *layer.arguments))

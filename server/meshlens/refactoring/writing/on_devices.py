@@ -87,7 +87,7 @@ class Wanted:
 def pmap_helper(
     view: FileView, spelling: Spelling, library: Library, shard: str, merge: str, *, may_leave_out: bool = False
 ) -> Helper:
-    """Returns the decorator that maps a function by `pmap` without changing its calls.
+    """Returns the decorator that maps a function with `pmap` without changing its calls.
 
     Args:
         view: the file.
