@@ -31,9 +31,10 @@ rows = NamedSharding(mesh, P("data", None))
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 from meshlens.axes.domain.specs import possible_specs, sharding_parts, spec_names
 from meshlens.axes.domain.values import Arg, Const, Made, Mesh, Seq, Site, Spec, Value
@@ -64,6 +65,19 @@ from meshlens.rules.helpers.spmd_names import spmd_names
 
 _MOST_RELATED = 4
 _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
+
+
+class _MeshesOfMetadata(NamedTuple):
+    """The meshes on which a program places arrays as their metadata says.
+
+    Attributes:
+        of_starts: by the site at which a route starts, if all of its meshes are known. A function that also runs
+            without its callers has an unknown mesh there, but not on the routes through them.
+        of_all: those of all routes; empty unless all are known.
+    """
+
+    of_starts: Mapping[Site | None, tuple[Value, ...]]
+    of_all: tuple[Value, ...]
 
 
 @rule("AX201", Severity.ERROR, reads="workspace")
@@ -166,18 +180,24 @@ def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
                     yield name, name.origin or rules.site, rules, mesh.value, call.context, None
 
 
-def _meshes_of_metadata(solution: Solution) -> tuple[Value, ...]:
-    """Returns the meshes for the axis names in array metadata; empty if the metadata may name logical axes instead."""
-    meshes: dict[Site, list[Value]] = {}
+def _meshes_of_metadata(solution: Solution) -> _MeshesOfMetadata:
+    """Returns the meshes whose axes array metadata names; none if the metadata may name logical axes instead."""
+    found: dict[Site | None, list[Value | None]] = defaultdict(list)
     for call in (call for records in solution.by_file.values() for call in records.calls):
         if call.dotted.endswith("axis_rules") or any(arg.label == "sharding_rules" for arg in call.args):
-            return ()
+            return _MeshesOfMetadata({}, ())
         asks, mesh = _mesh_of_metadata(call)
         if asks:
-            # On a route without its callers, a function gets an unknown mesh.
-            known = meshes.setdefault(call.call, [])
-            known += [mesh] if mesh is not None and mesh_axes(mesh) is not None else []
-    return tuple(dict.fromkeys(chain(*meshes.values()))) if all(meshes.values()) else ()
+            found[_start_of(call)].append(mesh if mesh is not None and mesh_axes(mesh) is not None else None)
+    known = {start: tuple(dict.fromkeys(one for one in meshes if one is not None)) for start, meshes in found.items()}
+    of_starts = {start: known[start] for start, meshes in found.items() if None not in meshes}
+    is_whole = len(of_starts) == len(found)
+    return _MeshesOfMetadata(of_starts, tuple(dict.fromkeys(chain(*known.values()))) if is_whole else ())
+
+
+def _start_of(call: ApiCall) -> Site | None:
+    """Returns the site at which the route to a call starts; None for the top level of a module."""
+    return call.context.route[0].site if call.context.route else None
 
 
 def _mesh_of_metadata(call: ApiCall) -> tuple[bool, Value | None]:
@@ -195,16 +215,17 @@ def _mesh_of_metadata(call: ApiCall) -> tuple[bool, Value | None]:
     return False, None
 
 
-def _of_metadata(records: Records, meshes: tuple[Value, ...]) -> Iterator[_Named]:
-    """Yields the axes that array metadata names and that none of the given meshes has."""
-    for call in records.calls if meshes else ():
+def _of_metadata(records: Records, meshes: _MeshesOfMetadata) -> Iterator[_Named]:
+    """Yields the mesh axes that array metadata names but that none of the metadata's meshes has."""
+    for call in records.calls if meshes.of_starts else ():
         parameter = NAME_MESH_AXES.get(call.dotted)
         given = argument_of(call.args, parameter, 1) if parameter is not None else None
         if given is None or given.site is None or not isinstance(given.value, Seq):
             continue
-        for name in names_in(given.value)[0]:
-            if not any(name.value in (mesh_axes(mesh) or ()) for mesh in meshes):
-                yield name, given.site, given, meshes[0], call.context, None
+        own = meshes.of_starts.get(_start_of(call), meshes.of_all)
+        for name in names_in(given.value)[0] if own else ():
+            if not any(name.value in (mesh_axes(mesh) or ()) for mesh in own):
+                yield name, given.site, given, own[0], call.context, None
 
 
 def _place_of_spec(call: ApiCall) -> tuple[str, int]:
