@@ -19,9 +19,10 @@ from meshlens.lsp.commands import COMMANDS
 from meshlens.lsp.token_types import TOKEN_MODIFIERS, TOKEN_TYPES
 from meshlens.lsp.wire.capabilities import ACTION_KINDS, ARGUMENT_BEGINS, NAME_BEGINS, colors_axes, pulls
 from meshlens.lsp.wire.first_message import Begun
+from meshlens.lsp.wire.framing import Framing
 from meshlens.lsp.wire.lazily import lazily
 from meshlens.lsp.wire.protocol import Handle, Json, Protocol
-from meshlens.lsp.wire.transport import Framing, read_pipe
+from meshlens.lsp.wire.transport import read_pipe
 
 NAME = "meshlens"
 PARENT_SECONDS = 0.4
@@ -188,7 +189,9 @@ def _leave(server: LanguageServer, code: int) -> None:
 async def _on_stdin(server: LanguageServer, begun: Begun) -> None:
     protocol: Any = server.protocol
     watch = asyncio.ensure_future(_end_with_parent(server))
-    reading = asyncio.ensure_future(read_pipe(sys.stdin.fileno(), protocol.take, begun.data))
+    if begun.bodies:
+        protocol.take(begun.bodies)
+    reading = asyncio.ensure_future(read_pipe(sys.stdin.fileno(), protocol.take, begun.framing))
     begun.writer.lost = reading.cancel
     try:
         await reading

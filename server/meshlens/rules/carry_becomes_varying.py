@@ -54,9 +54,10 @@ def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
     seen: set[Span] = set()
     lacking = maps_that_lack_an_axis(view.solution)
     # If carries swap places, the one to cast is told.
-    for use in sorted(view.records.gradient_uses, key=lambda use: use.kind == "carried-reduced"):
+    uses = [use for use in view.records.gradient_uses if use.kind in _MESSAGES]
+    for use in sorted(uses, key=lambda use: use.kind == "carried-reduced"):
         context = use.context
-        if use.kind not in _MESSAGES or not view.is_here(use.site) or view.jax_version < _CHECKED_SINCE:
+        if not view.is_here(use.site) or view.jax_version < _CHECKED_SINCE:
             continue
         if not context.sure or context.guarded or context.expected or context.conditional:
             continue

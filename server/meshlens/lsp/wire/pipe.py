@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Callable
 
+_CHUNK = 1 << 20
+
 
 class PipeWriter:
     """Writes whole messages to a file descriptor.
@@ -38,3 +40,11 @@ def claim_stdout() -> PipeWriter:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return PipeWriter(kept)
+
+
+def received(descriptor: int) -> bytes:
+    """Returns the bytes that are in a pipe, after waiting for some; empty at its end."""
+    try:
+        return os.read(descriptor, _CHUNK)
+    except OSError:
+        return b""

@@ -8,63 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import re
 import select
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-_LENGTH = re.compile(rb"^content-length:[ \t]*0*(\d{1,12})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-_END_OF_HEADER = b"\r\n\r\n"
-_LONGEST = 1 << 28
-_LONGEST_HEADER = 1 << 14
-_CHUNK = 1 << 20
+from meshlens.lsp.wire.framing import Framing
+from meshlens.lsp.wire.pipe import received
+
 _MOST_AT_ONCE = 1 << 24
-_NO_MESSAGE = "skipped %d bytes that are not a message"
 
 _log = logging.getLogger("meshlens")
-
-
-class Framing:
-    """Splits a stream of bytes into the bodies of messages."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._body: int | None = None
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Takes the next bytes and yields every complete body.
-
-        Logs and skips a header without a valid length, and a header that does not end.
-        """
-        self._buffer += data
-        while True:
-            if self._body is None:
-                end = self._buffer.find(_END_OF_HEADER)
-                if end < 0:
-                    if len(self._buffer) > _LONGEST_HEADER:
-                        _log.warning(_NO_MESSAGE, len(self._buffer))
-                        # The last bytes may be the start of a header's end.
-                        del self._buffer[: -len(_END_OF_HEADER)]
-                    return
-                header = bytes(self._buffer[:end])
-                del self._buffer[: end + len(_END_OF_HEADER)]
-                if end > _LONGEST_HEADER:
-                    _log.warning(_NO_MESSAGE, end)
-                    continue
-                found = _LENGTH.search(header)
-                if found is None or int(found[1]) > _LONGEST:
-                    _log.warning("skipped a message without a usable Content-Length")
-                    continue
-                self._body = int(found[1])
-            if len(self._buffer) < self._body:
-                return
-            body = bytes(self._buffer[: self._body])
-            del self._buffer[: self._body]
-            self._body = None
-            yield body
 
 
 def encoded(message: Any, default: Callable[[Any], Any] | None = None) -> bytes:
@@ -78,17 +33,16 @@ def encoded(message: Any, default: Callable[[Any], Any] | None = None) -> bytes:
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
-async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None], begun: bytes) -> None:
+async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None], framing: Framing) -> None:
     """Reads a pipe until its end.
 
     Args:
         descriptor: the pipe.
         take: called with the bodies of all messages that arrived together.
-        begun: the bytes that were already read from the pipe.
+        framing: splits what arrives; it has split what was read from the pipe before.
     """
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
-    framing = Framing()
 
     def arrived(data: bytes, *, last: bool) -> None:
         bodies = list(framing.feed(data))
@@ -98,15 +52,14 @@ async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None], begun:
             ended.set_result(None)
 
     def readable() -> None:
-        data = _read(descriptor)
+        data = received(descriptor)
         last = not data
         while not last and len(data) < _MOST_AT_ONCE and _more(descriptor):
-            more = _read(descriptor)
+            more = received(descriptor)
             last = not more
             data += more
         arrived(data, last=last)
 
-    arrived(begun, last=False)
     try:
         loop.add_reader(descriptor, readable)
     except (NotImplementedError, OSError, ValueError):
@@ -120,13 +73,6 @@ async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None], begun:
         loop.remove_reader(descriptor)
 
 
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, _CHUNK)
-    except OSError:
-        return b""
-
-
 def _more(descriptor: int) -> bool:
     return bool(select.select([descriptor], [], [], 0)[0])
 
@@ -135,7 +81,7 @@ def _read_in_thread(descriptor: int, loop: asyncio.AbstractEventLoop, arrived: C
     def read() -> None:
         data = b"-"
         while data:
-            data = _read(descriptor)
+            data = received(descriptor)
             try:
                 loop.call_soon_threadsafe(partial(arrived, data, last=not data))
             except RuntimeError:
