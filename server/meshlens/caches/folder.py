@@ -2,7 +2,8 @@
 
 MeshLens reports what a cache contains, so write access to a cache means control over the findings. Caches are in the
 user's own cache folder and never in a project; each file is sealed with the user's random key (`sealed.py`). A folder
-is not used if a repository could contain it, or if it is a link, or if another user owns it or may write to it.
+is not used if it is inside the project or another repository, which could supply its own cache files; if it is a
+link; or if another user owns it or may write to it.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def cache_of(project: Path, given: Path | None = None) -> Cache | None:
 
 
 def default_folder() -> Path:
-    """Returns the folder named by the environment variable, or else the system's usual one."""
+    """Returns the folder named by the environment variable, or else the default one in the user's cache folder."""
     if named := os.environ.get(VARIABLE):
         return Path(os.path.abspath(named))
     return platformdirs.user_cache_path("meshlens", appauthor=False)

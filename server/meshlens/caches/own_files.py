@@ -30,7 +30,7 @@ class NotOurs(Exception):
 
 
 def make_folder(folder: Path) -> bool:
-    """Creates a folder for the user alone, unless it exists; returns whether it was created.
+    """Creates a folder that only the user can access, unless it exists; returns whether it was created.
 
     Raises:
         NotOurs: it exists and is not the user's own.
@@ -99,7 +99,7 @@ def read_file(path: Path, most: int) -> bytes | None:
 
 
 def write_part(path: Path, content: bytes) -> Path:
-    """Writes contents next to a file under a unique name, and returns that path.
+    """Writes contents to a new, uniquely named file next to the given path; returns its path.
 
     Raises:
         OSError: it cannot be written; nothing is left behind.
@@ -117,7 +117,7 @@ def write_part(path: Path, content: bytes) -> Path:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file atomically: a reader sees the old contents or the new ones.
+    """Writes a file atomically: a reader sees either the old contents or the new ones.
 
     Raises:
         NotOurs: the existing file is not ours; it stays unchanged.

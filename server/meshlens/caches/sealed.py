@@ -28,7 +28,7 @@ SEAL = 16
 MOST_PROJECTS = 100
 MOST_BYTES = 1 << 30
 OLDEST_SECONDS = 90 * 24 * 3600.0
-"""Limits on the caches of all projects; the oldest are deleted first."""
+"""Limits on the caches of all projects; the oldest caches are deleted first."""
 
 _PROJECT = re.compile(r"[0-9a-f]{24}")
 _FILE = re.compile(r"(facts|results|devices)-[0-9a-f]+\.bin|\..+\.part")
@@ -69,7 +69,7 @@ def read_sealed(cache: Cache, name: str, most: int) -> bytes | None:
 
 
 def write_sealed(cache: Cache, name: str, content: bytes) -> None:
-    """Writes a file with its seal, as `write_cache_file` does."""
+    """Writes contents with their seal, using `write_cache_file`."""
     write_cache_file(cache, name, seal(sealing_key(cache, name), content) + content)
 
 
@@ -95,11 +95,11 @@ def write_cache_file(cache: Cache, name: str, content: bytes) -> None:
 
 
 def clear_projects(root: Path, kept: Path) -> None:
-    """Deletes project caches not written to for months, and the oldest of the rest if they are too many or too large.
+    """Deletes project caches not written to for months, and the oldest ones while the limits are exceeded.
 
     Args:
         root: the folder of all caches.
-        kept: the caches to keep in any case.
+        kept: the caches that are never deleted.
     """
     projects = []
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""The user's key: random bytes, created once, that seal caches, so that nobody else can create a valid one."""
+"""The user's key: random bytes, created once, with which caches are sealed so that nobody else can forge one."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def user_key(root: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """Returns the key; None if it is missing or incomplete.
+    """Returns the key; None if it is missing, or incomplete and no longer being written.
 
-    An incomplete key is deleted once it is so old that no run can still be writing it.
+    Such an incomplete key is deleted; one that another run may still be writing raises `NotOurs`.
     """
     key = read_file(path, _SIZE)
     if key is None:

@@ -29,12 +29,12 @@ class Plan:
 
 
 def fix_of(diagnosed: Diagnosed, safeties: Collection[Safety]) -> Fix | None:
-    """Returns the first fix of a finding that is safe enough to apply."""
+    """Returns a finding's first fix that is safe enough to apply; None if there is none."""
     return next((fix for fix in diagnosed.finding.fixes if fix.safety in safeties and fix.edits), None)
 
 
 def plan(found: Iterable[Diagnosed], safeties: Collection[Safety], writable: Collection[Path]) -> Plan:
-    """Returns the fixes that can be applied in one round, earlier findings first; the rest need another round.
+    """Chooses fixes that can be applied in one round, earlier findings first; other fixes need another round.
 
     A fix is applied in all its files or in none.
 

@@ -198,7 +198,7 @@ class _Followed(NamedTuple):
     Attributes:
         donated: the donated arguments.
         read: the shapes of the blocks that were read; None for those that do not exist.
-        tops: the keys of the top-level statements of their files.
+        tops: the keys of the top-level statements of the files with these blocks.
         found: the reads that were found.
     """
 
@@ -828,7 +828,7 @@ def _calls_in(node: Node) -> Iterator[Call]:
 
 
 def _assignments(node: Node) -> Iterator[tuple[Name | Attribute, Node]]:
-    """Yields the variables and attributes that a statement assigns, each with its part of the value if visible."""
+    """Yields each variable or attribute that a statement assigns, with its part of the value if the code shows it."""
     waiting: list[tuple[Node, Node]] = []
     if isinstance(node, Assign):
         waiting += [(target, node.value) for target in node.targets]

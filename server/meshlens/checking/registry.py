@@ -1,4 +1,4 @@
-"""The registry of rules is their folder: every file in `rules` is one rule.
+"""The registry of rules, which is the folder `rules`: every file in it is one rule.
 
 `check.py` runs the rules.
 """

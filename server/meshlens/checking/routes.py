@@ -18,7 +18,7 @@ def certain(judged: Iterable[tuple[Item, Context, bool | None]]) -> Item | None:
     """Returns the first item that is certainly wrong; None if there is none.
 
     Args:
-        judged: an item for each route, its context, and whether it is wrong; None if unknown.
+        judged: for each route, an item, its context, and whether the item is wrong (None if unknown).
     """
     wrong: list[tuple[Item, Context]] = []
     right = False

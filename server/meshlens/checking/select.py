@@ -1,4 +1,4 @@
-"""Selects rules by codes, prefixes of codes, names, or `ALL`; the most specific one wins; on a tie, `ignore` does."""
+"""Selects rules by codes, prefixes of codes, names, or `ALL`; the most specific selector wins, or `ignore` on a tie."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def muted_codes(path: Path, settings: Settings) -> frozenset[str]:
 
 
 def unknown_selectors(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yields the selectors that match no rule: the key of each, and what is wrong with it."""
+    """Yields, for each selector that matches no rule, the setting that contains it and a message."""
     by_pattern = [selector for _, ignored in settings.per_file_ignores for selector in ignored]
     for key, selectors in (
         ("select", settings.select),

@@ -1,4 +1,4 @@
-"""Places the comment that silences a finding where Python reads it as a comment."""
+"""Adds a comment that silences a finding, at a place where Python reads it as a comment."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str],
 
 
 def _has_dated(source: bytes, span: Span, modules: dict[str, str], functions: frozenset[str]) -> bool:
-    """Returns whether a text may mention a removed or deprecated attribute of a module; this avoids searching its tree.
+    """Returns whether part of a text may mention a removed or deprecated attribute, without searching its tree.
 
     Args:
         source: the whole text.
@@ -152,7 +152,7 @@ def _modules(view: FileView) -> tuple[dict[str, str], bool]:
 
 
 def _bound(every: Iterable[TreePart]) -> frozenset[str]:
-    """Returns the names that nodes bind: parameters, targets of assignments and imports."""
+    """Returns the names that nodes bind: parameters, imported names and assignment targets."""
     found: set[str] = set()
     for node in every:
         if isinstance(node, Parameter):
@@ -168,7 +168,7 @@ def _bound(every: Iterable[TreePart]) -> frozenset[str]:
 
 
 def _targets(node: TreePart) -> tuple[TreePart, ...]:
-    """Returns the targets that a node sets, possibly with other nodes."""
+    """Returns the parts of a node that contain the targets that it sets, perhaps with other code."""
     if isinstance(node, Assign):
         return node.targets
     if isinstance(node, (For, AnnAssign, AugAssign)):

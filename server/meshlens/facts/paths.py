@@ -1,4 +1,4 @@
-"""Paths to statements in the shape of a function, and replacing the statement at a path."""
+"""Paths to statements in the shape of a function; finds and replaces the statement at a path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JAX as rows of tables: a JAX release requires edits only here.
+"""JAX as rows of tables: a new JAX release requires edits only here.
 
 names         one canonical name for all spellings
 collectives   callables that use axis names: collectives, axis queries, reductions of arrays

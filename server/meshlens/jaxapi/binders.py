@@ -114,5 +114,5 @@ RUNS_VARIANTS = frozenset({"chex.variants", "chex.all_variants"})
 
 
 def binder(dotted: str) -> Binder | None:
-    """Returns the binder with a canonical name, or None."""
+    """Returns the binder with the given canonical name, or None."""
     return BINDERS.get(dotted)

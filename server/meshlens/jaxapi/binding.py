@@ -16,20 +16,20 @@ class Binder:
         dotted: its canonical name.
         parameters: names of the positional parameters in order.
         keywords: names of the keyword-only parameters.
-        operand: the parameter that takes the mapped function, at position 0; "" if it is only a decorator, which runs
-            the function immediately.
+        operand: the parameter that takes the mapped function, at position 0; "" if the transformation is only a
+            decorator, which runs the function immediately.
         names_from: the source of the axis names: "axis_name" (one name), "mesh" (all names of the mesh, or
             those of `axis_names`), "axis_env" (pairs of name and size), "xmap" (names in `in_axes`), "grid" (pairs of
-            name and size, here or in a grid spec), "parameters" (those of several parameters), "" (none).
-        names: the parameter that holds them.
+            name and size, here or in a grid spec), "parameters" (the values of several parameters), "" (none).
+        names: the parameter that holds the axis names.
         more_names: further parameters that hold names, if `names_from` is "parameters".
         default_name: the name bound by default.
         factory: whether it may be called without the operand to get a decorator.
         positional_only: whether the operand cannot be given by keyword.
         open: whether it may bind names that the call does not show.
         var_keywords: whether it accepts any keyword.
-        in_axes, out_axes, static, donate: parameters for the mapped axes of arguments and results, static and donated
-        arguments; None if missing.
+        in_axes, out_axes, static, donate: the parameters for the mapped axes of the arguments and of the results, for
+            the static arguments, and for the donated ones; None if missing.
         mesh: the parameter for the mesh.
         check: the parameter that turns off the replication check.
         since, until: first version with it, first version without it.

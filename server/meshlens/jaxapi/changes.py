@@ -92,5 +92,5 @@ SETTLED: Version = parse_version(RELEASES.split()[-4]) or OLDEST
 """The version to assume by default: three releases before the newest.
 
 JAX keeps deprecated names for about three months, with a release about every month. A project that names no version may
-still use names removed since then.
+still use names that the last three releases removed.
 """

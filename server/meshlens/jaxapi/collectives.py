@@ -49,7 +49,7 @@ class Collective:
 
     @property
     def operand(self) -> str | None:
-        """Returns the parameter with the value; None for an axis query."""
+        """Returns the parameter for the value to communicate; None for an axis query."""
         return None if self.reduces in {"index", "size"} else self.parameters[0]
 
 
@@ -264,5 +264,5 @@ PROCESS_COLLECTIVES = frozenset(
 
 
 def collective(dotted: str) -> Collective | None:
-    """Returns the collective or axis query with a canonical name, or None."""
+    """Returns the collective or axis query with the given canonical name, or None."""
     return COLLECTIVES.get(dotted)

@@ -14,12 +14,13 @@ class Consumer:
         dotted: its canonical name.
         parameter: the parameter for the axis name; a call that passes None for it reduces nothing.
         index: its position; None if it is keyword-only.
-        when: when the name is used: "call" (when the result is called), a method's name (when it is called), or "now".
+        when: when the name is used: "call" (when the result is called), a method's name (when that method is called),
+            or "now" (during the call itself).
         skips_when: keyword (of the constructor or call) that disables the collective if true.
         skips_unless: keyword that disables it if false.
         skips_in_init: whether the collective is skipped during initialization of parameters.
         required: whether the axis has no default.
-        call_parameters: the parameters of the call, if a switch can be passed by position.
+        call_parameters: the parameters of the call, if one that skips the collective can be passed by position.
     """
 
     name: str
@@ -95,5 +96,5 @@ NOT_AXIS_NAMES: dict[str, str] = {
 
 
 def consumer(dotted: str) -> Consumer | None:
-    """Returns the consumer with a canonical name, or None."""
+    """Returns the consumer with the given canonical name, or None."""
     return CONSUMERS.get(dotted)

@@ -136,7 +136,7 @@ def _functions_by_keyword() -> dict[bytes, frozenset[str]]:
 
 @lru_cache(maxsize=4)
 def functions_with_dated_keywords(source: bytes) -> frozenset[str]:
-    """Returns the functions with a removed or deprecated keyword argument whose name source text uses as a keyword."""
+    """Returns the functions that have a removed or deprecated keyword that the source text passes somewhere."""
     known = _functions_by_keyword()
     written = known.keys() & {word[::-1] for word in _KEYWORD_BACKWARDS.findall(source[::-1])}
     return frozenset().union(*(known[label] for label in written))

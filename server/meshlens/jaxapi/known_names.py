@@ -54,16 +54,16 @@ UNKNOWN_ENTRIES = frozenset(
     for inner in ("", ".config_dict", ".config_dict.config_dict")
     for name in ("placeholder", "required_placeholder", "FieldReference")
 )
-"""Callables that make a table entry of unknown value."""
+"""Callables that return a placeholder for a table entry whose value is unknown."""
 TABLES = NESTED_TABLES | FLAT_TABLES | UNKNOWN_ENTRIES
 TABLES |= {"omegaconf.OmegaConf.merge", "vars", "omegaconf.OmegaConf.to_container"}
 """All callables that make tables with attributes, or their entries."""
 CONFIGURATION_WORDS = frozenset(
     "ConfigDict FrozenConfigDict config_dict get_config SimpleNamespace Namespace OmegaConf EasyDict".split()
 )
-"""Names that hint at objects with axis names; a function that creates such an object matters wherever it is called."""
+"""Names that hint at objects that hold axis names; a function that mentions one is worth running anywhere."""
 OPTIMIZER_WORDS = frozenset({"GradientTransformation", "GradientTransformationExtraArgs"})
-"""Names of classes whose objects hold functions from the workspace, which then run in a map."""
+"""Names of classes whose objects hold workspace functions that may later run in a map."""
 
 STRING_ENUMS = frozenset({"enum.StrEnum", "strenum.StrEnum"})
 """Enums whose members are strings."""

@@ -74,7 +74,7 @@ KEEP_ROWS: frozenset[str] = frozenset(
     + ["flax.nnx.LinearGeneral", "flax.nnx.LoRALinear"]
     + [f"haiku.{name}" for name in "Conv1D Conv3D Conv1DTranspose Conv2DTranspose nets.MLP MultiHeadAttention".split()]
 )
-"""Layers that work on each row of their first argument, an array with at least one more dimension."""
+"""Layers that work on each row of their first argument, an array with at least two dimensions."""
 
 METHODS_OF_ROWS: frozenset[str] = frozenset({"attend"})
 """Methods of layers, such as those of an embedding, that work on each row of their argument."""

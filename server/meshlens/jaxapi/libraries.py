@@ -79,9 +79,9 @@ class Shaped:
 
     Attributes:
         how: "shape" (an argument is the shape), "length" (a single argument is the size),
-            "like" (as its first argument), "array" (of a literal), "reshape", "stack", "concatenate",
-            "broadcast", "repeat", "tile", "expand", "squeeze", "transpose", "square", "replicate", "shard", "first",
-            "split", "take".
+            "dimensions" (each argument is a size), "like" (as its first argument), "array" (of a literal), "reshape",
+            "stack", "concatenate", "broadcast", "repeat", "tile", "expand", "squeeze", "transpose", "square",
+            "replicate", "shard", "first", "split", "take".
         parameter: the parameter that determines it.
         index: its position.
     """
@@ -184,7 +184,7 @@ RESTORES: dict[str, tuple[str, ...]] = {
     "flax.serialization.from_state_dict": ("target",),
     "equinox.tree_deserialise_leaves": ("path_or_file", "like"),
 }
-"""Functions that restore a state with the structure of their target, with their parameters up to the target."""
+"""Functions that restore a state with the structure of a target, each with its parameters up to the target."""
 
 SAVES: dict[str, tuple[str, ...]] = {
     "flax.training.checkpoints.save_checkpoint": ("ckpt_dir", "target"),
@@ -243,12 +243,12 @@ KEEPS_FRESH: frozenset[str] = frozenset(
 """Functions in `FRESH_STATE` whose result has a leading axis over the devices if their argument has one."""
 
 APPLY = "flax.training.train_state.TrainState.apply_fn"
-"""The model's `apply` in a training state."""
+"""The dotted name of the model's `apply` in a training state."""
 
 PLAIN_TREES: frozenset[str] = frozenset(
     {"flax.nnx.to_pure_dict", "flax.nnx.pure", "flax.core.unfreeze", "flax.core.frozen_dict.unfreeze"}
 )
-"""Functions that return the tree that they are given, with the same leaves, as plain containers."""
+"""Functions that convert a tree to plain containers with the same leaves."""
 
 INIT_METHODS: frozenset[str] = frozenset({"init", "init_with_output", "lazy_init"})
 """Methods of library objects that return newly created state."""

@@ -148,7 +148,7 @@ TAKE_SPECS: dict[str, str] = {
 """Callables that accept a bare spec for the current mesh as their second argument, with the name of that argument."""
 
 OUT_SHARDING = "out_sharding"
-"""The keyword for the spec of an array function's result, for the current mesh."""
+"""The keyword of array functions for the spec of the result, which refers to the current mesh."""
 
 DEVICE_GRIDS: dict[str, tuple[str, ...]] = {
     "jax.experimental.mesh_utils.create_device_mesh": ("mesh_shape", "devices"),
@@ -169,7 +169,7 @@ NAME_MESH_AXES: dict[str, str] = {
     "flax.linen.with_partitioning": "names",
     "flax.nnx.with_partitioning": "sharding",
 }
-"""Callables that set the mesh axes of an array's dimensions as its metadata, with the name of their second argument."""
+"""Callables that put the mesh axes of an array's dimensions in its metadata, with the name of their second argument."""
 
 SPECS_OF_METADATA = frozenset({"flax.linen.get_partition_spec", "flax.nnx.get_partition_spec"})
 """Callables that return the specs given by the metadata of arrays."""

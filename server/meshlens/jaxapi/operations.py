@@ -53,8 +53,7 @@ last one, and keeps its shape; "transposed": reverses the dimensions; "constant"
 "reshaped": the same elements in the same order; "arranged": the elements of the arguments, moved, joined, repeated or
 added up along an axis; "inner": any function along an axis, of one or several arrays; "reordered": dimensions in
 another order; "rearranged": some or all elements of one array, in other places; "counted": how many times each number
-occurs, `bincount`; "looked up": the entries of a table for indices along an axis; "untold": it depends on something
-else.
+occurs, as in `bincount`; "looked up": the entries of a table for indices along an axis; "untold": unknown.
 """
 
 

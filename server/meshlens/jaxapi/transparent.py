@@ -258,5 +258,5 @@ COMPILES: frozenset[str] = frozenset(
 
 
 def transparent(dotted: str) -> Transparent | None:
-    """Returns the transparent transformation with a canonical name, or None."""
+    """Returns the transparent transformation with the given canonical name, or None."""
     return TRANSPARENT.get(dotted)

@@ -117,7 +117,7 @@ def literal_shape(value: Value) -> Sizes | None:
 def splits_rows(wanted: Value) -> bool:
     """Returns whether a shape such as `(n, -1, *rest)` puts the rows of an array into several groups.
 
-    Use this only for a shape that is not fully known; otherwise the sizes say more.
+    Use this only for a shape that is not fully known; if it is, compare the sizes instead.
     """
     if not isinstance(wanted, Seq) or not wanted.open or len(wanted.items) < 2:
         return False

@@ -18,7 +18,7 @@ def shape_or_none(value: Value) -> Sizes | None:
 
 
 def matmul(left: Sizes | None, right: Sizes | None) -> Sizes | None:
-    """Returns the shape of `left @ right`; None if it is unknown or the arrays do not fit."""
+    """Returns the shape of `left @ right`; None if it is unknown or the arrays do not fit together."""
     if not left or not right:
         return None
     inner = {left[-1], right[-2] if len(right) > 1 else right[0]} - {None}
@@ -52,7 +52,7 @@ def dot_of(args: tuple[Arg, ...]) -> Sizes | None:
 
 
 def einsum_terms(args: tuple[Arg, ...]) -> tuple[list[tuple[str, Value]], str] | None:
-    """Returns the subscripts of each operand of an `einsum`, and of the output; None if one is missing."""
+    """Returns each operand of an `einsum` with its subscripts, and the output's subscripts; None if any are missing."""
     values = [arg.value for arg in args if arg.label is None]
     said = values[0] if values else None
     if not isinstance(said, Const) or not isinstance(said.value, str):

@@ -15,10 +15,10 @@ from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
 
 FITS = ""
-"""The result for arrays that fit."""
+"""The result of `misfit` for arrays that fit."""
 
 COMBINES = "fit "
-"""The beginning of the name under which a combination of arrays in a map is recorded: "fit @"."""
+"""The prefix of the name under which a combination of arrays in a map is recorded, as in "fit @"."""
 
 _OPERATORS = frozenset("+ - * / @ // % ** & | ^".split())
 _JOINS = frozenset({"concatenate", "stack"})
@@ -39,7 +39,7 @@ def note_combined(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: C
 
 
 def misfit(name: str, args: tuple[Arg, ...]) -> str | None:
-    """Returns why arrays do not fit a function or operator, in words; `FITS` if they do, None if that is unknown."""
+    """Returns why arrays do not fit a function or operator, in words; `FITS` if they do, None if unknown."""
     if any(arg.label in ("*", "**") for arg in args):
         return None
     if name in _OPERATORS:

@@ -134,7 +134,7 @@ def drift(parts: Iterable[Value]) -> frozenset[Any]:
 
 
 def _parted(gradient: Variation, parameters: Variation) -> list[str]:
-    """Returns the axes over which each device has its own gradient and parameters, which may be copies of one array."""
+    """Returns the axes over which each device has its own gradient and parameters (perhaps copies of one array)."""
     return [
         axis
         for axis, along in gradient.axes
@@ -193,7 +193,7 @@ def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
 
 
 def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context) -> None:
-    """Notes a quotient of a total and one device's value, or an average that is divided by the total count again."""
+    """Notes a total divided by one device's value or by a sum over too few axes, or an average divided again."""
     above, below = variation_of(left), variation_of(right)
     for axis, along in above.axes:
         here = _sized_at(right, axis) if along.truth == TOTAL else None
@@ -249,7 +249,7 @@ def _reduced_at(value: Value, axis: str) -> Site | None:
 
 
 def _sizes(ctx: Context) -> set[int]:
-    """Returns the size of each axis that encloses the code, and their product."""
+    """Returns the sizes of the axes that are bound here, and the product of these sizes."""
     sizes = [size for name in ctx.env.names if (size := size_along(ctx.env, name)) is not None]
     return {*sizes, prod(sizes)} if sizes else set()
 

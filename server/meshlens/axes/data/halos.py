@@ -19,7 +19,7 @@ _EDGE, _HALO = "edge", "halo"
 _JOIN = frozenset({"jax.numpy.concatenate", "jax.lax.concatenate"})
 _SLICE = "jax.lax.slice_in_dim"
 _AT_THE_FRONT, _AT_THE_BACK = (1, "last"), (-1, "first")
-"""For the halo that belongs at each end: the direction in which it is sent, and which edge of the sender it is."""
+"""For the halo at each end: the direction in which it is sent, and the edge of the sender that it copies."""
 
 Edge = Literal["first", "last"]
 

@@ -31,6 +31,6 @@ def shape_of_layer(made: Made, args: tuple[Arg, ...]) -> Sizes | None:
     size = value.value if isinstance(value, Const) and type(value.value) is int else None
     if features.how == LOOK_UP:
         return (*shape, size)
-    # A convolution may change the sizes of all axes except the batch axis, which an image may lack.
+    # A convolution may change the sizes of all axes except the batch axis, which a single image may lack.
     batch = shape[:1] if len(shape) > 3 else (None,) * (len(shape) > 1)
     return (*shape[:-1], size) if features.how == LAST else (*batch, *[None] * (len(shape) - 2), size)

@@ -80,7 +80,7 @@ def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -
 
 
 def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:
-    """Notes, in the function that calls a map, that code outside all maps keeps only device 0's mean or sum."""
+    """Notes where, in the function that calls a map, code outside all maps keeps only device 0's mean or sum."""
     if ctx.env.maps:
         return
     if isinstance(value, (Seq, Dict)):
@@ -137,7 +137,7 @@ def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
 
 
 def _certainly_differs(labels: frozenset[Any], ctx: Context) -> bool:
-    """Returns whether a value certainly differs between devices; in `shard_map`, a variable's spec may replicate it."""
+    """Returns whether a value certainly differs between devices; an unknown spec in a `shard_map` may replicate it."""
     binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
     if binder is None or "varying" not in labels:
         return False

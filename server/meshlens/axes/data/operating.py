@@ -258,7 +258,7 @@ def _axis(args: tuple[Arg, ...], place: int) -> Value | None:
 
 
 def _is_within(axis: Value | None, array: Value, default: int | None) -> bool:
-    """Returns whether a function works along dimensions other than the first, so that rows stay rows."""
+    """Returns whether a function works only along dimensions other than the first, so that rows stay rows."""
     if axis is None:
         if default is None:
             return False

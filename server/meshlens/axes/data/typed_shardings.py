@@ -23,7 +23,7 @@ from meshlens.facts.nodes import Constant, Expression, Slice, TupleDisplay, Unar
 from meshlens.jaxapi.meshes import OUT_SHARDING
 
 COMBINES = "sharded "
-"""The beginning of the name under which an operation on arrays with these shardings is recorded: "sharded @".
+"""The prefix of the name under which an operation on arrays with explicit shardings is recorded, as in "sharded @".
 
 The recorded result is a pair: why JAX raises an error, in words (empty if it does not), and the resulting array, or the
 array that an explicit result sharding would give.
@@ -405,7 +405,7 @@ def _kept(key: Expression, size: int | None) -> str | None:
 
 
 def _bound(key: Expression) -> int | None:
-    """Returns how far a slice's bound is from the end of the axis that it counts from; None if it is not a literal."""
+    """Returns the distance of a slice's bound from the start or end of the axis; None if the bound is not a literal."""
     node = key.operand if isinstance(key, UnaryOperation) and key.operator == "-" else key
     return node.value if isinstance(node, Constant) and type(node.value) is int else None
 

@@ -50,7 +50,7 @@ def count_of(value: Value) -> int | None:
 
 
 def as_number(operator: str, left: Value, right: Value) -> tuple[Value, Value] | None:
-    """Returns both operands as constants if one is an axis size and the other a number; otherwise None."""
+    """Returns both operands as constants if each is a number or an axis size, and at least one is an axis size."""
     if operator not in _INTEGERS or (isinstance(left, Const) and isinstance(right, Const)):
         return None
     first, second = count_of(left), count_of(right)

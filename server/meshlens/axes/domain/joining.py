@@ -40,7 +40,7 @@ _WITHOUT_LABELS = frozenset({Const, Function, Class, Instance, Module})
 
 
 def join(left: Value, right: Value) -> Value:
-    """Returns a value that covers both: a union of at most eight options, or else unknown data."""
+    """Returns a value that covers both values: a union of at most eight options, or else unknown data."""
     if left is right or left == right:
         return left
     if type(left) is Data and type(right) is Data:

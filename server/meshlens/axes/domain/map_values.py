@@ -80,8 +80,8 @@ class Binder:
         operand: the mapped function.
         operand_site: the site of the operand.
         checked: whether a shard_map checks types; false if `check_vma` or `check_rep` is off.
-        objects: its `in_specs` or `in_axes` with the named tuples that `arguments` holds as tuples; None if there are
-            none.
+        objects: its `in_specs` or `in_axes` with their named tuples, which `arguments` holds as plain tuples; None if
+            they contain none.
     """
 
     kind: str
@@ -153,7 +153,7 @@ class Mapped:
     depth: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Adopts its binder's weight, which is never too heavy."""
+        """Takes its weight from its binder, which is never too heavy."""
         own: Any = self
         own.weight, own.depth = self.binder.weight, self.binder.depth
 

@@ -19,7 +19,7 @@ DEEPEST_VALUE = 40
 """Maximum weight and depth of a value; a heavier or deeper one keeps only its plain parts."""
 
 _WEIGHTLESS: set[type] = set()
-"""Types seen so far whose values hold no others; nine in ten values are of such a type."""
+"""Types seen so far whose values hold no other values; nine in ten values are of such a type."""
 
 
 def weighed(values: Iterable[Value]) -> tuple[int, int]:

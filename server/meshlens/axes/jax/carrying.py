@@ -51,7 +51,7 @@ def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
 
 
 def _in_structure(start: Seq | Dict, stepped: Data) -> Value:
-    """Returns a tree of the same structure, with one value that describes all of its arrays."""
+    """Returns a tree with the structure of the start, in which one value describes all arrays."""
     if isinstance(start, Dict):
         return Dict(tuple([(key, stepped) for key, _ in start.items]))
     return Seq(start.kind, (stepped,) * len(start.items))

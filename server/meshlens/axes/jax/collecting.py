@@ -130,8 +130,8 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
             run.records.random_uses.append(RandomUse(draw, key, labels, ctx, "reduced"))
     if "varying" in labels or "index" in labels:
         return
-    # In a tree, a reduced value may be included only to be divided together with the rest; in a model's method, each
-    # device may have its own parameters.
+    # A tree may include a reduced value only so that it is divided together with the other values; in a model's
+    # method, each device may have its own parameters.
     is_sum_of_same = (
         adds
         and not any(step.how == "run" for step in call.ctx.route)
@@ -290,8 +290,8 @@ def _over(row: Collective, value: Variation, names: tuple[str, ...], is_plain: b
     if how is None:
         return ANYTHING
     if not is_plain:
-        # The axis, or the group of devices, is unknown: what is not reduced stays varying to JAX; anything else is
-        # unknown.
+        # The axis or the group of devices is unknown: without a reduction, a varying value stays varying to JAX;
+        # nothing else is known.
         stays = row.reduces in ("gather", "scatter", "permute", "to_all", "cast")
         kept = [(name, Along(typed=VARYING)) for name, along in value.axes if stays and along.typed == VARYING]
         return of(kept)

@@ -212,7 +212,7 @@ def _known(value: Value) -> tuple[int | None, ...] | None:
 
 
 def _arrays_in(run: Run, value: Value, depth: int = 0) -> Iterator[object]:
-    """Yields the trees in a value whose structure is known, and the shapes of its arrays, for comparison."""
+    """Yields the known structures of the trees in a value, and the shapes of its arrays, for comparison."""
     if isinstance(value, (Seq, Dict)) and depth < DEEPEST:
         if isinstance(value, Dict) and not value.open:
             yield frozenset([key for key, _ in value.items])
@@ -245,7 +245,7 @@ def as_arrays(run: Run, value: Value, site: Site, place: frozenset[str] = NONE, 
     Args:
         run: the run.
         value: the value.
-        site: where this happens.
+        site: the call that makes or places the arrays.
         place: the label of the place; none if it is unknown.
         depth: how many named tuples are around the value.
     """

@@ -47,7 +47,7 @@ def _sums(loss: Value) -> list[Site]:
 
 
 def without_sums(value: Value, cotangents: Value) -> Value:
-    """Returns the value of a function whose custom derivative transposes no `psum` but may reduce."""
+    """Returns the value of a function with a custom derivative, which transposes no `psum` but may reduce."""
     if isinstance(value, Seq):
         return Seq(value.kind, tuple(without_sums(item, cotangents) for item in value.items), value.open)
     if not isinstance(value, Data):
@@ -91,7 +91,7 @@ def _gradient(run: Run, args: tuple[Arg, ...], place: Value, loss: Value, ctx: C
 
 
 def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ctx: Context) -> Value:
-    """Returns the gradient for an argument, a tree of the same structure."""
+    """Returns the gradient with respect to an argument: a tree of the same structure."""
     if isinstance(value, Dict) and not value.open and not value.attributes:
         return Dict(tuple([(key, _gradient_for(run, args, part, loss, ctx)) for key, part in value.items]))
     if isinstance(value, Seq) and not value.open:

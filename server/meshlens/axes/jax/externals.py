@@ -55,7 +55,7 @@ class Callee:
         dotted: the name as written.
         name: its canonical name.
         recorded: which calls are recorded: "all", "named" for those with a string argument, "" for none.
-        takes_spec: whether an argument may be a spec of the current mesh.
+        takes_spec: whether an argument may be a spec for the current mesh.
         combines: whether it may combine arrays.
     """
 

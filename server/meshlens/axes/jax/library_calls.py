@@ -329,7 +329,7 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
 def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
     labels = _labels(args)
     if how == "folded" and args:
-        # If the key is the same on all devices, that is not because the number folded in comes from copies.
+        # If only the folded-in number comes from copies, they are not why the key is the same on all devices.
         labels -= {
             one for one in _labels(args[1:]) - _labels(args[:1]) if isinstance(one, tuple) and one[0] == "copied"
         }

@@ -223,7 +223,7 @@ def _without_sizes(value: Value) -> Value:
 def _without_copy(
     labels: frozenset[Any], shared: bool | None, entry: Value, binder: Binder
 ) -> tuple[frozenset[Any], tuple[Any, ...] | None]:
-    """Returns the labels of a device's part of repeated copies, and a label for where the copies were made."""
+    """Returns the labels of what a device gets of repeated copies, and the label of the place that made them."""
     copies = [label for label in labels if isinstance(label, tuple) and label[0] == "copies"]
     if shared or not copies:
         return labels, None
@@ -295,7 +295,7 @@ def _sharded(over: Variation, spec: Spec, axes: tuple[str, ...], rank: int | Non
 
 
 def _differs(binder: Binder, value: Value, shared: bool | None) -> frozenset[str]:
-    """Returns `data` if the devices get different parts; in a `pmap`, only if they certainly are not copies."""
+    """Returns the label `data` if the devices get different parts; in a `pmap`, these must certainly not be copies."""
     if shared is None:
         return frozenset()
     known = isinstance(value, Data) and value.shape is not None and "uniform" not in value.labels

@@ -339,7 +339,7 @@ def _branches(
 
 
 def _differs_between_devices(value: Value, ctx: Context) -> bool:
-    """Returns whether a value depends on the device index, a test of its gradients, or data split by a `shard_map`."""
+    """Returns whether a value depends on the device index, a test of unreduced gradients, or `shard_map` data."""
     labels = labels_of(value)
     if "index" in labels or "varying" not in labels:
         return "index" in labels

@@ -28,7 +28,7 @@ class Mapping:
 
     Attributes:
         call: calls it with arguments.
-        is_leaf: returns whether a tree certainly counts as one leaf; None if only non-containers do.
+        is_leaf: returns whether a tree certainly counts as one leaf; None if only non-containers count as leaves.
     """
 
     call: Callable[[tuple[Arg, ...]], Value]

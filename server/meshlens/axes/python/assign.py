@@ -122,7 +122,7 @@ def _to_item(run: Run, target: Subscript, value: Value, frame: Frame, ctx: Conte
 
 
 def change_in_place(run: Run, target: Expression, before: Value, after: Value, frame: Frame, ctx: Context) -> None:
-    """Replaces a container in the place where a target finds it, which may be outside the running function.
+    """Replaces the container that a target refers to, which may be stored outside the running function.
 
     Args:
         run: the run.
@@ -176,7 +176,7 @@ def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -
 
 
 def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
-    """Returns a table with another table in it replaced; the same table if it does not contain that one."""
+    """Returns a table with an inner table replaced; the table itself if it does not contain the inner one."""
     if table is before:
         return both
     if depth > _DEEPEST_TABLE:

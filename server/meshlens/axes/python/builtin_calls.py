@@ -292,7 +292,7 @@ def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
 
 
 def _type(values: Values, args: tuple[Arg, ...]) -> Value | None:
-    """Returns the class of None; None for any other argument."""
+    """Returns `NoneType` for the constant None, or no result (None) for any other argument."""
     is_none = len(args) == 1 and isinstance(args[0].value, Const) and args[0].value.value is None
     return Ext("types.NoneType") if is_none else None
 

@@ -73,7 +73,8 @@ def invoke(run: Run, call: Invocation) -> Value:
         return UNKNOWN
     run.depth += 1
     if limit is None:
-        # Nested unions of partials can turn one call into a thousand, none of which enters a function if all are alike.
+        # Nested unions of partials can turn one call into a thousand; if they are all alike, none enters a function,
+        # which would begin a limit.
         run.begin_call_at_the_top()
     result = _call(run, callee, call)
     if limit is None:
@@ -116,7 +117,7 @@ def _call_bound(run: Run, bound: Bound, call: Invocation) -> Value:
 
 
 def enter(run: Run, function: Function, call: Invocation) -> Value:
-    """Runs the body of a workspace function. A decorator always runs, because it determines what a name refers to."""
+    """Calls a workspace function; skips a dull body, but not a decorator's, which determines what a name refers to."""
     args, ctx, how = call.args, call.ctx, call.how
     begun_altered, overlaid = len(run.altered), run.overlaid
     is_plain = how != "start" and not call.decorator and is_dull(run, function, args, ctx)
@@ -204,7 +205,7 @@ def _make_up(run: Run) -> None:
 
 
 def _of_unread(function: Function, args: tuple[Arg, ...]) -> Variation:
-    """Returns the variation of the result of a function that was not entered: the same everywhere if its inputs are."""
+    """Returns the variation of an unentered function's result: the same on all devices if its inputs are."""
     if function.frame.parent is not None:
         return ANYTHING
     over = of_all(arg.value for arg in args)
@@ -213,7 +214,7 @@ def _of_unread(function: Function, args: tuple[Arg, ...]) -> Variation:
 
 
 def _is_main(function: Function) -> bool:
-    """Returns whether this is a module's `main`, which starts a program no matter what it is passed to."""
+    """Returns whether this is a module's `main`, which starts a program even if it is only passed to a function."""
     return function.name == "main" and function.frame.parent is None
 
 

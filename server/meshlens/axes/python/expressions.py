@@ -358,7 +358,7 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
 
 
 def _rows_from(run: Run, key: Slice, frame: Frame, ctx: Context) -> int | None:
-    """Returns the number of rows in `x[i : i + 20]`, except for the last slice; None if the code does not show it."""
+    """Returns the number of rows in `x[i : i + 20]`, ignoring a shorter last slice; None if it is unknown."""
     lower, upper = key.lower, key.upper
     if key.step is not None or not isinstance(lower, Name) or not isinstance(upper, BinaryOperation):
         return None

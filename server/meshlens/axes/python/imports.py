@@ -67,7 +67,7 @@ def member(run: Run, module: Module, name: str) -> Value:
 
 
 def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["import", "attribute", "with"]) -> None:
-    """Notes an external name in an import, as an attribute, or entered by a `with`."""
+    """Notes an external name that is imported, accessed as an attribute, or entered by a `with`."""
     if how == "with" or is_dated(dotted):
         guarded: bool | Literal["expected"] = run.api_guard > 0 or ("expected" if ctx.expected else False)
         certain = ctx.sure and not ctx.env.open and not ctx.conditional and not ctx.remote

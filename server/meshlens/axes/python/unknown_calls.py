@@ -68,7 +68,7 @@ _OF_ARGUMENTS = frozenset({"entered", "same"})
 
 
 def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Context) -> None:
-    """Runs a function passed to unknown code, which may call it with more names bound."""
+    """Runs a function passed to unknown code, which may call it with more axis names bound."""
     if isinstance(value, Seq):
         for item in value.items:
             maybe_run(run, item, site, frame, ctx)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from sys import intern
 
 Key = tuple[str, str]
-"""A path and a block's key, or "module" for the list of blocks; a prefix selects a part of a block."""
+"""A path with a block's key, or with "module" for the list of blocks; a prefix of the key selects part of the block."""
 
 _HEADER = "header:"
 _WORTH = "worth:"

@@ -54,7 +54,7 @@ def sets_of_arguments(
         run: the run.
         function: the test.
         marks: the marks on it.
-        receiver: the object whose method it is.
+        receiver: the object that the test is a method of; None for a function.
         ctx: the context.
     """
     names = _names(function, 0 if receiver is None else 1)

@@ -11,7 +11,7 @@ _NO_NAMES: frozenset[str] = frozenset()
 
 
 Sites: TypeAlias = "list[Site | None]"
-"""The sites of a block by number, each created once because they are requested more than anything else."""
+"""The sites of a block by number, each created only once, because nothing else is requested as often."""
 
 
 class Frame:

@@ -8,7 +8,7 @@ from meshlens.axes.runs.run import Run
 MERGED_ARRAYS = "<arrays>"
 """The attribute that holds the arrays of a module that was merged in a map."""
 MADE_LATER = "<made later>"
-"""Marks a module whose constructor ran late, for a layer, or must not run because its layers were switched."""
+"""Marks a module whose constructor ran late, to find a layer, or must not run because its layers were switched."""
 
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:

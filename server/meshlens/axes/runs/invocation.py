@@ -46,5 +46,5 @@ class Invocation:
 
 
 def from_inside(callee: Value, args: tuple[Arg, ...], call: Invocation) -> Invocation:
-    """Returns a plain call to another callee at the site of this call."""
+    """Returns a plain call to another callee at the site of the given call."""
     return Invocation(callee, args, call.site, call.site, call.frame, call.ctx)

@@ -82,7 +82,7 @@ class Ledgers(Protocol):
 
 
 def told(item: Item, left: Entry | None) -> Entry | None:
-    """Returns the part of an entry that a root may use; of a run count, only whether the function may run again."""
+    """Returns the part of an entry that a root may use; for a run count, only whether the function may run again."""
     return min(left, most_runs(item)) if type(item) is tuple and isinstance(left, int) else left
 
 

@@ -1,4 +1,4 @@
-"""Calls that are too deep on their route: each is made after the code that led to it has ended, with an empty stack.
+"""Calls that are too deep on their route: each is made with an empty stack, after the code that led to it has ended.
 
 The result comes too late for the caller, which treats it as unknown, but the call's own records are kept.
 """

@@ -78,7 +78,7 @@ class ApiMention:
         imported: whether it is in an import statement.
         guarded: whether it is under `try/except (ImportError|AttributeError)`, `hasattr` or a version check; "expected"
             if a test expects the code to raise, which says nothing about other routes.
-        certain: whether it is reached on a closed route, unconditionally, along edges that certainly run.
+        certain: whether it is certainly reached, unconditionally, and no unseen code may bind axes on the way.
     """
 
     dotted: str
@@ -142,7 +142,7 @@ class RandomUse:
         context: the context.
         how: "draw"; "noise" if random numbers that are the same on every device are combined with data that differs;
             "reduced" if their mean is reduced over the devices; "apply" if a model gets the key, for example for
-            dropout; "dropped" if a layer drops parts of each device's data with it.
+            dropout; "dropped" if a layer uses the key to drop parts of each device's data.
         alike: whether the key is certainly the same on all devices.
     """
 

@@ -131,7 +131,7 @@ def run_left_map(world: World, path: str, name: str, left: tuple[Mapped, Context
 
 
 def run_left_function(world: World, path: str, name: str, left: tuple[Function, Context]) -> RootResult:
-    """Runs a function that a module's top level created inside another one and that no visible code calls."""
+    """Runs a nested function that a module's top level created and that no visible code calls."""
     run = _beside_module(world, path, name)
     run.made[left[0].site] = left
     finish(run)
@@ -253,7 +253,7 @@ def _run_class(run: Run, cls: Class) -> None:
 
 
 def finish(run: Run) -> None:
-    """Runs operands of maps and nested functions that were created but not called by visible code."""
+    """Runs the nested functions and the operands of maps that were created, but that no visible code calls."""
     for _ in range(4):
         mapped = [item for site, item in run.mapped.items() if site not in run.called]
         waiting = [item for site, item in run.made.items() if site not in run.entered and is_inside(item[0])]
@@ -288,7 +288,7 @@ def _is_worth_starting(run: Run, function: Function) -> bool:
 
 
 def candidates(frame: Frame) -> Iterator[tuple[str, Value, Function | Class]]:
-    """Yields the functions and classes of a module that may be roots, in order: name, value, and the wrapped object."""
+    """Yields the name, value and wrapped object of each function or class of a module that may be a root, in order."""
     seen: set[Site] = set()
     for name, value in list(frame.vars.items()):
         inner = inner_of(value)

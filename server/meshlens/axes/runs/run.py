@@ -65,7 +65,7 @@ class World(Protocol):
         ...
 
     def new_number(self) -> int:
-        """Returns a number that no object has."""
+        """Returns a number that no object has yet."""
         ...
 
     def reaches(self, path: str, block: str, env: AxisEnv) -> bool:
@@ -147,8 +147,8 @@ class ModuleState:
         heap: attributes of the objects that the top level created.
         ambient: meshes that `set_mesh` made current, innermost last.
         left: the maps and functions that were created but not called; None while the module runs.
-        names: the module's name for each function by its site, and for each class by the sites of its methods; computed
-            on first use.
+        names: the names of the module's functions, by their sites, and of its classes, by the sites of their methods;
+            computed on first use.
         grown: entries that it and its imports added to tables of other modules.
     """
 
@@ -202,7 +202,7 @@ class Run:
         bodies_before: the number of bodies run when the budget was last reset.
         followed: the number of bodies entered only to follow arrays.
         api_guard: nesting depth of `try/except ImportError`, `hasattr`, version checks.
-        broad_guard: the number of these that catch any exception, which says nothing about the functions called there.
+        broad_guard: the number of these guards that catch any exception, which reveals nothing about the code inside.
         ambient: meshes made current by `set_mesh`, innermost last.
         entered_meshes: meshes made current by `with mesh:`, innermost last.
         given_key: the key that a running haiku function was given, from which `next_rng_key` derives others.
@@ -217,7 +217,7 @@ class Run:
         spent: the amount spent when the current call or loop began.
         limit: the amount that may be spent by the end of the current call or loop; None at the top of the root, where
             the work is proportional to the text.
-        is_at_the_top: whether a call at the top of the root has begun, and entered no function yet.
+        is_at_the_top: whether a call at the top of the root has begun but has entered no function yet.
         refused: the number of calls skipped because the budget was used up.
         later: postponed calls; None for each that was made or dropped.
         begun: the length of the route to the postponed call that is running.
@@ -330,7 +330,7 @@ class Run:
         self.mapped_by.clear()
 
     def runs_body(self, function: Site, ctx: Context) -> bool:
-        """Returns whether a function's body runs, and counts it: a few times, then once in each map that is new to it.
+        """Returns whether a function's body may run, and counts the run: a few are allowed, then one in each new map.
 
         Fewer runs are enough if it is unknown both whether the code runs and which other axes are bound. The first run
         of a function for a postponed call is free, because the number of such runs is limited by the text.
@@ -439,7 +439,8 @@ class Run:
     def too_deep(self, ctx: Context) -> bool:
         """Returns whether a route is so long that following it further reveals nothing new.
 
-        Outside maps, if unseen callers may bind more, a few steps are enough: deeper functions are roots themselves.
+        Outside maps, if unseen callers may bind more axes, a few steps are enough, because deeper functions are roots
+        themselves.
         """
         if ctx.env.maps:
             return len(ctx.route) - self.begun > DEEPEST_IN_MAP

@@ -49,7 +49,7 @@ class Moment:
         begun_calls: the number of calls before it ran.
         calls: the number of calls it made.
         depth: the nesting depth of the run when it began.
-        work: its work, counting each iteration of a loop as four more.
+        work: its work, plus four for each iteration of a loop.
     """
 
     frame: Frame
@@ -156,7 +156,7 @@ def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
 def run_alone(
     constructs: Constructs, world: World, root: tuple[str, str], moment: Moment, statement: Any
 ) -> Left | None:
-    """Runs a statement in place of another; returns None if it does something that may affect the rest.
+    """Runs a statement in place of another; returns None if it does anything that may affect the rest of the run.
 
     Args:
         constructs: the functions that run code.

@@ -64,7 +64,7 @@ from meshlens.jaxapi.binders import BINDERS, MAPS_ON_DEVICES
 _HOLD_NAMES = frozenset(
     name for row in BINDERS.values() if row.names_from == "parameters" for name in (row.names, *row.more_names)
 )
-"""Keywords that give a binder its axis names; a function that takes one, even under `**`, may pass it to a binder."""
+"""Keywords that give a binder its axis names; a function that takes one, even through `**`, may pass it to a binder."""
 
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
@@ -102,8 +102,8 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     if given and type(given[0]) is Instance and function.owner is not None and function.kind != "static":
         owner = given.pop(0)
     handed = frozenset([site for value in given for site in _worthwhile(run, value)])
-    # The result for a function or object related to axes is new, however often the function has run; so is a thin
-    # wrapper's result for names, meshes and specs.
+    # However often a function has run, it runs again for a new function or object related to axes, and a thin wrapper
+    # also for names, meshes and specs.
     is_thin = (decides or _makes_spec_of(run, function, owner)) and len(run.body(function)) <= _THIN
     is_news = (handed and not run.count((function.site, handed))) or is_thin
     # Most strings are not axis names. They count only near a binder or a use of an axis, and when an object is created,
@@ -395,7 +395,7 @@ def _is_split_in_map(run: Run, function: Function, args: tuple[Arg, ...], ctx: C
 
 
 def _may_be_split(run: Run, args: tuple[Arg, ...]) -> bool:
-    """Returns whether a function gets arrays whose splits or ranks are known, or may split some over explicit axes."""
+    """Returns whether a function gets arrays of known sharding or rank, or runs under a mesh with explicit axes."""
     mesh = run.ambient[-1] if run.ambient else None
     if isinstance(mesh, Mesh) and mesh.explicit:
         return True

@@ -42,7 +42,7 @@ from meshlens.facts.nodes import (
 
 
 def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None:
-    """Makes everything unknown that statements and expressions may set, except in nested functions.
+    """Makes every variable that statements and expressions may set unknown, except in nested functions.
 
     Args:
         run: the run.

@@ -187,8 +187,8 @@ class Interest:
     def reaches(self, path: str, key: str, env: AxisEnv) -> bool:
         """Returns whether calling a block in an environment can reveal anything about axes.
 
-        If unseen callers may bind any axis, a use of an axis reveals nothing; only binders matter there, and functions
-        that use axes and are passed on.
+        If unseen callers may bind any axis, a use of an axis reveals nothing. Then only binders matter, and code that
+        uses axes and creates functions, because a binder may map these.
         """
         reach = self.reach(path, key)
         if not reach:
@@ -325,7 +325,7 @@ def _grown(
 
 
 def _dated_after(dated: frozenset[str], rows: list[Row]) -> frozenset[str] | None:
-    """Returns the names of blocks that mention dated words after blocks changed; None if one may no longer do so."""
+    """Returns the names of the blocks that mention dated words after a change; None if one may no longer do so."""
     words = dated_words()
     for owned, was, owns, now in rows:
         if not words.isdisjoint(was) and (words.isdisjoint(now) or not set(owned) <= set(owns)):

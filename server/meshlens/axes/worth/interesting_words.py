@@ -27,7 +27,7 @@ def _last(dotted: str) -> str:
 
 @cache
 def binding_words() -> frozenset[str]:
-    """Returns the names that bind axes or create meshes; a function that reaches one matters wherever it is called."""
+    """Returns the names that bind axes or create meshes; a function that reaches one is worth entering anywhere."""
     words = {_last(dotted) for dotted, row in BINDERS.items() if row.kind != "vmap"} | {
         _last(dotted) for dotted in MESHES
     }
@@ -36,7 +36,7 @@ def binding_words() -> frozenset[str]:
 
 @cache
 def using_words() -> frozenset[str]:
-    """Returns the names that use axes; a function that reaches one matters if the bound axes are known."""
+    """Returns the names that use axes; a function that reaches one is worth entering if the bound axes are known."""
     return frozenset(
         {_last(dotted) for dotted in (*COLLECTIVES, *SAVES)} - _WRITE_ANYTHING
         | {row.parameter for row in CONSUMERS.values() if row.parameter}

@@ -70,7 +70,7 @@ class Later:
     Attributes:
         function: the function that is called.
         call: the call.
-        written: the number of attributes set and containers changed by then.
+        written: the number of attributes set and containers changed before it was postponed.
     """
 
     function: Function
@@ -91,7 +91,7 @@ def at_the_top(left: Limit, spent: Limit) -> Limit:
     """Returns the limit of a call or loop at the top of a root.
 
     Args:
-        left: the remaining budget for all of them.
+        left: the remaining budget for all calls and loops there.
         spent: the amount spent so far.
     """
     return Limit(

@@ -20,7 +20,7 @@ class Change:
 
     @property
     def by(self) -> int:
-        """Returns the shift of everything after it."""
+        """Returns the shift of everything after the change."""
         return self.end - self.old_end
 
     def followed_by(self, second: Change) -> Change:

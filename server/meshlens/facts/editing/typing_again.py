@@ -40,7 +40,7 @@ class Earlier:
 
 
 def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
-    """Returns the texts to which edits may return, without those that have the same edited statement as the facts."""
+    """Returns the earlier texts to which edits may return, except those with the same edited statement as the facts."""
     now = facts.spot.place if facts.spot is not None and (not facts.broken or leaves_a_hole(facts)) else None
     typed = [one for one in earlier if one.facts.spot is not None and one.facts.spot.place is not now]
     return tuple(typed[:_MOST_EARLIER])

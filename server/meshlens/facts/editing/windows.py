@@ -63,7 +63,7 @@ def sections_of(text: bytes, facts: FileFacts) -> Sections:
 
 
 def window_of(text: bytes, before: Sections, length: int, change: Change) -> Window | None:
-    """Returns the sections that an edit touches; None if later ones may begin elsewhere now.
+    """Returns the sections that an edit touches; None if later sections may begin elsewhere now.
 
     Args:
         text: the text after the edit.
