@@ -73,7 +73,7 @@ def extract_axis_name(view: FileView, span: Span, wishes: Wishes) -> Answer:
         return None
     symbol = symbols.symbol(found[0])
     if symbol.uses and not symbol.binders:
-        # A name that no map binds is more likely a typo than a constant.
+        # An axis name that no map binds is more likely a typo than a name worth a constant.
         return None
     title = f'{_TITLE} "{symbol.name}" to a constant'
     return offered(title, lambda: _written(view, symbol))

@@ -80,7 +80,7 @@ def _name(view: FileView, binding: Binding, wishes: Wishes) -> str | None:
     """Returns the new name; None for a vmap that needs none.
 
     Raises:
-        Obstacle: no name fits the collectives and the user's wish, or the name would change other code.
+        Obstacle: no name fits both the collectives and the user's wish, or the name would change what other code does.
     """
     under = tuple(_under(view, binding.binder.site))
     wanted = sorted({name for use in under if (name := _unbound(use, binding)) is not None and not use.context.guarded})
@@ -120,7 +120,7 @@ def _must_stay(view: FileView, use: AxisUse, binding: Binding, name: str) -> Non
 
 
 def _unbound(use: AxisUse, binding: Binding) -> str | None:
-    """Returns the axis name of an unbound use if its innermost unnamed map is this one."""
+    """Returns the axis name of an unbound use if the given map is the innermost unnamed map around it; else None."""
     name, env = literal_name(use.name), use.context.env
     if name is None or env.open or env.binder_of(name) is not None:
         return None

@@ -2,8 +2,8 @@
 
 Use it to test a step without several devices: the axis keeps its name and size, and the collectives that `vmap`
 supports behave as they do across devices.
-Code that would behave differently on one device is refused, such as collectives over groups of indices, callbacks, an
-unmapped result that may differ between devices, or code that reads the shards of an array.
+Code that would behave differently on one device is refused, for example if it uses callbacks or collectives over groups
+of indices, returns an unmapped result that may differ between devices, or reads the shards of an array.
 
 `devices: 8`
 

@@ -299,7 +299,7 @@ def _state_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str,
 
 
 def _axes(view: FileView, function: Target | None, calls: _Calls, wishes: Wishes) -> dict[str, int]:
-    """Returns the row axis of batch arguments, by name; the rows of others are along the first axis."""
+    """Returns the row axis of batch arguments, by name; arguments not listed have their rows along the first axis."""
     if wishes.batch:
         return dict(wishes.batch)
     if function is None or any(call.is_vmapped for call, _ in calls):
@@ -354,10 +354,10 @@ def _must_compile(view: FileView, callee: Callee, function: Target | None, calls
 def _in_body(
     view: FileView, function: Target, spelling: Spelling, mesh: OnMesh, wishes: Wishes
 ) -> tuple[FileEdit, ...]:
-    """Returns the edits that split a function's batch inside its body, or the batches that it creates.
+    """Returns the edits that split a function's batch arguments, or the batches that it creates, in its body.
 
     Raises:
-        Obstacle: nothing in it is certainly a batch.
+        Obstacle: nothing in the function is certainly a batch.
     """
     if any(axis for _, axis in wishes.batch):
         raise Obstacle(

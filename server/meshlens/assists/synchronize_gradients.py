@@ -1,6 +1,6 @@
 """Averages the gradients and the loss of a mapped step over the devices.
 
-Without this, each device trains its own copy on its part of the data, and nothing raises an error.
+Without this, each device trains its own copy of the model on its part of the data, and nothing raises an error.
 If the loss is a mean over rows, the average of the devices' gradients is the gradient of the mean over the whole batch,
 because all shards have the same size. A step whose loss sums over its rows is refused.
 

@@ -1,1 +1,1 @@
-"""Code that refactorings share: the data model, the registry, and applying an assist everywhere."""
+"""Shared by all refactorings: the data model, the registry, and the code that applies an assist everywhere."""

@@ -1,4 +1,4 @@
-"""The registry of assists is their folder: each file in `assists` is one assist."""
+"""The registry of assists: each file in the folder `assists` is one assist."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Assist:
 
 @cache
 def all_assists() -> tuple[Assist, ...]:
-    """Returns every assist in the folder, by name."""
+    """Returns every assist in the folder, sorted by name."""
     return tuple(_load())
 
 

@@ -1,4 +1,4 @@
-"""Finds the function to parallelize: at its definition, its name, or a call that transforms it."""
+"""Finds the function to parallelize from a cursor on its definition, on its name, or on a call that transforms it."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ TARGETS = {
     "shard_map": ("pmap-to-shard-map", "nested-pmap-to-shard-map", "vmap-to-shard-map", "wrap-in-shard-map"),
     "vmap": ("pmap-to-vmap",),
 }
-"""The assists for each target: the first that applies at a place is used, otherwise the first that gives a reason."""
+"""The assists to try for each target: the first that applies is used; if none does, the first refusal is reported."""
 
 
 def assist_for(target: str | None) -> Assist:
@@ -110,7 +110,7 @@ def _functions(view: FileView) -> tuple[Span, ...]:
 
 
 def _named_exactly(view: FileView, function: str | None) -> tuple[Span, ...]:
-    """Returns the names of the functions with exactly this name, which is dotted for a nested function."""
+    """Returns the functions with this name, such as `step` or `train.step`; for None, those that `jit` compiles."""
     if function is None:
         return _functions(view)
     found = [one for one in functions(view) if one.name == function.rsplit(".", 1)[-1]]

@@ -90,7 +90,7 @@ def moved(span: Span, edits: Iterable[Edit]) -> Span | None:
 
     Args:
         span: the span.
-        edits: edits that do not overlap, with the line ends of the file.
+        edits: edits that do not overlap, with the file's line endings.
     """
     shift = 0
     for (start, end), text in edits:

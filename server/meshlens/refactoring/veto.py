@@ -1,4 +1,4 @@
-"""Refuses a refactoring that would introduce a finding about values that vary, or about a pmap inside a jit."""
+"""Refuses a refactoring whose result has a new error, or a new finding about varying values or a pmap inside a jit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def written(workspace: Workspace, edits: Mapping[Path, Iterable[Edit]]) -> dict[
 
 
 def veto_of(workspace: Workspace, proposal: Proposal) -> Refused | None:
-    """Returns the refusal of an offer whose result would have a new finding of `_SPEAKS_AGAINST`; None for others.
+    """Returns a refusal if an offer's result would have a new error or a new finding of `_SPEAKS_AGAINST`; else None.
 
     Args:
         workspace: holds the files.
@@ -44,7 +44,7 @@ def veto_of(workspace: Workspace, proposal: Proposal) -> Refused | None:
 
 
 def veto(title: str, before: Workspace, after: Workspace, paths: Iterable[Path]) -> Refused | None:
-    """Returns the refusal of a refactoring that introduces a finding of `_SPEAKS_AGAINST`; None for others.
+    """Returns a refusal if a refactoring introduces an error or a finding of `_SPEAKS_AGAINST`; else None.
 
     Args:
         title: what the refactoring does.

@@ -64,11 +64,11 @@ class Reductions:
 
     Attributes:
         lines: statements that assign means or sums, each with the assigned names and the collective.
-        inside: inline expressions that are means or sums, each with the collective, or keys to fold the index into.
+        inside: inline expressions to change, each with the change: a collective, "divided", or, for keys, "folded".
         out: for every result, None if all devices hold the same value after reducing, else 0.
         results: the kind of the results.
         keys: the key parameters that each device folds its index into.
-        streams: the parameters that hold random streams of flax.nnx, each with a stream that is used.
+        streams: the parameters that hold random streams of flax.nnx, each with the name of a stream that is used.
         bundles: the parameters that are dictionaries of keys that each device folds its index into.
         folded: statements that assign keys that each device folds its index into, with the names of the keys.
         renewed: the names in the step's `return`s that are in `keys`, and to which the step assigned the next key.
@@ -182,8 +182,8 @@ def reductions(
 def _renewing(view: FileView, target: Target, found: Reductions) -> Reductions | None:
     """Returns reductions with which the step returns the same keys on every device; None if there are none.
 
-    A function that gets a device's key may return the next one. If the step returns that next key under the name of its
-    own argument, it can instead split the argument before folding the device index into it.
+    A function that gets a device's key may return the next key. If the step assigns that key to its own parameter and
+    returns it, the step can instead split the key that it receives before folding the device index into it.
     """
     if not isinstance(found.results, tuple) or _holds(found.results, "mixed"):
         return None
@@ -321,7 +321,7 @@ def _place(follow: Follow, target: Target) -> None:
 
 
 def _put_together(view: FileView, target: Target) -> Iterator[str]:
-    """Yields the names that a function assigns only once, namely to a model assembled from its parts."""
+    """Yields the names that a function assigns only once and that hold a model assembled from its parts."""
     counted = Counter(name for statement in target.body for node in walk(statement) for name in bound_by(node))
     for statement in target.body:
         if isinstance(statement, Assign) and isinstance(statement.value, Call) and len(statement.targets) == 1:

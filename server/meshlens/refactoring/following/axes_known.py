@@ -42,7 +42,7 @@ class AxesSeen:
 
     Attributes:
         networks: the axes of the results of networks.
-        along_last: the axes of the arrays that functions process along the arrays' last axis.
+        along_last: the axes of arrays that are processed along their last axis.
     """
 
     networks: AxesByPlace = field(default_factory=dict)
@@ -55,7 +55,7 @@ def note_axes(known: AxesByPlace, place: tuple[Path, int], least: Least) -> None
 
 
 class Axes(NamedTuple):
-    """The known facts about arrays at the place of an expression.
+    """The facts about the axes of arrays that are known at an expression.
 
     Attributes:
         of: returns the minimum number of axes of a variable; 0 if unknown.

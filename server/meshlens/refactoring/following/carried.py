@@ -84,7 +84,7 @@ def _bound_before(view: FileView, path: tuple[Node, ...], around: Node | None, s
 def _made_above(
     view: FileView, call: HostCall, given: tuple[Given, ...], function: FunctionDef
 ) -> list[tuple[int, str, bool]]:
-    """Returns the top-level flax.nnx objects that a function uses, each with an offset after which all exist."""
+    """Returns the top-level flax.nnx objects that a function uses, in the form that `carried_state` returns."""
     own = {parameter.name for parameter in function.function.parameters} | names_bound(function.function.body)
     names = {one.node.name for one in given if one.role == "state" and isinstance(one.node, Name)} - own
     ends = {

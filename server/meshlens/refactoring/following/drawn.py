@@ -43,7 +43,7 @@ _DEEPEST = 6
 def is_drawn(view: FileView, site: Site, value: Node) -> bool:
     """Returns whether an expression in a call is data, or a part of data, judging by its origin.
 
-    A variable is data if every assignment of it in its function draws it from data.
+    A variable is data if every assignment to it in its function draws from data.
 
     Args:
         view: the file.
@@ -76,7 +76,7 @@ def is_yielded(view: FileView, site: Site, value: Node) -> bool:
 
 
 def _clause_around(view: FileView, site: Site, value: Node) -> Clause | None:
-    """Returns the innermost `for` of a comprehension around a call that binds a variable; None if none does."""
+    """Returns the innermost `for` clause, in comprehensions around a call, that binds a variable; None if none does."""
     around = [one for one in reversed(path_to(view, site)) if isinstance(one, Comprehension)]
     clauses = (clause for one in around for clause in reversed(one.clauses))
     return next((one for one in clauses if isinstance(value, Name) and value.name in _names(one.target)), None)

@@ -1,6 +1,6 @@
 """Follows how values depend on the rows of a batch through a function, its helpers and its losses.
 
-Shapes are mostly unknown, so the rows of an array are taken to be its first axis.
+Shapes are mostly unknown, so the rows of an array are assumed to be along its first axis.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Constructs(NamedTuple):
 
 
 class Loosened(NamedTuple):
-    """The size in an assertion that expects all rows of the batch, with its replacement."""
+    """A size in an assertion that expects all rows of the batch, with the size's replacement."""
 
     view: FileView
     size: Node
@@ -147,7 +147,7 @@ class Follow:
         lines: in the step itself, the statements after which assigned values are reduced, by site and kind.
         reduced_later: the names that the step reduces itself, later.
         bound: in the step itself, the names that its statements assign.
-        together: the names assigned once, to a model assembled from its parts.
+        together: the names that are assigned once and hold a model assembled from its parts.
         home: the outermost function around the step; None for the top level.
         own: the instance whose method is followed; None outside of methods.
         models: the functions of models that run this code, outermost first; the functions passed to them are layers.
@@ -160,7 +160,7 @@ class Follow:
         axes: for variables that are bound once, the number of axes below which the code would fail.
         least: the minimum number of axes of variables, from the values that they are bound to.
         handed: the parameters that still hold their argument, each with whether it is multiplied by a matrix.
-        features: the size of the last axis of variables: a number, or a sequence whose product is the size.
+        features: the size of the last axis of variables: a number, or the name of a sequence whose product is the size.
         widened: for a variable, another variable, and how many more axes the former has than the latter.
         results: the minimum number of axes of the results of calls, by the sites of the calls.
         looped: for each loop variable, the iterable, and the variable's position in the items if they are tuples.
@@ -226,12 +226,12 @@ class Follow:
 
     @property
     def gather(self) -> Callable[[Node, str], object] | None:
-        """Returns the callback that gathers rows of all devices; None outside the step and the functions it defines."""
+        """Returns the callback that gathers all devices' rows; None outside the step and the functions it defines."""
         return self.reduce if self.helper is None or self.helper.is_step else None
 
     @property
     def is_inner(self) -> bool:
-        """Returns whether this is a function that the step defines, which leaves its results for the step to reduce."""
+        """Returns whether the followed function is defined in the step, which then reduces the function's results."""
         return self.reduce is not None and self.lines is None
 
     def kind(self, node: Node) -> Kind:
@@ -290,7 +290,7 @@ class Follow:
         return self.put_together(node, self.kind(node))
 
     def items(self, node: Node) -> tuple[Kind, ...]:
-        """Returns the kind of an item of a tuple or, for `*values`, the kinds of its parts, if known."""
+        """Returns the kind of a tuple's item or, for an item such as `*values`, the kinds of the values if known."""
         kind = self.kind(node.value) if isinstance(node, Starred) else self.kind(node)
         return kind if isinstance(node, Starred) and isinstance(kind, tuple) else (kind,)
 
@@ -320,7 +320,7 @@ class Follow:
         return "same"
 
     def settled(self, node: Node, kind: Kind) -> Kind:
-        """Returns the kind of an expression in a nonlinear use, reducing it if possible."""
+        """Returns the kind of an expression that is used nonlinearly, after reducing it if possible."""
         one = kept(kind) if isinstance(kind, tuple) else kind
         if self.reduce is None or one not in LINEAR:
             return kind
@@ -624,7 +624,7 @@ def function_of(follow: Follow, callee: Node) -> Defined | None:
 
 
 def function_defined(follow: Follow, callee: Node) -> Defined | None:
-    """Returns the same as `function_of`, even for a function that decorators replace with something else."""
+    """Returns what `function_of` returns, but also a function that decorators replace with something else."""
     if isinstance(callee, Lambda):
         return callee, follow
     if isinstance(callee, Attribute):
@@ -783,7 +783,7 @@ def _inside(follow: Follow, index: Node) -> Kind:
 
 
 def _is_key(follow: Follow, index: Node) -> bool:
-    """Returns whether an index may be the key of a tree; slices, multiple indices and index arrays apply to arrays."""
+    """Returns whether an index may be a tree's key; slices, multiple indices and index arrays apply only to arrays."""
     if isinstance(index, (Name, Attribute)):
         return flat(follow.kind(index)) == "same"
     return bool(isinstance(index, Constant) and index.value not in (None, ...))
@@ -812,7 +812,7 @@ def _rows_of(follow: Follow, index: Node) -> Kind:
 
 
 def _binary(follow: Follow, node: BinaryOperation) -> Kind:
-    # Checked first: computing the kind of a factor such as `2 / x.shape[0]` by itself would reduce its number of rows.
+    # Checked first: following a factor such as `2 / x.shape[0]` by itself would sum the number of rows over devices.
     summed = _sum_over_rows(follow, node)
     if summed is not None:
         return summed
@@ -899,7 +899,7 @@ def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> b
 
 
 def axes_more(follow: Follow, node: Node) -> tuple[str, int] | None:
-    """Returns the variable that an expression is computed from, and how many axes it adds to it; None if unknown."""
+    """Returns the variable that an expression is computed from and the number of axes added; None if unknown."""
     if isinstance(node, Name):
         return follow.widened.get(node.name, (node.name, 0))
     if isinstance(node, UnaryOperation):

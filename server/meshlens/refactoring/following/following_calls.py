@@ -130,7 +130,7 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
 
 
 def _around(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow | None:
-    """Returns the scope around a function that a call runs by name."""
+    """Returns the scope around the function that a call runs; see `entered` for a function that is called by name."""
     meant = follow.meant(node.callee)
     is_named = isinstance(node.callee, (Name, Attribute)) and meant[0] is follow and meant[1] is node.callee
     return entered(follow, home, known, node) if is_named else known[1]
@@ -244,7 +244,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
 
 
 def _counts_into_zeros(follow: Follow, name: str, array: Node, index: Node, kinds: list[Kind]) -> bool:
-    """Returns whether code adds something for each row to zeros, as `jnp.zeros(n).at[labels].add(1)` does."""
+    """Returns whether code adds a value for each row to an array of zeros: `jnp.zeros(n).at[labels].add(1)`."""
     made = last_name(array.callee) if isinstance(array, Call) else ""
     if name != "add" or made not in ("zeros", "zeros_like") or flat(follow.kind(array)) != "same":
         return False
@@ -272,7 +272,7 @@ def _spreads_one_entry(follow: Follow, name: str, values: list[Expression], kind
 
 
 def _gives_key(follow: Follow, callee: Node, dotted: str) -> bool:
-    """Returns whether a call returns a model's key, which differs between devices because it draws numbers for rows."""
+    """Returns whether a call returns a model's key, which differs between devices because each has its own rows."""
     own = follow.own
     is_own = own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver
     return follow.in_model and (dotted == "haiku.next_rng_key" or (is_own and last_name(callee) == "make_rng"))
@@ -333,7 +333,7 @@ def _keeps_nothing(follow: Follow, name: str) -> bool:
     if layers.classes and not layers.keeps:
         return True
     owner = follow.known_classes.get(name)
-    # An instance of a plain class of the project, not of a module, that does not modify itself.
+    # The same holds for an instance of a plain class of the project, not a module, that does not modify itself.
     is_plain = owner is not None and not is_of_modules(owner)
     return is_plain and owner is not None and isinstance(own_method(*owner, "__call__", through_class=False), OwnMethod)
 
@@ -369,7 +369,7 @@ def gathered(follow: Follow, call: Call) -> bool:
     """Passes the rows of all devices to a method of an object that is the same on every device, such as a metric.
 
     Returns:
-        Whether the call is of this kind and its rows were gathered.
+        Whether the call is one to such a method, and its rows were gathered.
     """
     callee, arguments = call.callee, call.arguments
     if follow.lines is None or not isinstance(callee, Attribute) or follow.env.get(root_name(callee)) != "same":

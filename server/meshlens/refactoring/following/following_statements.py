@@ -164,7 +164,7 @@ def _is_named_as_scalar(follow: Follow, statement: Assign) -> bool:
 
 
 def _fold(follow: Follow, statement: Assign) -> None:
-    """Makes each device fold its index into the keys that a statement of the step assigns, on the line after it."""
+    """Makes each device fold its index into the keys that a statement of the step assigns, after the statement."""
     if follow.lines is None or not follow.folds or len(statement.targets) != 1:
         return
     target = statement.targets[0]
@@ -208,7 +208,7 @@ def _augmented(follow: Follow, statement: AugAssign) -> None:
     before, added = follow.kind(statement.target), follow.kind(statement.value)
     found = combined(statement.operator, before, added)
     if found == "mixed" and flat(before) == "same":
-        # The variable that a mean or sum is added to must count once, so the devices reduce the mean or sum first.
+        # The variable must not be counted once per device, so the added mean or sum is reduced first.
         found = combined(statement.operator, before, follow.put_together(statement.value, added))
     least = max(map(follow.least_axes, (statement.target, statement.value)))
     _bind(follow, statement.target, found)
@@ -218,7 +218,7 @@ def _augmented(follow: Follow, statement: AugAssign) -> None:
 
 
 def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
-    """Reduces the means and sums that a statement of the step assigns, on the line after it.
+    """Reduces the means and sums that a statement of the step assigns, right after the statement.
 
     A function that the step defines reduces its gradients in the same way.
     """
@@ -312,10 +312,10 @@ def _expression(follow: Follow, statement: ExpressionStatement) -> None:
 
 
 def _assert(follow: Follow, statement: Assert) -> None:
-    """Checks that an assertion does not compare the number of rows with a constant, or removes that comparison.
+    """Checks that an assertion does not compare the number of rows with a constant, or replaces that constant.
 
     Raises:
-        Obstacle: the assertion may compare them, and the comparison cannot be removed.
+        Obstacle: the assertion may compare them, and the constant cannot be replaced.
     """
     _walruses(follow, statement.test)
     test = statement.test
@@ -328,7 +328,7 @@ def _assert(follow: Follow, statement: Assert) -> None:
 
 
 def _loosened(follow: Follow, test: Node) -> bool:
-    """Removes the number of rows from a comparison such as `x.shape == (32, 4)`."""
+    """Replaces the number of rows in a comparison such as `x.shape == (32, 4)`; returns whether that was possible."""
     if not isinstance(test, Comparison) or test.operators != ("==",) or follow.in_model:
         return False
     shape, size = test.operands
@@ -346,10 +346,10 @@ def _names_sizes(follow: Follow, size: Node) -> bool:
 
 
 def _checked(follow: Follow, call: Call) -> None:
-    """Checks that a chex assertion does not expect the number of rows of the whole batch, or removes that number.
+    """Checks that a chex assertion does not expect the number of rows of the whole batch, or replaces that number.
 
     Raises:
-        Obstacle: the assertion may expect that number, and it cannot be removed.
+        Obstacle: the assertion may expect that number, which cannot be replaced.
     """
     dotted = follow.dotted(call.callee)
     given = [value for label, _, value in call.arguments if label is None]
@@ -488,7 +488,7 @@ class _State(NamedTuple):
     classes: dict[str, Owner]
 
     def function(self, name: str) -> tuple[object, object, str | None]:
-        """Returns the function that a name refers to, and its imported name."""
+        """Returns the local function, made function and import that a name refers to; None for each that is missing."""
         return self.local.get(name), self.made.get(name), self.imports.get(name)
 
     def binds(self, name: str) -> bool:

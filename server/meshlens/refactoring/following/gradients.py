@@ -112,7 +112,7 @@ def gradient_kind(follow: Follow, maker: Call, home: Follow, node: Call, decorat
     value: Kind = (kind, aux) if with_aux else kind
     if kind in SAME and follow.within is not None:
         # A loss that is reduced inside its function is the same on all devices, but each device has only the gradient
-        # of its own rows. A sum over devices is its own transpose, so the mean of these gradients is the full one.
+        # of its own rows. A sum over devices is its own transpose, so the mean over devices is the loss's gradient.
         kind = "mean"
     places = [place for place in _places(maker) if place < len(given)]
     is_plain = not with_aux and not TAKES[home.dotted(maker.callee)] and len(places) == 1

@@ -34,7 +34,7 @@ class Helper:
         every: all helpers of a step, by file and site.
         parameter: its parameter for the axis name, if it has one.
         is_step: whether it is the step itself.
-        inside: the expressions in it to reduce, and how.
+        inside: the expressions in it to reduce, each with how to reduce it, by site.
         calls: the calls in it to other helpers.
         passing: the sites of the calls that pass on its own parameter for the axis.
         kinds: the kinds of the values to reduce each time it was followed, by site, and by name for assigned values.

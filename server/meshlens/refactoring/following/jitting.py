@@ -77,7 +77,7 @@ class Jitting:
 
 
 def jitting(view: FileView, target: Target, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]) -> Jitting | None:
-    """Returns the `jit` that a function needs; None if it has one or has unknown decorators.
+    """Returns the `jit` that a function needs; None if it is already jitted or has unknown decorators.
 
     Raises:
         Obstacle: `jit` cannot trace the function.
@@ -181,7 +181,7 @@ def _is_text(node: Node) -> bool:
 def _is_choice(
     view: FileView, target: Target, parameter: Parameter, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> bool:
-    """Returns whether an argument is a flag, string or count that calls pass as a literal and that selects code."""
+    """Returns whether an argument is annotated as `bool` or `str`, or is constant in all calls and a literal in one."""
     if isinstance(parameter.annotation, Name) and parameter.annotation.name in ("bool", "str"):
         return True
     values = [one.node for _, given in calls for one in given if one.name == parameter.name]
@@ -196,7 +196,7 @@ def _is_literal(node: Node) -> bool:
 def _is_python(
     view: FileView, target: Target, name: str, calls: tuple[tuple[HostCall, tuple[Given, ...]], ...]
 ) -> bool:
-    """Returns whether an argument is, at every call, a Python value that does not change from call to call."""
+    """Returns whether an argument is a Python constant in every call, or annotated as `bool` or `str`."""
     parameter = next(one for one in target.node.function.parameters if one.name == name)
     said = parameter.annotation
     if isinstance(said, Name) and said.name in ("bool", "str"):

@@ -7,7 +7,7 @@
 "mean", "total": the mean or the sum over a device's rows, or a linear expression of such values.
 "count": the number of rows of a device, or a multiple of it.
 "shape": the shape of an array with rows.
-"places": the numbers of a device's rows, starting from 0 on each device; valid only as indices of those rows.
+"places": the positions of a device's rows, starting from 0 on each device; valid only as indices of those rows.
 "key": a random key that is the same on all devices; "alike": numbers drawn from such a key; neither may be combined
 with rows.
 "own": a random key that differs on each device.
@@ -105,7 +105,7 @@ def applied(kinds: Iterable[Kind], *, coupled: bool = False, elementwise: bool =
     found = [flat(kind) for kind in kinds]
     differing = set(found) - {"same", "shape"}
     if "rows" in differing:
-        # Drawing for each row from a device's key keeps the rows separate.
+        # Drawing numbers for each row with a device's own key keeps the rows separate.
         differing.discard("own")
     if not differing:
         return "same"

@@ -125,7 +125,7 @@ def is_scanned_along_rows(view: FileView, function: FunctionDef | Lambda) -> boo
 
 
 def _scans_rows(made: Call, kinds: list[Kind]) -> bool:
-    """Returns whether a scan of a module may step over the row axis."""
+    """Returns whether a scan of a module may iterate over the row axis."""
     if all(flat(kind) == "same" for kind in kinds[1:]):
         return False
     axes = (_given(made, "in_axes"), _given(made, "out_axes"))
@@ -184,7 +184,7 @@ def rearranged(dotted: str, arguments: tuple[Argument, ...], kind: Kind) -> Kind
 
 
 def _axes(side: str) -> list[list[str]]:
-    """Returns the axes of one side of a pattern, each with the names that are merged into it."""
+    """Returns the axes on one side of an einops pattern, each as the list of the names that are merged into it."""
     found: list[list[str]] = []
     group: list[str] | None = None
     for word in side.replace("(", " ( ").replace(")", " ) ").split():

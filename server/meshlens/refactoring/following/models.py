@@ -149,7 +149,7 @@ def _along_new_axis(kind: Kind) -> Kind:
 
 
 def _stacked_by(home: Follow, callee: Node) -> Call | None:
-    """Returns the creation of a module that a library's `vmap` runs several times on the same rows."""
+    """Returns the call that creates a module that a library's `vmap` runs several times on the same rows."""
     makers = _makers(home, callee)
     made = makers[0] if len(makers) == 1 else None
     if not isinstance(made, Call):
@@ -178,7 +178,7 @@ def _of_layers(follow: Follow, home: Follow, callee: Node, node: Call) -> Result
 
 
 def _layers(home: Follow, callee: Node) -> list[str]:
-    """Returns the dotted names of the layer classes that a callee may be an instance of; "" for others."""
+    """Returns the dotted names of the layer classes that a callee may be an instance of; "" for an unknown class."""
     own = home.own
     if own is not None and isinstance(callee, Attribute) and root_name(callee) == own.receiver:
         made = _set_on(home, callee)
@@ -439,7 +439,7 @@ def _given_at_creation(home: Follow, callee: Attribute) -> list[Made]:
 
 
 def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = False) -> Bodies | None:
-    """Returns the functions that run when a model calls one of the given objects, or what one of them creates."""
+    """Returns the functions that run when a model calls a given object or, with `makes`, the result of calling it."""
     found: list[Bodies | None] = []
     for one in given:
         scope, value = _scope_at(home, one), one.value
@@ -673,7 +673,7 @@ def _of_layer(home: Follow, callee: Attribute, depth: int) -> Bodies | None:
 
 
 def _set_on(home: Follow, node: Attribute) -> list[Made]:
-    """Returns the values that an attribute may hold: those that its class sets if it is read from `self`, else all."""
+    """Returns the values that an attribute may hold; if its class sets it, values from other classes are left out."""
     own = home.own
     if own is None or not isinstance(node.object, Name) or node.object.name != own.receiver:
         return _set_anywhere(home.view, node.name)
@@ -755,7 +755,7 @@ def _top_of(home: Follow, view: FileView) -> Follow:
 
 
 def _values(home: Follow, node: Node) -> list[Node]:
-    """Returns the values that a variable is bound to in its file, or the node if it is a call; empty if unknown."""
+    """Returns the values of a variable in its file, or the node itself if it is a call; empty if unknown."""
     if not isinstance(node, Name):
         return [node] if isinstance(node, Call) else []
     if node.name in home.looped:

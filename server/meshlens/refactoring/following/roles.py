@@ -227,7 +227,7 @@ def _is_taken_apart(view: FileView, target: Target, name: str) -> bool:
 
 
 def _takes_apart(view: FileView, node: Node, name: str) -> bool:
-    """Returns whether an expression reads a part that only states have, or assembles a model from its parts."""
+    """Returns whether an expression reads a part specific to training states, or assembles a model from its parts."""
     if isinstance(node, Attribute):
         return isinstance(node.object, Name) and node.object.name == name and node.name in _PARTS_OF_STATE
     return (
@@ -298,7 +298,7 @@ def _static_names(view: FileView, target: Target | None) -> frozenset[str]:
 
 
 def _is_carried(view: FileView, call: HostCall, node: Node) -> bool:
-    """Returns whether a call's result is assigned to the name or attribute that an argument has."""
+    """Returns whether a call's result is assigned to the name or attribute that is passed as an argument."""
     if not isinstance(node, (Name, Attribute)):
         return False
     root = tree(view, call.site.path, call.site.block)

@@ -32,11 +32,11 @@ _BY_ELEMENT = frozenset(
     {"rowwise", "curved", "linear", "added", "multiplied", "divided", "bounded", "chosen", "judged"}
 )
 _OTHERWISE = frozenset("frexp gamma modf one_hot smooth_labels where".split())
-"""Names that have their own entries below, return several results, or draw random numbers in another library."""
+"""Functions that have their own entries below, return several results, or draw random numbers in another library."""
 
 
 def _elementwise() -> frozenset[str]:
-    """Returns the names that work on each element separately, in any module."""
+    """Returns the names of the functions that work on each element separately in every module that has them."""
     kinds: dict[str, set[str]] = {}
     for dotted, kind in OPERATIONS.items():
         module, _, name = dotted.rpartition(".")
@@ -222,7 +222,7 @@ def _reshape(given: Given) -> str:
 
 
 def _is_own_size(size: Node) -> bool:
-    """Returns whether a size in a reshape merges no rows: 1, or one or more of the array's own sizes."""
+    """Returns whether a size in a reshape merges no rows: it is 1, or a size of the array after the first one."""
     size = size.value if isinstance(size, Starred) else size
     if (
         isinstance(size, Subscript)
@@ -402,7 +402,7 @@ def _einsum(given: Given) -> str:
 
 
 def _segment_sum(given: Given) -> str:
-    """Returns the kind of segment sums; if the number of segments is not given, it depends on the device's rows."""
+    """Returns the kind of segment sums, whose number must be given because it would otherwise depend on the rows."""
     kinds = [flat(kind) for kind in given.kinds]
     has_size = given.at(2, "num_segments") is not None
     return "total" if has_size and kinds[:2] == ["rows", "rows"] and set(kinds[2:]) <= {"same"} else "mixed"

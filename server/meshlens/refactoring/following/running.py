@@ -101,7 +101,7 @@ def _is_known(scope: Follow, decorator: Expression) -> bool:
 
 
 def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node: Call) -> Kind:
-    """Returns the kind of the result of a `vmap`: rows, if it maps over exactly the arguments with rows.
+    """Returns the kind of the result of a `vmap`; rows stay apart if it maps all arguments with rows over axis 0.
 
     Args:
         follow: the calling scope.
@@ -138,7 +138,7 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node:
 
 
 def _vectorized(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node: Call) -> Kind:
-    """Returns the kind of the result of a vectorized function; rows stay apart if it uses at most the last axis."""
+    """Returns the kind of the result of a vectorized function; rows stay apart if it uses no axis but the last."""
     signature = next((value for label, _, value in given if label == "signature"), None)
     is_small = signature is None or (
         isinstance(signature, Constant) and _LAST_AXES.fullmatch(str(signature.value)) is not None
@@ -153,7 +153,7 @@ def _is_zero(node: Node) -> bool:
 
 
 def _arguments(node: Call, *names: str) -> list[Node | None]:
-    """Returns the arguments of a call in the order of the parameter names."""
+    """Returns the arguments of a call in the order of the given parameter names; None for a missing argument."""
     positional = [value for label, _, value in node.arguments if label is None]
     named = {label: value for label, _, value in node.arguments}
     return [named.get(name, positional[place] if place < len(positional) else None) for place, name in enumerate(names)]

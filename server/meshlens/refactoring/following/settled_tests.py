@@ -12,7 +12,7 @@ _UNKNOWN = object()
 
 
 def constant_of(known: Constants, node: Node) -> Constant | None:
-    """Returns the constant that an expression is or that a name is bound to; None for others.
+    """Returns a constant, or the constant that a name is bound to; None for other expressions.
 
     Args:
         known: the constants that names are bound to.

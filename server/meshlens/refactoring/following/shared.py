@@ -274,7 +274,7 @@ def axis_of_parameter(
         return 0
     if len(target.parameters) == 1:
         return 0
-    # A name such as `w` is as strong evidence against rows as a shared assignment with rows is for them.
+    # A name such as `w` is as strong a sign of no rows as being drawn together with rows is of rows.
     if not speaks_against and beside and all(how == "drawn" for how in beside):
         return 0
     if given and all(is_drawn(view, use.site, call.arguments[place].value) for use, call in calling):
@@ -293,7 +293,7 @@ def axis_of_parameter(
 def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[Use, ...]) -> bool:
     """Returns whether a parameter with respect to which gradients are taken is an input, as in adversarial attacks.
 
-    The parameter is then named like a batch, passed together with the model's parameters, and not reassigned by a call.
+    Such a parameter is named like a batch, passed together with the model's parameters, and not reassigned by a call.
     """
     beside = {parameter.name for parameter in target.parameters}
     is_renewed = any(_is_carried(view, use, place) for use in uses)
@@ -301,7 +301,7 @@ def is_input(view: FileView, target: Target, name: str, place: int, uses: tuple[
 
 
 def _said_of_axes(annotation: Node | None) -> str | None:
-    """Returns the first axis name in `Float[Array, "batch channels"]`; "" if none, None if it has another form."""
+    """Returns the first axis name in `Float[Array, "batch channels"]`; "" if none, None for other annotations."""
     if (
         not isinstance(annotation, Subscript)
         or not isinstance(annotation.key, TupleDisplay)
@@ -455,10 +455,10 @@ def _is_split(name: str) -> bool:
 
 
 def _beside_rows(view: FileView, target: Target, use: Use, place: int) -> str:
-    """Returns how a call passes an argument together with rows, if a name such as `w` is ambiguous.
+    """Returns how a call passes an argument together with rows, as evidence for an ambiguous name such as `w`.
 
-    "cut" if it is indexed in the same way as rows, "drawn" if it is a variable of a loop over data that also yields
-    rows, "bound" if it is assigned together with rows, else "".
+    The result is "cut" if the argument is indexed in the same way as rows, "drawn" if it is a variable of a loop that
+    also yields rows, "bound" if it is assigned together with rows, and "" otherwise.
     """
     arguments = [value for _, _, value in use.call.arguments] if use.call is not None else []
     named = zip(target.parameters, arguments, strict=False)
@@ -504,7 +504,7 @@ def _without_sites(part: object) -> object:
 
 
 def _is_number(view: FileView, use: Use, place: int) -> bool:
-    """Returns whether a call passes a loop counter, or a number derived only from one."""
+    """Returns whether a call passes a loop counter, or a number computed only from loop counters."""
     given: Node = (
         use.call.arguments[place].value if use.call is not None and place < len(use.call.arguments) else NOTHING
     )
@@ -520,7 +520,7 @@ def _is_number(view: FileView, use: Use, place: int) -> bool:
 
 
 def _counters(view: FileView, use: Use) -> set[str]:
-    """Returns the variables that count the iterations of loops around a call, or hold literal numbers."""
+    """Returns the variables of loops around a call that count iterations or run through literal values."""
     found: set[str] = set()
     for node in path_to(view, use.site):
         if isinstance(node, For) and isinstance(node.iterable, (TupleDisplay, ListDisplay)):

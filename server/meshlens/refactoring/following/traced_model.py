@@ -46,7 +46,7 @@ class Seen:
 
     Attributes:
         problems: the code that cannot be traced, in order.
-        outside: the names taken from outside the function, by file.
+        outside: the names taken from outside the function, each with its file and the outermost function that reads it.
         objects: the arguments that are called, or whose methods are called.
         scanned: the arguments that a scan iterates over along their first axis.
         results: the expressions that the function returns, with their kinds.

@@ -254,7 +254,7 @@ class Walk:
         self.seen.problems.append(Problem("changes-in-place", f'changes "{name}" in place', changed=own))
 
     def is_from_outside(self, name: str) -> bool:
-        """Returns whether a name belongs to code around the function."""
+        """Returns whether a name refers to an argument, or to a value from outside the function."""
         found = self.at.found(name)
         return found is None or (isinstance(found, str) and found.startswith("="))
 
@@ -349,7 +349,7 @@ class Walk:
         constant = any(
             isinstance(item, Constant) and isinstance(item.value, (str, bool, type(None))) for item in node.operands
         )
-        # An argument compared with a string is a Python value, however the result is used.
+        # An argument compared with a string, a flag or None is a Python value, however the result is used.
         if len(changed) == 1 and constant and changed[0].startswith("="):
             return changed[0]
         return "python" if not changed else changed[0] if len(changed) == 1 else "value"

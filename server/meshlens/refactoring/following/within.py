@@ -25,7 +25,7 @@ class Within:
     Attributes:
         functions: the functions and lambdas in the step, by site.
         lines: the statements after which assigned values are reduced, by site and kind.
-        arrays: the names of the step's parameters and of values in its arithmetic: arrays or trees of arrays.
+        arrays: the names of the step's parameters and of its operands in arithmetic, all arrays or trees of arrays.
         entered: the kinds of everything that a function reads, for each time that it was followed, by site.
         followed: the sites of the calls that were followed.
     """
@@ -37,12 +37,12 @@ class Within:
     followed: set[int] = field(default_factory=set)
 
     def holds(self, function: Node) -> bool:
-        """Returns whether the step defines a function."""
+        """Returns whether the given function is defined in the step."""
         return self.functions.get(function.site) is function
 
 
 def within(target: Target) -> Within:
-    """Returns the functions in a step, none of which has been followed."""
+    """Returns the functions in a step, none of which has been followed yet."""
     inside = (node for statement in target.body for node in walk(statement))
     functions = {node.site: node for node in inside if isinstance(node, (FunctionDef, Lambda))}
     parameters = frozenset(one.name for one in target.node.function.parameters)
@@ -50,7 +50,7 @@ def within(target: Target) -> Within:
 
 
 def must_always_reduce(view: FileView, target: Target, known: Within, sites: set[int]) -> None:
-    """Checks that the values that a function of a step reduces must be reduced every time the function runs.
+    """Checks that a function defined in a step needs its reductions every time it runs.
 
     Args:
         view: the file.
@@ -59,7 +59,7 @@ def must_always_reduce(view: FileView, target: Target, known: Within, sites: set
         sites: the sites of the expressions to reduce.
 
     Raises:
-        Obstacle: that is not certain.
+        Obstacle: it is uncertain whether the function always needs them.
     """
     reducing = [one for one in known.functions.values() if any(node.site in sites for node in walk(one))]
     if not reducing:
@@ -79,7 +79,7 @@ def must_always_reduce(view: FileView, target: Target, known: Within, sites: set
 def _other_uses(
     view: FileView, target: Target, known: Within, reducing: list[FunctionDef | Lambda]
 ) -> Iterator[tuple[str, Node]]:
-    """Yields the mentions of functions that reduce, each with the call that contains it, or else with itself."""
+    """Yields each mention of a function that reduces: the name, and the call around it or else the mention itself."""
     nodes = [node for statement in target.body for node in walk(statement)]
     names = {one.function.name for one in reducing if isinstance(one, FunctionDef)}
     before: set[str] | None = None

@@ -40,7 +40,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """A call to a map.
+    """A call to a map over the devices of several processes.
 
     Attributes:
         call: the site of the call.
@@ -54,7 +54,7 @@ class Crossing:
 
 
 def must_be_laid_out_plainly(view: FileView) -> None:
-    """Checks that a file leaves the placing of arrays to its maps, and draws the same random numbers in every process.
+    """Checks that a file leaves array placement to its maps, and draws the same random numbers in every process.
 
     Raises:
         Obstacle: the file does otherwise.
@@ -134,7 +134,7 @@ def _is_stacked(axes: Prefix) -> bool:
 
 
 def _unsharded(view: FileView, value: Site) -> Site:
-    """Returns an argument, or the operand of the function that splits it over the local devices."""
+    """Returns an argument or, if it is a call that splits an operand over the local devices, that operand."""
     path = path_to(view, value)
     node = path[-1] if path else NOTHING
     counting = {one.name for one in functions(view) if _counts_devices(one.node)}
@@ -180,7 +180,7 @@ def _of(specs: Value, place: int) -> Value:
 
 
 def _entries(spec: Value) -> str:
-    """Returns the entries of a spec; "" if it splits nothing."""
+    """Returns the entries of a spec as code; "" if the spec splits nothing."""
     if not isinstance(spec, Spec) or spec.open:
         raise Obstacle("unknown-specs", "the specs of this shard_map are unknown")
     texts = [_entry(entry) for entry in spec.entries]

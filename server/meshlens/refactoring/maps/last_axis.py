@@ -64,7 +64,7 @@ def _may_have_one_axis(view: FileView, sources: list[Node], seen: AxesSeen, *, i
 
 
 def _along_last_of_unknown(root: FunctionDef) -> list[Call]:
-    """Returns the calls that work along the last axis of arrays never multiplied by a matrix on the right."""
+    """Returns the calls that work along the last axis of arrays that are never multiplied by a matrix on the right."""
     nodes = tuple(walk(root))
     # A product with a matrix on the right contracts an axis other than the row axis.
     several = {

@@ -39,7 +39,7 @@ class Handed:
     pointed_at: bool
 
     def every(self, label: str) -> bool:
-        """Returns whether the argument has a label on every route; one labeled part suffices for a container."""
+        """Returns whether the argument has a label on every route; for a container, one labeled part suffices."""
         return all(any(label in labels for labels in _labels(value)) for value in self.values)
 
     def some(self, label: str) -> bool:

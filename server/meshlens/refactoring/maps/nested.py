@@ -92,7 +92,7 @@ class Nest:
         return tuple(_joined(one, other) for one, other in pairs)
 
     def sizes(self, axes: tuple[Axes, ...]) -> tuple[int, int] | None:
-        """Returns the number of rows that the calls pass along the outer axis and along the inner one."""
+        """Returns the number of rows that the calls pass along the outer and the inner axis; None if unknown."""
         found: set[tuple[int | None, int | None]] = set()
         for call in self.outer.calls:
             shapes = [arg.value.shape if isinstance(arg.value, Data) else None for arg in call.args]

@@ -1,4 +1,4 @@
-"""The parts of a pmap that a `vmap` can replace: supported collectives, and outputs equal on all devices."""
+"""Checks that `vmap` can replace a pmap: it supports the collectives, and unmapped outputs are equal on all devices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meshlens.refactoring.maps.prefix import Entries, Items, Prefix
 from meshlens.refactoring.maps.readable import paths_of
 from meshlens.refactoring.reading.functions import functions
 
-# Measured on JAX 0.10.2: every other collective behaves under vmap as under pmap.
+# Measured on JAX 0.10.2: every other collective behaves the same under vmap as under pmap.
 _UNKNOWN_TO_VMAP = frozenset({"pcast", "pvary", "ragged_all_to_all", "psend", "precv", "pbroadcast"})
 _CALLBACKS = (b"pure_callback", b"io_callback", b"host_callback")
 _IN_BATCHES = (b"rbg",)

@@ -1,4 +1,4 @@
-"""One application of `jax.pmap` for a rewrite: all its arguments, and all visible calls."""
+"""An application of `jax.pmap` that is to be rewritten: all its arguments, and all visible calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conditions that every rewrite of a pmap requires."""
+"""The conditions under which a pmap can be rewritten at all."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _one_row(view: FileView, call: Site) -> Iterator[Site]:
 
 
 def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
-    """Checks that no code in a file unwraps a map that it can access.
+    """Checks that no code in a file bypasses a map through `__wrapped__`.
 
     Raises:
         Obstacle: code in the file does.

@@ -71,7 +71,7 @@ def replica_at(view: FileView, span: Span) -> Replica | None:
 
 
 def _results(view: FileView, site: Site, name: str) -> tuple[Call, list[Value]] | None:
-    """Returns the last pmap call before a place that sets a variable, and the variable's value on each route.
+    """Returns the last pmap call that sets a variable before a given place, and the variable's value on each route.
 
     Returns None if something else is assigned to the variable in between.
     """

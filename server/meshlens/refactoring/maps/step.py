@@ -107,7 +107,7 @@ class Step:
         care: the requirements of its modules' layers.
         library: the library whose map it needs.
         static: the arguments that it needs as Python values, if no `jit` declares them static.
-        sums: whether the results would change if several devices held the same rows, because it sums over devices.
+        sums: whether copies of the same rows on several devices would change the results, because of sums over devices.
     """
 
     form: Form
@@ -130,13 +130,13 @@ class Step:
         return (f"static_broadcasted_argnums={numbers}", *others) if places else ()
 
     def static_places(self, target: Target) -> tuple[int, ...]:
-        """Returns the positions of the arguments that it needs as Python values."""
+        """Returns the positions of the arguments that the step needs as Python values."""
         if self.folded is not None:
             return self.folded.places
         return tuple(place for place, one in enumerate(target.parameters) if one.name in self.static)
 
     def may_leave_out(self, target: Target) -> bool:
-        """Returns whether a call may leave out an argument that it needs as a Python value."""
+        """Returns whether a call may leave out an argument that the step needs as a Python value."""
         names = self.static if self.folded is None else self.folded.static
         return any(one.default is not None for one in target.node.function.parameters if one.name in names)
 
@@ -334,7 +334,7 @@ def _is_along_features(node: Call) -> bool:
     axis = next((value for label, _, value in node.arguments if label == "axis"), None)
     if axis is None or over_rows(axis) is not False:
         return False
-    # In a one-dimensional array, the last axis is the row axis; in a stack, it is new.
+    # In a one-dimensional array, the last axis is the row axis; in a stack, it is a new axis.
     return last_name(node.callee) == "stack" or (
         isinstance(axis, Constant) and last_name(node.callee) in ("concatenate", "concat", "squeeze")
     )

@@ -1,4 +1,4 @@
-"""One application of `jax.vmap` for a rewrite, and whether a map over devices can replace it."""
+"""An application of `jax.vmap` that is to be rewritten, and whether a map over devices can replace it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WANTS_A_VALUE = frozenset({"range", "int", "float", "bool", "len", "print"})
 
 
 def read_plainly(view: FileView, binding: Binding) -> Pmap:
-    """Returns everything about an application of `jax.vmap`, or of a nested `jax.pmap`, in the form of a `Pmap`.
+    """Returns everything about an application of `jax.vmap`, or of a nested `jax.pmap`, as a `Pmap`.
 
     Raises:
         Obstacle: something about it is unknown.
@@ -104,7 +104,7 @@ def must_stand_outside_maps(view: FileView, vmap: Pmap) -> None:
 
 
 def rows_along(vmap: Pmap) -> tuple[int | None, ...] | None:
-    """Returns 0 for each argument that a vmap maps over and None for shared ones; None if any other axis is used."""
+    """Returns 0 for each mapped argument and None for each shared one; None, not a tuple, if other axes are used."""
     axes = vmap.in_axes.items if isinstance(vmap.in_axes, Items) else (vmap.in_axes,)
     is_plain = isinstance(vmap.in_axes, Items) and vmap.in_axes.kind == "tuple"
     count = len(axes) if is_plain else argument_count(vmap)
@@ -120,7 +120,7 @@ def needed_values(view: FileView, vmap: Pmap) -> tuple[int, ...]:
     """Returns the positions of shared arguments that the function of a vmap needs as Python values.
 
     Raises:
-        Obstacle: the function needs an argument that a call may pass as an array.
+        Obstacle: the function needs the value of an argument that a call may pass as an array.
     """
     operand = vmap.binder.operand
     target = next((one for one in functions(view) if isinstance(operand, Function) and one.site == operand.site), None)
@@ -284,7 +284,7 @@ def _wanted(view: FileView, node: Node) -> set[str]:
 
 
 def _plainly(node: Node) -> set[str]:
-    """Returns the names whose values an expression uses; it must not read an attribute of them, such as the shape."""
+    """Returns the names in an expression, except those of which it reads an attribute, such as the shape."""
     shapes = {
         inner.object.name for inner in walk(node) if isinstance(inner, Attribute) and isinstance(inner.object, Name)
     }

@@ -85,7 +85,7 @@ def _hands_on(view: FileView, node: FunctionDef) -> bool:
 
 
 def _returns_what_comes_back(node: FunctionDef, given: str) -> bool:
-    """Returns whether everything a function returns or yields comes from calling another with the same arguments."""
+    """Returns whether everything a function returns or yields comes from calling another one with its own arguments."""
     parameters = node.function.parameters
     if [one.how for one in parameters] != ["*", "**"]:
         return False

@@ -27,7 +27,7 @@ class Elsewhere:
 
     Attributes:
         view: the file.
-        calls: its calls from plain Python.
+        calls: the calls to the function from plain Python in this file.
         module: the module as the file imports it.
         prefix: the prefix of the module's names; \"\" if the file imports the names themselves.
         block: the block of the statement that imports the function by name; \"\" if none does.

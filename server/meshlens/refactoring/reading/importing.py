@@ -17,7 +17,7 @@ class Imported:
     Attributes:
         path: the file.
         module: the module after `import` or `from`, including dots.
-        name: the file's name for the module itself; None if it imports names from it.
+        name: the file's name for the module itself; None if the file imports names from the module.
         first: the site of the first imported name; None for a star import or for the module itself.
     """
 

@@ -17,9 +17,9 @@ _KEYWORD = re.compile(r"\w+\s*=\s*")
 
 
 def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefix, tuple[str, ...]]:
-    """Returns the edits that make every call pass arguments by position, the new `in_axes`, and the keyword names.
+    """Returns edits that pass all arguments of the calls by position, the new `in_axes`, and keywords to restore.
 
-    The keyword names are those of the trailing arguments that the function must still receive by keyword.
+    The mapped function must still receive its last arguments under the keywords to restore.
 
     Raises:
         Obstacle: a call cannot be rewritten this way.

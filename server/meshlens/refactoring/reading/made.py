@@ -1,4 +1,4 @@
-"""Names outside a function that hold functions made by expressions, and how many times a scope binds a name."""
+"""Outside names that hold transformed functions such as `grad(f)`, and how many times a scope binds a name."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _OF_ARRAYS = frozenset("shape ndim dtype size T astype reshape sum mean max min 
 
 
 def made_outside(view: FileView, home: str | None) -> dict[str, tuple[Node, None]]:
-    """Returns expressions that make functions, by name, for names that the top level or enclosing function binds once.
+    """Returns the expression that makes a function for each name that the top level or an outer function binds once.
 
     Args:
         view: the file.

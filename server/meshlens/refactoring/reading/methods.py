@@ -1,4 +1,4 @@
-"""Methods: a map compiles the attributes that a method reads into the program, so the instance must never change."""
+"""Methods: a map compiles the values of the instance's attributes into the program, so they must never change."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _run_on_one_device(view: FileView, target: Target, inside: list[Node], layer
 
 
 def _trained_by(view: FileView, target: Target, inside: list[Node]) -> Target | None:
-    """Returns another function that takes gradients of modules, is not run by a map, and does not run this one."""
+    """Returns another function that takes gradients of modules, is not run by a map, and does not run the given one."""
     known = {id(node) for node in inside}
     for one in functions(view):
         roots = reached(view, one)

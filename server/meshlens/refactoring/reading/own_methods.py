@@ -38,7 +38,7 @@ class OwnMethod:
     Attributes:
         view: its file.
         target: the method.
-        is_bound: whether the call leaves out the method's first parameter.
+        is_bound: whether the call passes nothing for the method's first parameter.
     """
 
     view: FileView
@@ -108,7 +108,7 @@ def own_method(view: FileView, owner: str, name: str, *, through_class: bool) ->
 
 
 def method_defined(view: FileView, owner: str, name: str) -> OwnMethod | None:
-    """Returns the method that a class or one of its bases defines; None if subclasses must define it."""
+    """Returns the method that a class or one of its bases defines; None if only subclasses define it."""
     found = next(_defined(view, owner, name, 0), None)
     if found is None or _is_abstract(found[1]):
         return None
@@ -217,7 +217,7 @@ def _root(node: Node) -> str:
 
 
 def _may_be_another(view: FileView, owner: str, name: str) -> bool:
-    """Returns whether a subclass in the workspace may override the method."""
+    """Returns whether a subclass in the workspace may override a method."""
     shape = view.facts.blocks[owner].shape
     own = shape.name if isinstance(shape, ClassDef) else ""
     key = f"assists: classes that define {name} and derive from {own} of {view.path}"

@@ -14,7 +14,7 @@ _MAKING = ("__new__", "__init__", "__post_init__")
 
 
 def is_record(view: FileView, callee: Node) -> bool:
-    """Returns whether an expression refers to a class of the project whose instances hold their arguments unchanged."""
+    """Returns whether an expression refers to a class of the project whose instances store all arguments unchanged."""
     meant = class_meant(view, callee)
     shape = meant[0].facts.blocks[meant[1]].shape if meant is not None else None
     if meant is None or not isinstance(shape, ClassDef):

@@ -116,7 +116,7 @@ def is_object(view: FileView, site: Site, value: Node, home: str) -> bool:
 
 
 def used_elsewhere(view: FileView, name: str) -> str | None:
-    """Returns the name of another workspace file that may use a name of this one."""
+    """Returns the name of another workspace file that may use a name from this file; None if there is none."""
     word = re.compile(rb"\b" + name.encode() + rb"\b")
     stem = re.escape(view.path.stem.encode())
     module = re.compile(rb"import.*\b" + stem + rb"\b|\b" + stem + rb"\s+import\b")
@@ -127,7 +127,7 @@ def used_elsewhere(view: FileView, name: str) -> str | None:
 
 
 def is_on_host(view: FileView, site: Site, seen: frozenset[Site] = frozenset()) -> bool:
-    """Returns whether plain Python runs at a place: no enclosing function is traced or passed to a possible tracer."""
+    """Returns whether plain Python runs at a place: no enclosing function is traced or given to code that may trace."""
     around = [node for node in path_to(view, site)[:-1] if isinstance(node, (FunctionDef, Lambda))]
     if not around:
         return True

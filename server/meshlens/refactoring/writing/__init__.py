@@ -1,1 +1,1 @@
-"""Writes new code: calls, maps, meshes, helper functions, and their places."""
+"""Writes new code, such as calls, maps, meshes and helper functions, and finds places for it."""

@@ -23,7 +23,7 @@ def with_helper(
         wanted: its preferred name.
         template: its source, with `{name}` for the name.
         at: where it is used; None if unknown.
-        names: the other fields of the template.
+        names: the values of the template's other fields.
     """
     template = _indented(view, template)
     for key in view.facts.top:

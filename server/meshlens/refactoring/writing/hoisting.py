@@ -1,4 +1,4 @@
-"""Moves expressions into variables above their statement, so that an `if` can reduce them only if there is an axis."""
+"""Moves expressions into variables above their statement, so that they are reduced only if there is an axis name."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def reduction(names: tuple[str, ...], how: str, spelling: Spelling, axis: str) -
 
 
 def _runs_once(statement: _Statement, node: Node, path: tuple[Node, ...], every: list[Node]) -> bool:
-    """Returns whether an expression runs exactly once per run of its statement, and can run before it."""
+    """Returns whether an expression runs exactly once per run of its statement, and can run before the statement."""
     between = path[path.index(statement) + 1 : -1]
     if any(isinstance(one, _NOT_ONCE) or any(one is other for other in every) for one in between):
         return False

@@ -1,4 +1,4 @@
-"""The function that makes `shard_map` take and return arrays without the mapped axis, as `pmap` does."""
+"""The helper that lets a function under `shard_map` work on arrays without the mapped axis, as under `pmap`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _NAMES = ("batch", "devices", "mapped")
 
 
 def axis_text(view: FileView, pmap: Pmap, place: Place | None) -> str:
-    """Returns the source of a pmap's axis name, valid at the pmap and at another place; a new name if it has none.
+    """Returns the source of a pmap's axis name, valid at the pmap and at another place; a new one if the pmap has none.
 
     Raises:
         Obstacle: the axis name is not a string, or its variable has another meaning at that place.
@@ -73,7 +73,7 @@ def mesh_name(view: FileView, text: str, site: Site, place: Place) -> tuple[str,
 
 
 def _function_around(view: FileView, site: Site, at: int) -> Span | None:
-    """Returns the innermost function around a site and an earlier place; only names used in it can clash there."""
+    """Returns the innermost function around both a site and an earlier place; a new name must be unused only in it."""
     spans = [
         view.span(Site(site.path, site.block, node.site))
         for node in path_to(view, site)

@@ -1,7 +1,8 @@
 """Maps applied at import time: the mesh is created at the first call, so no import starts a backend.
 
 A module-level `Mesh(jax.devices(), …)` starts the backend when the file is imported, even before
-`jax.distributed.initialize` or on a machine without the devices. `pmap` requests devices only when it is called.
+`jax.distributed.initialize` or on a machine without the devices. A function mapped by `pmap` requests devices only
+when it is called.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class MeshUse:
 
 
 def mesh_for(view: FileView, spelling: Spelling, made: OnMesh, pmap: Pmap) -> MeshUse:
-    """Returns the mesh of a map: an existing mesh, one created by a statement before the map, or one created on call.
+    """Returns a map's mesh: an existing one, one created by a statement before the map, or one created at first call.
 
     Args:
         view: the file.
@@ -78,7 +79,7 @@ def _is_made_at_import(view: FileView, pmap: Pmap, place: Place) -> bool:
 
 
 def _starts_backend(view: FileView, pmap: Pmap) -> bool:
-    """Returns whether the top level of a file calls the map, requests devices or makes arrays when imported."""
+    """Returns whether importing a file calls the map, requests devices or creates arrays."""
     seen = {(call.call.block, call.call.index) for call in pmap.calls if view.is_here(call.call)}
     jax = name_of_module(view, "jax")
     arrays = {name_of_module(view, module) for module in _MAKE_ARRAYS} - {None}

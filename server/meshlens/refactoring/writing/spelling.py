@@ -10,7 +10,7 @@ from meshlens.text import Span
 
 _SHARD_MAP_IN_JAX = (0, 6, 1)
 _SHARD_MAP_OF_NNX = (0, 8, 1)
-"""The oldest JAX for flax 0.12.1, whose `nnx.shard_map` is the first with `check_vma` (flax 0.12.0: `check_rep`)."""
+"""The oldest JAX that flax 0.12.1 supports, the first flax whose `nnx.shard_map` has `check_vma`, not `check_rep`."""
 _TREE_IN_JAX = (0, 4, 25)
 
 
