@@ -145,7 +145,7 @@ def _of_name(view: FileView, name: str, parts: tuple[Part, ...], depth: int) -> 
 def _assigned(
     view: FileView, body: Statements, name: str, scope: Site, parts: tuple[Part, ...], depth: int
 ) -> Value | None:
-    """Returns the value that a function's body assigns to a name; None if it does not assign it."""
+    """Returns the value that a function's body assigns to a name; None if the body does not assign to it."""
     found: Value | None = None
     for node in statements_in(body):
         if isinstance(node, Assign) and any(

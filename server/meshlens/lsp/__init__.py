@@ -6,7 +6,7 @@ session     mutable state: documents, folders, the client's wishes
 client      the client's capabilities
 documents   open documents
 folders     a project: its settings and its workspace
-from_lsp    positions and ranges of the protocol to bytes
+from_lsp    the protocol's positions and ranges to bytes
 to_lsp      bytes, findings and edits to the protocol
 publishing  when findings are computed and sent
 """

@@ -22,9 +22,9 @@ A project that is solved from scratch leaves 100,000 objects that have survived 
 """
 
 _PART_OF_FROZEN = 4
-"""In an idle moment, frozen objects are visited, too, if new objects exceed 1/N of them, where N is this number.
+"""Number of frozen objects per new object below which the frozen ones are visited, too, in an idle moment.
 
-This happens after a project was solved again; the replaced objects would otherwise stay until a longer pause.
+This happens after a project has been solved again; the replaced objects would otherwise stay until a longer pause.
 """
 
 

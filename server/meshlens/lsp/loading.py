@@ -103,7 +103,7 @@ def unload(session: Session, path: Path) -> None:
 
 
 def unneeded(session: Session, folder: Folder, near: set[Path]) -> list[Path]:
-    """Returns the loaded files of a large project that no open file needs; nothing until there are many.
+    """Returns the loaded files of a large project that no open file needs; none while their total size is small.
 
     Args:
         session: the session, with the open files.

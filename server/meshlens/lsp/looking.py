@@ -11,7 +11,7 @@ from meshlens.lsp.texts.documents import is_nowhere, uri_of
 from meshlens.project.settings.configuration import OWN_FILE, SHARED_FILE
 
 SECONDS = 2.0
-"""Seconds from a message of the client until files are checked for changes."""
+"""Seconds from a client message until files are checked for changes."""
 
 _CREATED, _CHANGED = 1, 2
 _Stamp = tuple[int, int] | None

@@ -1,6 +1,6 @@
 """A plugin for python-lsp-server, so that its users, for example in Spyder, keep their server and get our findings.
 
-The server loads it through an entry point and calls its hooks with the server's documents, some of them in a thread.
+The server loads it through an entry point and passes the server's documents to its hooks; some hooks run in a thread.
 The server and jedi handle names and modules; we handle JAX's maps, and axis names in strings.
 """
 
@@ -98,7 +98,7 @@ class Plugin:
     def pylsp_code_actions(
         self, config: Any, workspace: Any, document: Any, range: Any, context: Any
     ) -> list[dict[str, Any]]:
-        """Returns the fixes in a range."""
+        """Returns the code actions in a range."""
         with self._lock:
             session = self._at(config, workspace, document)
             params = {"textDocument": {"uri": document.uri}, "range": range, "context": context}
@@ -106,14 +106,14 @@ class Plugin:
 
     @_hook
     def pylsp_definitions(self, config: Any, workspace: Any, document: Any, position: Any) -> list[dict[str, Any]]:
-        """Returns the binders of the axis name in a string."""
+        """Returns the binders of the axis that the string at the cursor names."""
         return self._in_string(definition, config, workspace, document, position) or []
 
     @_hook
     def pylsp_references(
         self, config: Any, workspace: Any, document: Any, position: Any, exclude_declaration: bool
     ) -> list[dict[str, Any]]:
-        """Returns the uses of the axis name in a string."""
+        """Returns the references to the axis that the string at the cursor names."""
         context = {"includeDeclaration": not exclude_declaration}
         return self._in_string(references, config, workspace, document, position, context=context) or []
 
@@ -121,12 +121,12 @@ class Plugin:
     def pylsp_document_highlight(
         self, config: Any, workspace: Any, document: Any, position: Any
     ) -> list[dict[str, Any]]:
-        """Returns the places of the axis name in this file."""
+        """Returns the places in this file with the axis name at the cursor."""
         return self._in_string(document_highlight, config, workspace, document, position) or []
 
     @_first
     def pylsp_rename(self, config: Any, workspace: Any, document: Any, position: Any, new_name: str) -> Any:
-        """Returns edits that rename the axis in a string; None leaves the answer to the next plugin."""
+        """Returns edits that rename the axis that a string names; None leaves the answer to the next plugin."""
         return self._in_string(rename, config, workspace, document, position, newName=new_name)
 
     def _answer(self, handler: Any, config: Any, workspace: Any, document: Any, position: Any, **more: Any) -> Any:

@@ -234,7 +234,7 @@ async def _on_port(server: LanguageServer, port: int) -> None:
     """Serves the first client that uses the protocol.
 
     A web page in a browser can send requests to ports on this machine, and the body of a request could be read as a
-    message if its headers were ignored; so connections that do not begin as the protocol does are rejected.
+    message if its headers were ignored; so connections that do not begin with a protocol header are rejected.
     """
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     clients: list[asyncio.StreamWriter] = []

@@ -1,4 +1,4 @@
-"""A session's traces shown in a document as hints, hover and diagnostics; and the answer to `meshlens/traces`."""
+"""A session's traces shown in a document as hints, hovers and diagnostics; and the answer to `meshlens/traces`."""
 
 from __future__ import annotations
 

@@ -68,12 +68,12 @@ _Named = tuple[Const, Site, Arg, Value, Context, Spec | None]
 
 
 class _MeshesOfMetadata(NamedTuple):
-    """The meshes on which a program places arrays as their metadata says.
+    """The meshes over which a program shards arrays according to their metadata.
 
     Attributes:
-        of_starts: by the site at which a route starts, if all of its meshes are known. A function that also runs
-            without its callers has an unknown mesh there, but not on the routes through them.
-        of_all: those of all routes; empty unless all are known.
+        of_starts: the meshes by the site at which a route starts, for each start whose meshes are all known. If the
+            callers of a function pass the mesh, it is unknown on a route that starts at the function itself.
+        of_all: the meshes of all routes; empty unless all of them are known.
     """
 
     of_starts: Mapping[Site | None, tuple[Value, ...]]
@@ -181,7 +181,7 @@ def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
 
 
 def _meshes_of_metadata(solution: Solution) -> _MeshesOfMetadata:
-    """Returns the meshes whose axes array metadata names; none if the metadata may name logical axes instead."""
+    """Returns the meshes whose axes are named in array metadata; none if the metadata may name logical axes instead."""
     found: dict[Site | None, list[Value | None]] = defaultdict(list)
     for call in (call for records in solution.by_file.values() for call in records.calls):
         if call.dotted.endswith("axis_rules") or any(arg.label == "sharding_rules" for arg in call.args):
@@ -201,7 +201,7 @@ def _start_of(call: ApiCall) -> Site | None:
 
 
 def _mesh_of_metadata(call: ApiCall) -> tuple[bool, Value | None]:
-    """Returns whether a call places arrays as their metadata says, and the mesh on which it does so."""
+    """Returns whether a call shards arrays according to their metadata, and the mesh over which it shards them."""
     mesh, spec = sharding_parts(call.result)
     if call.dotted in SHARDINGS_OF_METADATA:
         given = argument_of(call.args, "mesh", 1)
@@ -216,7 +216,7 @@ def _mesh_of_metadata(call: ApiCall) -> tuple[bool, Value | None]:
 
 
 def _of_metadata(records: Records, meshes: _MeshesOfMetadata) -> Iterator[_Named]:
-    """Yields the mesh axes that array metadata names but that none of the metadata's meshes has."""
+    """Yields the axes named in array metadata that none of the metadata's meshes has."""
     for call in records.calls if meshes.of_starts else ():
         parameter = NAME_MESH_AXES.get(call.dotted)
         given = argument_of(call.args, parameter, 1) if parameter is not None else None
@@ -271,7 +271,7 @@ def _under(context: Context, is_certain: bool) -> Context:
 
 
 def _lacks(path: str, named: _Named, name: str) -> bool | None:
-    """Returns whether the mesh lacks the axis; None if its axes are unknown, or if it may never be used here."""
+    """Returns whether the mesh lacks the axis; None if the mesh's axes are unknown, or if it may never be used here."""
     mesh, context = named[3], named[4]
     axes = mesh_axes(mesh)
     if axes is None or not isinstance(mesh, Mesh):

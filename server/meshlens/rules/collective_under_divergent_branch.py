@@ -68,7 +68,7 @@ class _Meeting:
 
 @rule("AX303", Severity.ERROR, reads="places")
 def collective_under_divergent_branch(view: FileView) -> Iterator[Finding]:
-    """Reports each collective in an arm of a branch on the device index if another arm lacks the same collective."""
+    """Reports each collective in one arm of a device-dependent branch if another arm lacks the same collective."""
     arms: dict[Site, dict[int, list[_Meeting]]] = defaultdict(lambda: defaultdict(list))
     for meeting in _meetings(view):
         if meeting.context.branch is not None:

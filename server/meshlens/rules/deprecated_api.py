@@ -111,7 +111,7 @@ def _mesh_contexts(view: FileView) -> Iterator[Finding]:
         seen.add(span)
         jax = name_of_module(view, "jax")
         fixes: tuple[Fix, ...] = ()
-        # Either of two contexts may be something other than a mesh, such as nullcontext().
+        # One branch of a conditional expression may not be a mesh: it may be nullcontext(), for example.
         is_choice = any(isinstance(node, IfExpression) for node in path_to(view, mention.site)[-1:])
         if jax is not None and not is_choice:
             edit = FileEdit(view.path, Edit(span, f"{jax}.set_mesh({view.text(mention.site)})"))

@@ -40,8 +40,8 @@ def gradient(w, x):
     return jax.lax.pmean(grads, "batch")
 ```
 
-A `psum` of a `psum` over the same axis counts everything once per device, and so does summing on the host a metric that
-the map has already reduced.
+A `psum` of a `psum` over the same axis counts everything once per device, and so does a sum on the host over a metric
+that the map has already reduced.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ def _at_use(view: FileView, use: _Use) -> Finding:
 
 
 def _made_automatic(view: FileView, maker: ApiCall) -> tuple[Fix, ...]:
-    """Returns the fix that declares the axes automatic, as they were before."""
+    """Returns the fix that declares the axes automatic, as they were before JAX 0.9.0."""
     mesh, name = maker.result, spelled(view, f"{_TYPE}.Auto")
     last = _last(maker.args)
     if not isinstance(mesh, Mesh) or name is None or last is None or not view.is_here(last):

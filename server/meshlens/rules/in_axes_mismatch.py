@@ -91,7 +91,7 @@ def _counted_wrong(view: FileView) -> Iterator[Finding]:
 
 
 def _given_by_keyword(view: FileView, miscount: Miscount) -> Finding | None:
-    """Returns a finding at the first keyword argument, if the keyword arguments are what is missing by position."""
+    """Returns a finding at the first keyword argument, if the missing positional arguments are passed by keyword."""
     call = miscount.call
     keywords = keyword_arguments(call) if call is not None else ()
     if call is None or miscount.arguments + len(keywords) != miscount.entries or keywords[0].whole is None:

@@ -124,7 +124,7 @@ def _in_loop(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding | N
 
 
 def _in_function(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding | None:
-    """Returns the finding for a function called in a loop."""
+    """Returns the finding for a map created in a function that is called in a loop."""
     loop = _loop_on_the_route(view, made.context)
     owner, inside, block = _owner(view, made.site, path)
     if loop is None or owner is None or any(isinstance(node, _SOMETIMES) for node in inside):
@@ -141,7 +141,7 @@ def _in_function(view: FileView, made: _Made, path: tuple[Node, ...]) -> Finding
 
 
 def _loop_on_the_route(view: FileView, context: Context) -> Site | None:
-    """Returns the call in the innermost loop of the route; None if the loop is short or contains a cached function."""
+    """Returns the call in the innermost loop of the route; None if the loop is short or calls a cached function."""
     if not context.loop:
         return None
     for step in reversed(context.route):

@@ -232,7 +232,7 @@ def _of_vmaps(view: FileView, constraints: list[ApiCall]) -> Iterator[tuple[Site
 
 
 def _of_tables(view: FileView, entries: list[ApiCall]) -> Iterator[tuple[Site, Finding]]:
-    """Yields specs that are entries, as in a table, and repeat an axis of a project mesh, even if nothing uses them."""
+    """Yields specs in literal collections if they name an axis of a project mesh twice, even if nothing uses them."""
     axes = view.solution.once_of_records("axes of all meshes", _axes_of_meshes)
     for call in entries:
         name = _first_repeated(_flat(call.result)) if isinstance(call.result, Spec) else None

@@ -63,7 +63,7 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
     seen: set[Span] = set()
     for use in view.records.random_uses:
         binder = _device_map(use)
-        # If not, the cause is elsewhere: where the key was copied to all devices, or passed to a model.
+        # If `is_argument` is false, the cause is elsewhere: where the key was copied to devices or passed to a model.
         is_argument = use.key[:2] == use.call[:2] and ("copied", use.key) not in use.labels
         if binder is None or use.how == "draw" or not view.is_here(use.key) or (use.call in differing and is_argument):
             continue

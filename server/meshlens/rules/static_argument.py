@@ -1,6 +1,6 @@
 """A static argument is passed or declared in a way that `pmap` or `jit` does not accept.
 
-`static_broadcasted_argnums` counts the positional arguments of the call, starting from 0.
+`static_broadcasted_argnums` refers to the positional arguments of the call by index, starting from 0.
 An index beyond the last one, or a static argument that is passed by keyword or left at its default, raises `ValueError:
 pmapped function has static_broadcasted_argnums=(2,) but was called with only 2 positional arguments`.
 A list, dictionary or array as a static value raises `ValueError: Non-hashable static arguments are not supported`, and

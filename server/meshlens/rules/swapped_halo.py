@@ -75,6 +75,6 @@ _MESSAGES = {
 
 @rule("AX412", Severity.WARNING, reads="places", state="preview")
 def swapped_halo(view: FileView) -> Iterator[Finding]:
-    """Reports joined rows of which some come from the wrong neighbor, or from the wrong end of the right one."""
+    """Reports joined rows if some come from the wrong neighbor, or from the wrong end of the correct neighbor."""
     for use in certain_uses(view, _MESSAGES):
         yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis))

@@ -82,7 +82,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
 
 
 def _first_of_devices(view: FileView) -> Iterator[Finding]:
-    """Yields findings for means and sums that differ between devices but of which the host keeps only one."""
+    """Yields findings for means and sums that differ between devices if the host keeps only one device's value."""
     seen: set[Span] = set()
     for use in view.records.gradient_uses:
         context = use.context
@@ -135,7 +135,7 @@ def _outputs(entry: Value, value: Value, which: str = _ONLY) -> Iterator[_Output
 
 
 def _place(view: FileView, declared: Arg, output: _Output) -> Span | None:
-    """Returns the entry, or the whole declaration if the entry is written elsewhere, where other maps may share it."""
+    """Returns the entry, or the whole declaration if the entry is written elsewhere and may be shared by other maps."""
     given = declared.whole if declared.whole is not None and view.is_here(declared.whole) else None
     if output.which == _ONLY and isinstance(output.entry, Const):
         return view.span(given) if given is not None else None
@@ -158,7 +158,7 @@ def _left_out(binder: Binder, entry: Value) -> tuple[str, ...]:
                 return ()
             named.add(one.value)
     known = mesh_axes(binder.mesh) if binder.mesh is not None else None
-    # The fault is then a name that the mesh lacks, and any axis of the mesh may have been meant.
+    # If the spec names an axis that the mesh lacks, that is the fault, and any axis of the mesh may have been meant.
     if known is not None and not named <= {*known, None}:
         return ()
     return tuple(axis for axis in axes_of(binder) if axis not in named)
@@ -169,7 +169,7 @@ def _named(axes: tuple[str, ...]) -> str:
 
 
 def _different(call: MappedCall, output: _Output, axes: tuple[str, ...]) -> str | None:
-    """Returns the part of an output that certainly differs between devices, if others do not."""
+    """Describes the part of an output that certainly differs between devices; None if there is none."""
     value = output.value
     if not _differs(call, value, axes):
         return None

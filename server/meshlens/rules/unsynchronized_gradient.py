@@ -116,7 +116,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
 
 
 def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
-    """Yields gradients reduced over one axis but not another over which the parameters are the same."""
+    """Yields gradients reduced over one axis, but not over another along which the parameters start out the same."""
     for site, axis, binder in view.solution.once_of_records("drifted", _drifted):
         if not view.is_here(site) or view.span(site) in seen:
             continue
@@ -302,7 +302,7 @@ def _averaged_too(view: FileView, one: _Partial) -> tuple[Fix, ...]:
 
 
 def _mean_of(view: FileView, site: Site) -> str | None:
-    """Returns how the call of a `psum` or `pmean` spells `pmean`; None if its callee is not a plain name."""
+    """Returns `pmean` as a `psum` or `pmean` call would spell it; None if the callee is not a plain name."""
     callee = view.text(site).partition("(")[0]
     if not (callee.isascii() and callee.replace(".", "").isidentifier() and callee.endswith(("pmean", "lax.psum"))):
         return None
@@ -354,7 +354,7 @@ def _steps_copies(view: FileView, use: GradientUse, binder: Binder) -> bool:
 
 
 def _synchronized_layers(view: FileView, binder: Binder) -> list[AxisUse]:
-    """Returns the normalization layers that average over a map's devices, so that their parameters stay the same."""
+    """Returns the normalization layers that average their statistics over a map's devices."""
     names = _names(binder)
     return [
         use

@@ -309,7 +309,7 @@ class _Scope(NamedTuple):
 
     Attributes:
         path, block: the file and block that contain the expression.
-        body: the function, or the top-level statement, in which its variables are assigned.
+        body: the function, or the top-level statement, that assigns the variables in the expression.
         function: the function; None at a module's top level.
         callers: the calls that lead to the function, from the innermost to the outermost.
         found: the result of `values`, once computed.
@@ -393,7 +393,7 @@ class _Sources:
 
     @cached_property
     def _spelled(self) -> dict[str, str]:
-        """Returns how this file spells JAX functions and modules of functions, each with the dotted name."""
+        """Returns the dotted names of JAX functions and module prefixes by their spelling in this file."""
         found: dict[str, str] = {}
         for module in ("jax.numpy", "jax.random", "jax.nn", "jax.scipy", "jax.tree"):
             name = spelled(self._view, f"{module}.x")

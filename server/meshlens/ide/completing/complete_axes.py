@@ -79,7 +79,7 @@ def _environments(place: Place) -> tuple[AxisEnv, ...]:
 
 
 def _of_collective(view: FileView, bracket: int) -> tuple[AxisEnv, ...]:
-    """Returns the environments of the collective with this opening bracket, if it was analyzed."""
+    """Returns the environments of the collective whose opening bracket is at an offset, if it was analyzed."""
     found: list[AxisEnv] = []
     for use in view.records.uses:
         if use.call.path == str(view.path):
@@ -90,7 +90,7 @@ def _of_collective(view: FileView, bracket: int) -> tuple[AxisEnv, ...]:
 
 
 def _before(view: FileView, name: str) -> tuple[AxisEnv, ...]:
-    """Returns the environments that the function of this name had before the text was broken."""
+    """Returns the environments that the function with this name had before the text was broken."""
     sites: dict[Site, None] = {}
     for context in contexts(view.records):
         for site in (context.function, *(step.function for step in context.route)):

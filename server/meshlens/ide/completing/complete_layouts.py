@@ -95,7 +95,7 @@ def _tuple(entries: tuple[str, ...]) -> str:
 
 
 def _results(source: bytes, text: Span | None) -> tuple[str, ...]:
-    """Returns the results of a function as its last return statement writes them."""
+    """Returns the results of a function as written in its last return statement."""
     if text is None:
         return ()
     found = _LAMBDA.match(source, text.start, text.end)

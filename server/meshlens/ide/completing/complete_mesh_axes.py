@@ -66,7 +66,7 @@ def mesh_in_reach(place: Place) -> tuple[KnownMesh, ...]:
 
 
 def _called(place: Place, name: str) -> tuple[KnownMesh, ...]:
-    """Returns the meshes that a variable of this name may hold."""
+    """Returns the meshes that a variable with this name may hold."""
     for view in place.views:
         found = tuple(known for known in meshes_of(view) if known.name == name.rpartition(".")[2])
         if found:

@@ -15,7 +15,7 @@ from meshlens.text import Edit, Span
 def snippets(view: FileView, typed: Typed, wants: CompletionWants) -> tuple[Completion, ...]:
     """Returns the snippets that work with the project's JAX; none if no statement begins at the cursor.
 
-    A client without placeholders gets plain text, and only snippets that start with the text before the cursor.
+    A client that does not support placeholders gets plain text, and only snippets that start with the typed text.
     """
     source = view.source
     start = statement_start(source, typed) if wants.snippets else None
@@ -34,7 +34,7 @@ def snippets(view: FileView, typed: Typed, wants: CompletionWants) -> tuple[Comp
 
 
 def _could_be(written: str, prefix: str) -> bool:
-    """Returns whether the typed letters occur in a prefix in this order, beginning with its first letter."""
+    """Returns whether a prefix contains the typed letters in order and begins with the first of them."""
     left = iter(prefix)
     return prefix[:1] == written[:1] and all(letter in left for letter in written) if written else True
 

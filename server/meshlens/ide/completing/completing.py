@@ -112,7 +112,7 @@ def axis_names(place: Place, named: Iterable[tuple[str, str]]) -> tuple[Completi
     for name, detail in _first(named):
         text = f"{quote}{name}{quote}"
         if name not in beside and _fits(name, written, quote, place.wants):
-            # An editor filters by the text that it replaces, so quotes that are not typed yet are omitted.
+            # An editor filters by the text that it replaces, so the filter omits quotes that are not typed yet.
             found.append(Completion(name, text, span, "axis", detail, sort=f"{len(found):03}", filter=name))
     return tuple(found)
 
@@ -122,7 +122,7 @@ def _begins_argument(source: bytes, offset: int) -> bool:
 
 
 def _fits(name: str, written: str, quote: str, wants: CompletionWants) -> bool:
-    """Returns whether a name matches the typed part; a client without placeholders filters by the inserted text."""
+    """Returns whether to offer a name; a client without placeholder support gets only names that continue the text."""
     if quote:
         return name.startswith(written) and (wants.placeholders or not written)
     return wants.placeholders or name.startswith(written)

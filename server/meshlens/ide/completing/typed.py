@@ -1,6 +1,6 @@
 """The text being typed: the string, the word and the open brackets before a cursor, read without a syntax tree.
 
-Code is usually broken while it is being typed. The work grows with the statement, not with the file.
+Code is usually broken while it is being typed. The cost depends on the length of the statement, not of the file.
 """
 
 from __future__ import annotations

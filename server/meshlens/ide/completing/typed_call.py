@@ -24,7 +24,8 @@ class TypedCall:
         at: the offset of its bracket.
         arguments: its arguments; for a `partial`, those after the callable.
         current: the argument at the cursor.
-        position: the number of positional arguments before it; None if it has a keyword or follows one.
+        position: the number of positional arguments before it; None if it has a keyword or follows
+            a keyword argument.
     """
 
     dotted: str
@@ -66,7 +67,7 @@ def _calls(view: FileView, typed: Typed) -> Iterator[TypedCall]:
         if not opening.callee:
             continue
         if opening.bracket == "[":
-            # An index in an argument is not itself an argument, so the calls around it do not matter.
+            # The cursor is in an index, not directly in an argument, so the calls around the index do not matter.
             return
         arguments = arguments_at(view.source, opening.at)
         dotted, value = callable_of(view, opening.callee), value_of(view, opening.callee)

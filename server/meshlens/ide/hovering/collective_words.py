@@ -11,8 +11,8 @@ class Words:
 
     Attributes:
         does: what it does; `{over}` stands for the axes.
-        out: its result; `{size}` stands for the number of indices or for n, `{last}` for the last one, `{everywhere}`
-            for all indices; "" if `does` includes the result.
+        out: its result; `{size}` stands for the number of indices, or for "n" if unknown, `{last}` for the last index,
+            `{everywhere}` for all indices; "" if `does` includes the result.
     """
 
     does: str

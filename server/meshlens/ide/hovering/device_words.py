@@ -9,7 +9,7 @@ from meshlens.project.settings.devices import Devices, there_are
 
 
 def said_by(devices: Devices) -> str:
-    """Returns the source of a file's devices: "target 8xH100", "requested by this file", "detected"."""
+    """Returns how a file's devices were determined: "target 8xH100", "requested by this file", "detected"."""
     if devices.target is None:
         return DETECTED
     if devices.origin in ("set", "comment"):
@@ -18,7 +18,7 @@ def said_by(devices: Devices) -> str:
 
 
 def all_devices(devices: Devices) -> str | None:
-    """Returns the devices of all processes: "8 × NVIDIA H100 80GB (target 8xH100)"; if no target, the detected ones."""
+    """Describes all processes' devices: "8 × NVIDIA H100 80GB (target 8xH100)"; without a target, the detected ones."""
     if devices.target is not None:
         return f"{devices_of(devices.target)} ({said_by(devices)})"
     found = _found(devices)
@@ -34,7 +34,7 @@ def own_devices(devices: Devices) -> str | None:
 
 
 def part_of(devices: Devices, count: int) -> str:
-    """Returns a part of the target devices: "8 of 16 × TPU v5e (target v5e-16)"; without a target, the number."""
+    """Describes some of the target devices: "8 of 16 × TPU v5e (target v5e-16)"; without a target, only counts them."""
     words = all_devices(devices) if devices.target is not None else None
     if words is None or devices.count is None:
         return counted(count, "device")

@@ -15,7 +15,7 @@ _MOST_ROUTES = 3
 
 
 def map_words(prose: Prose, binder: Binder) -> str:
-    """Returns a map with its axis names and place, such as `pmap over "batch" (train.py:12)`."""
+    """Describes a map by its kind, axis names and place: `pmap over "batch" (train.py:12)`."""
     names = prose.axes(name.value for name in binder.names)
     over = f" over {names}" if names else " over unknown axes" if binder.open else ""
     return f"{prose.code(binder.kind)}{over} ({prose.place(binder.site)})"
@@ -31,7 +31,7 @@ def environment_words(prose: Prose, env: AxisEnv) -> str:
 
 
 def route_words(prose: Prose, contexts: Iterable[Context]) -> str | None:
-    """Returns a few of the routes that lead to a place; None if nothing calls it."""
+    """Describes a few of the routes that lead to a place; None if no call leads there."""
     routes = list(dict.fromkeys(filter(None, (_route(prose, context) for context in contexts))))
     if not routes:
         return None

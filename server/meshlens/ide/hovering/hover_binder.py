@@ -92,7 +92,7 @@ def _body(prose: Prose, binder: Binder, operand: Operand | None) -> list[str]:
 
 
 def binders_of(view: FileView) -> dict[Site, dict[Site, Binder]]:
-    """Returns the maps of each function of the workspace, by the site of the function's name and that of the map."""
+    """Returns the maps of each function of the workspace, by the sites of the function's name and of the map."""
 
     def collect(solution: Solution) -> dict[Site, dict[Site, Binder]]:
         found: dict[Site, dict[Site, Binder]] = defaultdict(dict)

@@ -78,7 +78,7 @@ def _entry(prose: Prose, spec: Spec, place: int, sizes: dict[str, int | None]) -
 
 
 def _keywords(view: FileView, spec: Spec) -> tuple[Arg, ...]:
-    """Returns the call's keywords that name axes without a dimension, such as `unreduced={"data"}`."""
+    """Returns the spec's keyword arguments, which name axes for no particular dimension: `unreduced={"data"}`."""
     records = view.solution.by_file.get(spec.site.path)
     call = next((call for call in records.calls if call.call == spec.site), None) if records is not None else None
     return tuple(arg for arg in call.args if arg.label in ("unreduced", "reduced")) if call is not None else ()

@@ -1,4 +1,4 @@
-"""Axis names from packages outside the workspace: the expression that gives one, and its description."""
+"""Finds the axis name at the cursor if it comes from a package outside the workspace, and describes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides whether places run in one program: whether one root reads them, itself or in a module that it imports."""
+"""Decides whether places run in one program: whether one root reads them all, directly or through its imports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meshlens.project.solving.solution import RootKey, Solution
 
 
 class Together:
-    """Decides whether sites run in one program, for one solution, with a cache."""
+    """Decides whether sites of a solution run in one program, and caches what it finds."""
 
     def __init__(self, solution: Solution) -> None:
         self._solution = solution

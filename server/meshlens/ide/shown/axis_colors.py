@@ -13,7 +13,7 @@ from meshlens.project.view import FileView
 from meshlens.text import Span
 
 COLORS = 6
-"""Number of colors; if there are more names, they share colors."""
+"""Number of colors; if there are more names than colors, some names share a color."""
 
 
 class ColoredName(NamedTuple):
@@ -31,7 +31,7 @@ class ColoredName(NamedTuple):
 
 
 def axis_colors(solution: Solution) -> Mapping[str, int]:
-    """Returns the color number of each axis name, which rarely changes when a name is added elsewhere."""
+    """Returns the color number of each axis name; adding a name rarely changes the colors of the others."""
     return solution.once("ide: axis colors", _colors)
 
 

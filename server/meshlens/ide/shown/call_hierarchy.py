@@ -41,7 +41,7 @@ class CallItem:
 
 @dataclass(frozen=True, slots=True)
 class CallLink:
-    """A caller or callee, and its calls.
+    """A caller or callee of a function, and the calls between the two.
 
     Attributes:
         item: the caller or the callee.

@@ -81,7 +81,7 @@ def _calls_of(solution: Solution) -> Calls:
         for call in records.mapped_calls:
             function, env = entered(call.binder, call.context.env)
             if function is not None and call.visible:
-                # If the operand of the map was already analyzed, no route shows this call, only its record.
+                # If the operand of the map was already analyzed, no route contains this call, but its record shows it.
                 caller = call.context.function or module_site(path)
                 edge = Edge(caller, call.call, function.site, function.name, env)
                 seen[caller, call.call, function.site, id(call.binder)] = edge
@@ -103,7 +103,7 @@ def _calls_of(solution: Solution) -> Calls:
 
 
 def _edges(context: Context) -> Iterator[tuple[Edge, bool]]:
-    """Yields the calls on a route, each with whether its place was seen; if not, the place of its map is used."""
+    """Yields the calls on a route, each with whether its call site is known; if not, its map's site is used instead."""
     caller: Site | None = None
     call: Site | None = None
     for step in context.route:

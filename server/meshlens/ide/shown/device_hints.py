@@ -17,7 +17,7 @@ _CALL = re.compile(rb"\b(?:local_)?device_count(?=\(\))|\bprocess_count(?=\(\))"
 
 
 def device_counts(view: FileView, within: Span) -> Iterator[tuple[int, str, str]]:
-    """Yields each device count: the offset at which to show it, the count, and its source.
+    """Yields each device count: the offset at which to show it, the count, and how it was determined.
 
     Args:
         view: the file.

@@ -23,8 +23,8 @@ class Lens:
     Attributes:
         span: the call or decorator that applies the map.
         map: `8 devices · axis batch`, without unknown parts.
-        collectives: `3 collectives`, followed by similar names that are not bound; empty if unknown.
-        places: the places of those collectives, and of collectives with a similar axis name.
+        collectives: `3 collectives`, followed by unbound names similar to the map's axes; empty if unknown.
+        places: the places of those collectives, and of the collectives that use the similar names.
     """
 
     span: Span

@@ -99,12 +99,12 @@ def _symbols(solution: Solution, texts: Mapping[str, bytes], path: str, records:
 
 
 def map_detail(binder: Binder) -> str:
-    """Returns a map with its axis names: `pmap over "batch"`."""
+    """Describes a map by its kind and axis names: `pmap over "batch"`."""
     names = ", ".join(f'"{name.value}"' for name in binder.names)
     return f"{binder.kind} over {names}" if names else binder.kind
 
 
 def mesh_detail(mesh: Mesh) -> str:
-    """Returns a mesh with its axes: `mesh data=4, model=2`."""
+    """Describes a mesh by its axes: `mesh data=4, model=2`."""
     axes = [name if size is None else f"{name}={size}" for name, size in mesh_sizes(mesh).items()]
     return " ".join(["mesh", ", ".join(axes + (["…"] if mesh.open else []))]).rstrip()

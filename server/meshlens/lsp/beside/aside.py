@@ -118,7 +118,7 @@ def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Map
 
 
 def _catch_up(project: Project, overlay: Mapping[Path, bytes]) -> None:
-    """Updates the workspace to the open documents and to changes on disk."""
+    """Updates the workspace with the open documents, and rereads the closed ones from disk."""
     workspace = project.workspace
     for path in project.overlay.keys() - overlay.keys():
         raw = read_source(path)

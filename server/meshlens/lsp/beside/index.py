@@ -16,7 +16,7 @@ from meshlens.lsp.beside.aside import ANSWER, HEADER, LAST, PROGRESS
 from meshlens.settings import Settings
 
 IDLE_SECONDS = 20.0
-"""Seconds that the process lives after its last answer; few, because it holds the whole project in memory."""
+"""Seconds that the process lives after its last answer; short, because it holds the whole project in memory."""
 
 LOOK_SECONDS = 0.5
 """Seconds between checks that the process is alive."""
@@ -24,7 +24,7 @@ LOOK_SECONDS = 0.5
 STOPPED_SECONDS = 5.0
 """Seconds that the process may stay stopped by a signal before it is abandoned."""
 _MOST_SOLVED = 40
-"""Number of times that a process solves its project before it is replaced, in case it cannot measure its memory."""
+"""Number of times that a process solves its project before it is replaced, in case it cannot measure its memory use."""
 
 _log = logging.getLogger("meshlens")
 
@@ -73,7 +73,7 @@ class Index:
                 except (OSError, asyncio.IncompleteReadError):
                     if self._process is process:
                         raise
-                    # The process was ended meanwhile because settings changed: ask its successor.
+                    # The settings changed meanwhile, so the process was ended; ask its successor.
                     answer, is_last = await _answer_unless_stopped(await self._started(), question, progress)
                 self._solved += what == "neighbours"
                 return answer
@@ -81,7 +81,7 @@ class Index:
                 self.stop()
                 raise IndexFailed(f"the server's helper process ended: {error}") from error
             except asyncio.CancelledError:
-                # The answer to this request would be mistaken for the answer to the next one.
+                # If the process went on, its answer would be mistaken for the answer to the next request.
                 self.stop()
                 raise
             finally:

@@ -51,7 +51,7 @@ class Indexing:
         self._answered: dict[tuple[Path, str], Found | None] = {}
 
     def want(self, root: Path) -> None:
-        """Reads a project, unless that is in progress or done; then loads the files that matter to the open files."""
+        """Reads a project unless this is already in progress or done; then loads the files that the open files need."""
         if root in self._tasks:
             return
         if root not in self.known:
@@ -69,12 +69,12 @@ class Indexing:
         self._waiting[root] = asyncio.get_running_loop().call_later(PAUSE, self._begin, root)
 
     def forget(self) -> None:
-        """Drops everything, because the settings changed."""
+        """Drops every project, because the settings changed."""
         for root in {*self._tasks, *self._indexes, *self._waiting, *self._outside, *self.known}:
             self.leave(root)
 
     def leave(self, root: Path) -> None:
-        """Drops one project."""
+        """Drops a project: ends its processes and discards their answers."""
         if (task := self._tasks.pop(root, None)) is not None:
             task.cancel()
         if (index := self._indexes.pop(root, None)) is not None:

@@ -1,4 +1,4 @@
-"""Requests about a whole project, answered in this process if it is fully loaded, else by the helper process."""
+"""Answers requests about a whole project, in this process if the project is fully loaded, else in the helper."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ async def ask_for_settings(session: Session) -> None:
     items = [{"section": SECTION, **({"scopeUri": uri_of(scope)} if scope else {})} for scope in scopes]
     try:
         answers = await session.ask("workspace/configuration", {"items": items})
-    except Exception as error:  # A client may refuse; then the defaults apply.
+    except Exception as error:  # A client may refuse; then its settings stay as they are.
         _log.warning("the client did not send its settings: %s", error)
         return
     before = dict(session.editor)

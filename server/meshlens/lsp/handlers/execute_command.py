@@ -39,10 +39,10 @@ def execute_command(session: Session, params: dict[str, Any]) -> Any:
 
 
 def _trace(session: Session, arguments: object) -> Any:
-    """Traces an entry, given by the URI of its file, its name and the devices.
+    """Traces an entry; the arguments are the URI of its file, its name and, optionally, the devices.
 
     Raises:
-        Refusal: no entry is given.
+        Refusal: the arguments do not name an entry.
     """
     # Imported here, so that users who never trace do not wait for the import.
     from meshlens.lsp.handlers.trace import trace

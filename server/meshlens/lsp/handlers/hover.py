@@ -35,7 +35,7 @@ def hover(session: Session, params: dict[str, Any]) -> Shown | Awaitable[Shown]:
 
 
 def _with_trace(session: Session, view: FileView, offset: int, found: Hover | None) -> Hover | None:
-    """Returns a hover with the traces' information about the line added below."""
+    """Returns a hover followed by the traces' information about the line."""
     # Imported here, so that users who never trace do not wait for the import.
     from meshlens.lsp.traces_shown import trace_hover
 

@@ -35,7 +35,7 @@ async def workspace_diagnostic(session: Session, params: dict[str, Any]) -> dict
                 items.append({**made, "uri": uri, "version": None})
     reported = {one["uri"] for one in items}
     for uri, value in known.items():
-        # The file is gone, or its project is no longer open, as after the last page of the tour is closed.
+        # The file is gone, or its project is no longer open, for example because the tour was closed.
         if uri not in reported and uri.startswith("file:") and not session.is_open(path_of(uri)):
             items.append({**report([], value), "uri": uri, "version": None})
     return {"items": items}

@@ -67,7 +67,7 @@ def _define(cls: Any) -> None:
 
 
 def _keep_what_is_used(cls: type) -> None:
-    """Removes unused names from the globals of a class's `__init__`, if nothing shares them; saves 9 KiB per class."""
+    """Removes unused names from the globals of a class's `__init__` if its module does not share them; saves 9 KiB."""
     made = vars(cls).get("__init__")
     if not isinstance(made, FunctionType) or made.__globals__ is vars(modules[made.__module__]):
         return

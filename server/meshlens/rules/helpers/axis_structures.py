@@ -104,7 +104,7 @@ def _is_attribute(view: FileView, arg: Arg) -> bool:
 
 
 def _nothing_passed(call: MappedCall) -> bool:
-    """Returns whether a call passes nothing that determines the map's size; for `vmap`, `axis_size` does."""
+    """Returns whether nothing determines the map's size: there are no arguments and, for a `vmap`, no `axis_size`."""
     given = call.binder.argument("in_axes")
     if call.args or not (call.exact and call.visible) or (given is not None and not isinstance(given.value, Const)):
         return False

@@ -1,4 +1,4 @@
-"""The names with a history in JAX that a file uses, with each place reported once."""
+"""Finds the names and keywords in a file that have a history in JAX, and reports each place once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from meshlens.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A place that names something in JAX's history.
+    """A mention of a JAX name that has a history.
 
     Attributes:
         mention: the name in an import, or the attribute.
@@ -51,7 +51,7 @@ def is_removed(row: Change | KeywordChange, version: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DatedKeyword:
-    """A keyword argument in JAX's history.
+    """A keyword argument that has a history in JAX.
 
     Attributes:
         change: the change to that keyword.
@@ -166,7 +166,7 @@ def _reported(view: FileView, matters: Callable[[ApiMention], bool]) -> dict[Spa
 
 
 def _definitions_for_releases(view: FileView) -> list[Span]:
-    """Returns the top-level statements that define functions for some JAX releases, and others for the rest."""
+    """Returns the top-level statements that define different functions for different JAX releases."""
     found = []
     for key in view.facts.top:
         block = view.facts.blocks[key]

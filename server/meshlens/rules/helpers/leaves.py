@@ -37,7 +37,7 @@ class SpecPair(NamedTuple):
 
 
 def spec_pairs(entry: Value, value: Value) -> Iterator[SpecPair]:
-    """Yields the arrays in a value with their specs in a tree of specs; skips what may have further parts.
+    """Yields each array in a value with its spec from a tree of specs; skips specs and values that are not fully known.
 
     A spec in place of a tree applies to every array in that tree.
     """

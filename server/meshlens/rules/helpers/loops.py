@@ -44,8 +44,8 @@ def enclosing_loop(path: tuple[Node, ...]) -> tuple[Loop, tuple[Node, ...]] | No
     """Returns the innermost loop around the last node of a path, with the nodes inside it.
 
     Returns:
-        The loop and the nodes from it to the place; None without a loop, or if the place runs only sometimes or belongs
-        to the loop's header.
+        The loop and the nodes from it to the place; None if there is no loop, if the place runs only sometimes, or if
+        it belongs to the loop's header.
     """
     for place in range(len(path) - 2, -1, -1):
         node, inner = path[place], path[place + 1]

@@ -36,7 +36,7 @@ class Miscount:
 
 
 def miscounts(view: FileView, wanted: frozenset[str], parameter: str) -> Iterator[Miscount]:
-    """Yields the maps of a file with a certain miscount.
+    """Yields the maps of a file that certainly have a miscount.
 
     Args:
         view: the file.

@@ -28,7 +28,7 @@ class Mismatch:
 def mismatch(prefix: Value, value: Value, path: tuple[int, ...] = ()) -> Mismatch | None:
     """Returns the first place where a prefix certainly does not fit a value; None if it fits or is unknown.
 
-    Ignores lists, because they may have grown since.
+    Ignores lists, because items may have been appended later.
     """
     if isinstance(prefix, Seq) and prefix.kind == "tuple":
         return None if prefix.open else _sequence(prefix, value, path)

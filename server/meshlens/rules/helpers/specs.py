@@ -17,7 +17,7 @@ def mesh_axes(mesh: Value | None) -> tuple[str, ...] | None:
 
 
 def blamed(view: FileView, name: Const, site: Site, fallback: Site | None) -> Site | None:
-    """Returns the place in this file to mark for a name: its literal, if the expression contains it, or the expression.
+    """Returns the place to mark in this file for a name: its literal if the expression has it, else the expression.
 
     Args:
         view: the file.

@@ -120,8 +120,8 @@ def _fails(use: AxisUse, name: str) -> bool:
 def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
     """Returns whether a failing use is certain: if other routes bind the axis, this one must be unconditional.
 
-    A function from a table fails whenever it is picked, but other choices may depend on the same key. So the failure
-    counts only if every route to the use could be followed and none binds the axis.
+    A function picked from a table by a key fails whenever it is picked, unless another choice by the same key binds the
+    axis. So its failure counts only if every route to the use could be followed and none binds the axis.
     """
     if bound_elsewhere:
         return not use.context.conditional and (bool(use.context.env.maps) or not use.context.remote)
