@@ -1,7 +1,8 @@
-"""The sessions of `nox`: those that every change must pass, in some ten minutes, and the deep ones (`nox -t deep`).
+"""The sessions of `nox`: those that every change must pass (about ten minutes), and the deep ones (`nox -t deep`).
 
-Every change: lint and types, the tests on the oldest and the newest Python, JAX on the oracle, one VS Code, the docs.
-Deep: every test at length on all Pythons, other editors, both releases of VS Code, compiled modules, older JAX.
+Every change: lint and types, the tests on the oldest and the newest Python, the oracle, one VS Code, the docs.
+Deep: every test at length on all Pythons, other editors, both releases of VS Code, compiled modules, older JAX
+releases.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ JAX_VERSION = os.environ.get("JAX_VERSION", "0.10.2")
 CODE_SERVERS = ("4.100.3 20.19.5", "4.139.1 24.21.0")
 
 # The tests of each session: a marker expression, and where to look for tests.
-# tests/test_loop.py checks that the deep sessions together run every test, and the others every test of a change.
+# tests/test_loop.py checks that the deep sessions together run every test, and the others every test not marked deep.
 SELECTED = {
     "tests": ("not jax and not editors and not deep", "tests"),
     "tests_oldest": ("not slow and not deep and not jax and not editors", "tests"),
@@ -45,7 +46,7 @@ SELECTED = {
 nox.needs_version = ">=2025.11.12"
 # uv installs in a fraction of pip's time.
 nox.options.default_venv_backend = "uv|virtualenv"
-# As pip does, so that a server starts quickly even if it may not write files.
+# Compile bytecode on installation, as pip does, so that a server starts quickly even if it may not write files.
 os.environ.setdefault("UV_COMPILE_BYTECODE", "1")
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_venv = "yes"
@@ -125,7 +126,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(default=False, tags=["deep"])
 def platforms(session: nox.Session) -> None:
-    """Checks that code uses what Windows and macOS lack only after a check of the platform."""
+    """Checks that code tests the platform before it uses anything that Windows or macOS lacks."""
     session.install(".[lint]", "nox", "pytest")
     for system in ("win32", "darwin"):
         # Code after such a check is unreachable on the other platforms.
@@ -143,14 +144,14 @@ def tests(session: nox.Session) -> None:
 def tests_deep(session: nox.Session) -> None:
     """Runs every test that needs neither JAX nor an editor; property tests draw all their examples."""
     session.install(".[test]")
-    # Each real session starts a process; the oldest and the newest Python suffice for these tests.
+    # Each test in tests/lsp starts a process; the oldest and the newest Python suffice for these tests.
     without = [] if session.python in OLDEST_AND_NEWEST else ["--ignore=tests/lsp"]
     _pytest(session, "--deep", *without)
 
 
 @nox.session(python=NEWEST, default=False, tags=["deep"])
 def compiled(session: nox.Session) -> None:
-    """Runs the cases, edits and sessions with compiled modules, which are in the wheels of a release."""
+    """Runs the tests of cases, edits and LSP sessions with the compiled modules that a release's wheels contain."""
     if not os.environ.get("CI") and not any(map(shutil.which, ("cc", "cl"))):
         session.skip("no C compiler here")
     session.install(".[test]", env={"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "1"})
@@ -172,9 +173,9 @@ def editors(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST, default=False, tags=["deep"], venv_backend="virtualenv")
 def jupyter(session: nox.Session) -> None:
-    """Tests JupyterLab, which starts the server by itself, first alone and then beside python-lsp-server."""
+    """Tests the server in JupyterLab, which starts it automatically: first alone, then beside python-lsp-server."""
     session.install(".[test]", "jupyterlab>=4.4", "jupyterlab-lsp>=5.2", "ipykernel")
-    # A reused environment still has it from the last run.
+    # A reused environment still has python-lsp-server from the last run.
     session.run("python", "-m", "pip", "uninstall", "--quiet", "--yes", "python-lsp-server")
     _pytest(session, "--numprocesses=0")
     session.install("python-lsp-server[pyflakes]>=1.12")
@@ -215,7 +216,7 @@ def vscode_deep(session: nox.Session, release: str) -> None:
 
 @nox.session(python=NEWEST, default=False)
 def moving_picture(session: nox.Session) -> None:
-    """Makes docs/images/meshlens.gif with the extension of this commit."""
+    """Makes docs/images/meshlens.gif with the extension built from this commit."""
     _with_vscode(session, CODE_SERVERS[0])
     session.run("python", "tests/e2e/vscode/moving_picture.py")
 
@@ -240,18 +241,18 @@ def _with_vscode(session: nox.Session, release: str) -> None:
 
 @nox.session(default=False)
 def package(session: nox.Session) -> None:
-    """Builds the wheel, the sdist and an extension for each platform in dist/; arguments name fewer platforms."""
+    """Builds the wheel, the sdist and the extensions in dist/, for all platforms or for those named as arguments."""
     _build(session, *session.posargs)
 
 
 @nox.session(default=False)
 def lock(session: nox.Session) -> None:
-    """Locks the dependencies that the extension bundles to their newest versions, with the hashes of the wheels."""
+    """Locks the extension's bundled dependencies to their newest versions, with the hashes of the wheels."""
     session.install("uv")
     left_out = [f"--no-emit-package={name}" for name in ("rich", "markdown-it-py", "mdurl", "pygments")]
     session.run(
         *("python", "-m", "uv", "pip", "compile", "pyproject.toml", "--universal", "--python-version", PYTHONS[0]),
-        # One version for every Python: the wheels share one folder.
+        # Lock one version for every Python, because the wheels share one folder.
         *("--fork-strategy", "fewest"),
         *("--upgrade", "--generate-hashes", "--no-annotate", "--custom-compile-command", "nox -s lock", *left_out),
         *("--quiet", "--output-file", "bundled/requirements.txt"),

@@ -1,8 +1,8 @@
-"""Fills `bundled/libs` with the server and its dependencies, for one platform and every Python, from wheels only.
+"""Fills `bundled/libs` with the server and its dependencies, for one platform and each Python, from wheels only.
 
 `python bundled/fill.py linux-x64 dist/meshlens-0.1.0-py3-none-any.whl`; the dependencies' wheels are those that
-`requirements.txt` names with their hashes.  The parser is compiled for each version of Python; the names of the
-compiled libraries include the version, so they share one folder, and an interpreter picks its own.
+`requirements.txt` names with their hashes. The parser is compiled for each version of Python; the names of the
+compiled libraries include the version, so they share one folder, and each interpreter picks its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 HERE = Path(__file__).parent
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
-# Each platform's name in VS Code and in uv.  The names are those of `vsce package --target` and
+# Each platform's name in VS Code and in uv. The names are those of `vsce package --target` and
 # https://docs.astral.sh/uv/reference/cli/#uv-pip-install--python-platform; tree-sitter has wheels for no others.
 PLATFORMS: Mapping[str, str] = {
     "linux-x64": "x86_64-manylinux_2_28",
@@ -91,7 +91,7 @@ def _wanted(tree: Path) -> Iterator[str]:
 
 
 def _is_wanted_of_dist_info(name: str) -> bool:
-    """Rejects all of a `.dist-info` except licenses and metadata; lists of files and hashes would no longer be true."""
+    """Rejects all of a `.dist-info` except licenses and metadata; its lists of files and hashes would be outdated."""
     top, _, rest = name.partition("/")
     return not top.endswith(".dist-info") or rest in KEPT_OF_DIST_INFO or "licen" in rest.lower()
 

@@ -1,7 +1,7 @@
 """Builds the extension's packages, one per platform: `python bundled/package.py dist linux-x64 …`, or all of them.
 
-The server's wheel must be in the output folder, and `npm run build` must have run.  With SOURCE_DATE_EPOCH the same
-files produce the same bytes.
+The server's wheel must be in the output folder, and `npm run build` must have run. If SOURCE_DATE_EPOCH is set, the
+same files produce the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def package(room: Path, target: str) -> Path:
         target: VS Code's name for the platform.
 
     Returns:
-        the path of the package.
+        The path of the package.
 
     Raises:
         FileNotFoundError: the folder does not hold exactly one wheel.

@@ -1,8 +1,8 @@
-"""Starts the server in the folder of this file, or says in one sentence why this Python cannot run it.
+"""Starts the server next to this file, or says in one sentence why this Python cannot run it.
 
 The extension starts it as `python -I -S run.py --tell server`, so that nothing is imported from a workspace or an
 environment; without `-S` if a server installed in this Python's environment takes precedence. The code is limited to
-what every Python can read, because the Python found on a machine may be old.
+what every Python accepts, because the Python found on a machine may be old.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIBS = os.path.join(HERE, "libs")
-# In a checkout the server is not bundled; this Python must have its dependencies installed.
+# In a checkout, the server is not bundled; this Python must have its dependencies installed.
 SOURCES = os.path.join(os.path.dirname(HERE), "server")
 FROM_ENVIRONMENT = "--from-environment"
 TELL = "--tell"
@@ -24,10 +24,10 @@ def main(arguments):
 
     Args:
         arguments: `--from-environment` prefers a server installed in this Python's environment; with `--tell`, the
-            first line on stderr says which server runs, or why none does; the rest is passed to the server.
+            first line on stderr says which server runs, or why none does; all others are passed to the server.
 
     Returns:
-        the exit code; 3 if this Python cannot run the server.
+        The exit code; 3 if this Python cannot run the server.
     """
     sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry) and os.path.abspath(entry) != HERE]
     if FROM_ENVIRONMENT in arguments:
@@ -48,7 +48,7 @@ def main(arguments):
         return UNUSABLE
     if origin == "bundled":
         # An environment, often a container's, may tell Python to write no bytecode; then each start would compile
-        # everything, which takes longer than all the rest.  These files are the extension's own.
+        # everything, which takes longer than everything else. These files are the extension's own.
         sys.dont_write_bytecode = False
     sys.argv[1:] = [argument for argument in arguments if argument not in (FROM_ENVIRONMENT, TELL)]
     from meshlens.start import main as meshlens

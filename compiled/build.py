@@ -1,10 +1,10 @@
-"""Compiles the packages that take the most time with mypyc: `python compiled/build.py FOLDER [--practised]`.
+"""Uses mypyc to compile the packages that take the most time: `python compiled/build.py FOLDER [--practised]`.
 
 FOLDER, which must not exist yet, then holds the package `meshlens` with compiled modules beside their sources; put it
-on PYTHONPATH to try it.  The sources are not changed; `written_out.py` changes copies of them.
+on PYTHONPATH to try it. The sources are not changed; `written_out.py` changes copies of them.
 
 With `--practised`, which requires GCC, everything is compiled twice: the modules compiled first run `practice.py`, so
-that the compiler knows which branches are taken.  This takes three times as long, and the result is a sixth faster.
+that the compiler knows which branches are taken. This takes three times as long, and the result is a sixth faster.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ INTERPRETED = {
 _PRACTISING = ("-fprofile-generate",)
 _PRACTISED = ("-fprofile-use", "-fprofile-partial-training", "-Wno-missing-profile")
 
-# The types of other libraries make nothing faster, but mypyc has to know the parser's.
+# The types of other libraries make nothing faster, but mypyc has to know the parser's types.
 _MYPY = (
     "[mypy]\nmypy_path = {0}\nexplicit_package_bases = True\nnamespace_packages = True\nignore_missing_imports = True\n"
 )
 
 
 def compiled_modules(package: Path) -> Iterator[Path]:
-    """Yields the modules of a package `meshlens` that are compiled."""
+    """Yields the modules to compile in a copy of the package `meshlens`."""
     for name in PACKAGES:
         for path in sorted((package / name).rglob("*.py")):
             if path.name != "__init__.py" and path.relative_to(package).as_posix() not in INTERPRETED:
@@ -47,7 +47,7 @@ def compiled_modules(package: Path) -> Iterator[Path]:
 
 
 def build(folder: Path, *, is_practised: bool) -> None:
-    """Builds the folder."""
+    """Compiles the package into a new folder."""
     from mypyc.build import mypycify
     from pybind11.setup_helpers import ParallelCompile
     from written_out import written_out
@@ -65,13 +65,13 @@ def build(folder: Path, *, is_practised: bool) -> None:
     modules = [str(path.relative_to(room)) for path in compiled_modules(room / "meshlens")]
     extensions = mypycify(
         ["--config-file", str(config), *modules],
-        # Without practice, higher levels take twice as long to compile, and the result runs no faster.
+        # Without practice, higher optimization levels take twice as long, and the result runs no faster.
         opt_level="2" if is_practised else "1",
         debug_level="0",
         multi_file=True,
         group_name="meshlens",
     )
-    # mypyc makes one extension of many files, which setuptools would compile one after another.
+    # mypyc makes one extension from many C files, which setuptools would compile one after another.
     ParallelCompile(default=0).install()
     if is_practised:
         _compile(extensions, folder, _PRACTISING)

@@ -1,6 +1,6 @@
 """Exercises the compiled modules while the compiler's counters run: `python compiled/practice.py FOLDER`.
 
-FOLDER holds the package.  The files that are checked are our own; the counts are written when Python exits.
+FOLDER holds the package. The files that are checked are our own; the counts are written when Python exits.
 """
 
 from __future__ import annotations

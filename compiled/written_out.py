@@ -1,8 +1,8 @@
 """Writes out what mypyc cannot know about a module: what dataclass decorators add, and which names are final.
 
-mypyc cannot compile a class that one of our own decorators decorates, and leaves the methods that `dataclasses` adds
-to the interpreter.  Once they are written out, a value is created, compared and hashed in C, and its fields are read
-from a struct.  A `Final` variable is read directly; any other variable is looked up by name each time.
+mypyc cannot compile a class decorated with one of our own decorators, and does not compile the methods that
+`dataclasses` adds. Once they are written out, a value is created, compared and hashed in C, and its fields are read
+from a struct. A `Final` variable is read directly; any other variable is looked up by name each time.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _class(node: ast.ClassDef, decorator: ast.expr) -> list[str]:
     options = {one.arg: ast.literal_eval(one.value) for one in keywords}
     is_frozen = _name(decorator) == "immutable" or options.get("frozen", False)
     compared = [one.name for one in fields if one.compare]
-    # No class inherits from an `@immutable` one; whether one inherits from a dataclass is unknown here.
+    # No class inherits from an `@immutable` one; whether any class inherits from a dataclass is unknown here.
     lines = ["@final"] if _name(decorator) == "immutable" else []
     lines += [f"class {node.name}:", "    __dataclass_fields__: ClassVar[dict[str, Any]]"]
     lines += [f"    {one.name}: {one.annotation}" for one in fields]

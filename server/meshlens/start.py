@@ -1,4 +1,4 @@
-"""Starts the program; a server answers its client before most of it is imported, and never imports a command line."""
+"""Starts the program; the server answers its client before most of it is imported, and never imports the commands."""
 
 from __future__ import annotations
 

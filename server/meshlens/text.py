@@ -109,7 +109,7 @@ class LineIndex:
 
         Args:
             offset: UTF-8 byte offset.
-            encoding: the encoding whose units columns count: "utf-8", "utf-16" or "utf-32".
+            encoding: the encoding in whose units columns are counted: "utf-8", "utf-16" or "utf-32".
         """
         line = self.line_of(offset)
         head = self.source[self._start(line) : offset]
@@ -138,7 +138,7 @@ class LineIndex:
 def joined(source: bytes, edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """Returns edits with related ones merged: those on the same line, and those that open and close a bracket.
 
-    An editor previews each edit separately, and accepting only half of a wrap is useless.
+    An editor previews each edit separately, and accepting only one bracket of a pair is useless.
     """
     made: list[Edit] = []
     group: list[Edit] = []
@@ -218,7 +218,7 @@ def with_line_ends(source: bytes, edits: Iterable[Edit]) -> list[Edit]:
 
 
 def difference(before: bytes, after: bytes) -> Span:
-    """Returns the smallest span of the text before that must be replaced to get the text after."""
+    """Returns the smallest span of `before` that must be replaced to get `after`."""
     low, high = 0, min(len(before), len(after))
     while low < high:
         middle = (low + high + 1) // 2

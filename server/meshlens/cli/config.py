@@ -62,7 +62,7 @@ def _origins(found: dict[str, str], given: dict[str, Any], exclude: tuple[str, .
 
 
 def _table(pairs: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
-    """Returns pairs as a table, including nested ones."""
+    """Returns pairs as a table; pairs nested in a value become a nested table."""
     nested = (isinstance(value, tuple) and value and isinstance(value[0], tuple) for _, value in pairs)
     return {key: dict(value) if inner else value for (key, value), inner in zip(pairs, nested, strict=True)}
 

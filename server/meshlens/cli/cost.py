@@ -42,7 +42,7 @@ def command(**options: Any) -> int:
     """Show which lines of a program make XLA move data between N devices, how much, and how long it takes.
 
     The entry is a function without required parameters that returns (function, args) or (function, args, kwargs).
-    Pass it as FILE::NAME, or by its name in "entries" of the configuration.  MeshLens runs it on virtual CPU devices.
+    Pass it as FILE::NAME, or by its name in "entries" of the configuration. MeshLens runs it on virtual CPU devices.
     """
     if options["write_baseline"] and not options["baseline"]:
         raise click.UsageError("--write-baseline needs --baseline FILE")

@@ -1,7 +1,7 @@
 """Limits on the cost of a program: known and accepted collectives, and limits from the command line.
 
 A collective is identified by its file, the text of its line, its kind, its axes and whether differentiation created it,
-so lines may move. A collective is new if the baseline lacks it, and has grown if it moves over 1% more bytes.
+so lines may move. A collective is new if the baseline lacks it, and has grown if its bytes increased by more than 1%.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A collective that is new, has grown, or exceeds a limit; a forbidden rematerialization; or an unknown trace.
+    """A collective that is new, has grown, or exceeds a limit; a forbidden rematerialization; or a new trace.
 
     Attributes:
         trace: the entry and its target.

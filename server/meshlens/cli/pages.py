@@ -1,4 +1,4 @@
-"""The pages generated from code: one per rule and assist, the list of rules, the settings."""
+"""The pages generated from code: a page for each rule and assist, the pages that list them, and the settings page."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def ask(
         paths: paths from the command line.
         options: the settings fields given on the command line.
         exclude: patterns from the command line, relative to the working folder.
-        texts: replacements for files on disk, which are checked too.
+        texts: replacements for files on disk; these files are checked, too.
         open_cache: returns the caches of a project.
     """
     errors: list[str] = []
@@ -128,7 +128,7 @@ def ask(
 
 
 def with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
-    """Returns settings with the command line's options: lists of rules are combined, except that `select` replaces."""
+    """Returns settings with the command line's options, which extend the lists of rules but replace `select`."""
     changes = {key: value for key, value in options.items() if value not in (None, ())}
     select = changes.get("select", ())
     if select:

@@ -20,7 +20,7 @@ def command(**options: Any) -> int:
     """Show what each line of a program computes on N devices: shapes, shardings, collectives.
 
     The entry is a function without required parameters that returns (function, args) or (function, args, kwargs).
-    Pass it as FILE::NAME, or by its name in "entries" of the configuration.  MeshLens runs it on virtual CPU devices.
+    Pass it as FILE::NAME, or by its name in "entries" of the configuration. MeshLens runs it on virtual CPU devices.
     """
     speak_utf8()
     traces = traces_for(options)

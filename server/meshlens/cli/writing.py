@@ -1,8 +1,9 @@
 """Writes changed files atomically: a reader, or a stopped run, never sees a partial file.
 
-New contents are written to a temporary file, which is then renamed to replace the old file and gets its permissions,
-owner and extended attributes. A file with hard links would lose them, so it is written in place once all files are
-ready. A killed run leaves at most a `.meshlens-….part`, which the next write in that folder deletes.
+New contents are written to a temporary file, which gets the permissions, owner and extended attributes of the old file
+and is then renamed to replace it. Renaming would separate a file from its hard links, so a file with hard links is
+written in place once all files are ready. A killed run leaves at most some `.meshlens-….part` files, which the next
+write in that folder deletes.
 """
 
 from __future__ import annotations
@@ -171,7 +172,7 @@ def _overwrite(file: FileIO, content: bytes) -> None:
 
 
 def _copy_attributes(target: str, temporary: str) -> None:
-    """Copies extended attributes, including access lists, as far as the system allows."""
+    """Copies extended attributes, including access control lists, as far as the system allows."""
     if sys.platform != "linux":
         return
     with suppress(OSError):

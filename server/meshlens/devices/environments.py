@@ -64,7 +64,7 @@ def is_environment(folder: Path) -> bool:
 
 
 def environment_of(python: str) -> Path:
-    """Returns the folder whose packages a Python sees first, given its path."""
+    """Returns the folder of the environment whose packages a Python sees first, given the path of the Python."""
     beside = Path(python).parent
     return beside if is_environment(beside) else beside.parent
 

@@ -1,4 +1,4 @@
-"""Converts the failures of a probe to one sentence with a remedy."""
+"""Converts each failure of a probe to one sentence with a remedy."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def raised(
     Args:
         interpreter: its path.
         error: the `error` in the probe's answer.
-        versions: the packages of the interpreter.
+        versions: the versions of the interpreter's packages.
         environment: the environment variables of the probe.
         accelerators: the machine's accelerators.
     """

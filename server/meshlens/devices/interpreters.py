@@ -92,10 +92,10 @@ def find_interpreters(
     """Yields the Pythons that may run the code of a folder, most likely first.
 
     The order is: the command line, the setting, the editor, the active environment, the environments of the folder and
-    its parents, conda's base, PATH, and pyenv's global version. For an untrusted workspace, only interpreters that the
-    user or this machine names are considered, and only if they do not lead into the workspace. Thus the setting, which
-    may come from the workspace, is ignored, as is everything in its folders and their parents, and everything that a
-    file there names, such as a conda environment.
+    its parents, conda's base, PATH, and pyenv's global version. For an untrusted workspace, only interpreters that come
+    from the user or this machine are considered, and only if their paths do not lead into the workspace. Thus the
+    setting, which may come from the workspace, is ignored, as is everything in the workspace's folders and their
+    parents, and everything that a file there names, such as a conda environment.
     """
     seen: set[str] = set()
     for one in _candidates(folder, wishes, environ, untrusted):
@@ -166,7 +166,7 @@ def _active(environ: Mapping[str, str], variable: str) -> Iterator[Interpreter]:
 
 
 def _upwards(folder: Path) -> tuple[Path, ...]:
-    """Returns the folder and its parents up to the root of its repository; only the folder if it has no repository."""
+    """Returns the folder and its parents up to the root of its repository; only the folder if not in a repository."""
     places = (folder, *folder.parents)
     roots = (number for number, place in enumerate(places) if os.path.exists(place / ".git"))
     return places[: next(roots, 0) + 1]
@@ -182,7 +182,7 @@ def _named_by_files(folder: Path, environ: Mapping[str, str]) -> Iterator[Interp
 
 
 def _of_pyenv(version: str, environ: Mapping[str, str]) -> Iterator[Interpreter]:
-    """Yields the Python of a version that pyenv's shims would run; "global" means the version set globally."""
+    """Yields the Pythons that pyenv's shims may run for a version; "global" means the version set globally."""
     home = environ.get("HOME") or os.path.expanduser("~")
     root = Path(environ.get("PYENV_ROOT") or Path(home, ".pyenv"))
     if version == "global":

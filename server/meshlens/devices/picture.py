@@ -62,5 +62,5 @@ def _plane_picture(plane: tuple[int, ...], devices: tuple[Device, ...]) -> str:
 
 
 def _id(devices: tuple[Device, ...]) -> str:
-    """Returns the ids of the devices at one place; a chip with several cores has several."""
+    """Returns the ids of the devices at one place: several if the chip there has several cores."""
     return ",".join(str(device.id) for device in devices) or "·"

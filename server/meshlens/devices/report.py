@@ -14,7 +14,7 @@ Level: TypeAlias = Literal["installed", "devices"]
 
 
 class BadReport(ValueError):
-    """Raised if a JSON value is not a report; the message says why it is not."""
+    """Raised if a JSON value is not a report; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Report:
     Attributes:
         interpreter: its path.
         level: "installed" if only package metadata was read, "devices" if JAX was started.
-        python: its version, empty if unknown.
+        python: its Python version, empty if unknown.
         versions: packages with their versions, sorted by name.
         devices: the result of `jax.devices()`; empty at level "installed" and after a failure.
         accelerators: the machine's accelerators, detected without JAX, from the driver or device files.

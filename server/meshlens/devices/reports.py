@@ -64,7 +64,7 @@ def kept_report(
     if cache is None or question.untrusted:
         return None
     entries, stamp = _entries(cache), _stamp(question, environ, root)
-    # An answer that started the TPU at a user's request takes precedence over one that did not start it.
+    # An answer with the TPU, started at a user's request, takes precedence over an answer without it.
     for wanted in dict.fromkeys((replace(question, may_start_tpu=True), question)):
         entry = entries.get(_key(wanted))
         if isinstance(entry, dict) and entry.get("stamp") == stamp:

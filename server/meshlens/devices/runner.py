@@ -38,7 +38,7 @@ class Question:
 
     Attributes:
         interpreter: the path of a Python.
-        level: how far to go.
+        level: "installed" to read only package metadata, "devices" to start JAX.
         untrusted: folders from which nothing may be run; if there are any, no program is started.
         may_start_tpu: whether a user requested the probe; a TPU serves only one process, so it is not started unasked.
         seconds: the time limit; None for the default of the level.

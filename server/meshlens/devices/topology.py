@@ -87,7 +87,7 @@ def parse_topology(value: object) -> Topology:
             four hosts, or "8xcpu".
 
     Raises:
-        BadTopology: it describes no devices; the message lists the valid forms.
+        BadTopology: the value describes no devices; the message lists the valid forms.
     """
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise BadTopology(f"expected {ALLOWED}")
@@ -146,7 +146,7 @@ def named(topology: Topology) -> str:
 
 
 def coordinates(topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """Returns the position of each device, by id; on TPUs (x, y, z, core): core, then x, varies fastest, as in JAX."""
+    """Returns the position of each device, by id; on TPUs (x, y, z, core), of which core varies fastest, then x."""
     if topology.platform == "tpu":
         axes = [range(size) for size in reversed(topology.shape)]
         places = [tuple(reversed(place)) for place in product(*axes)]

@@ -1,6 +1,7 @@
 """Decides which folders may belong to an untrusted workspace, and whether a path leads into one of them.
 
-Every link on the way is followed: an interpreter outside may be a link to one inside, or be in a linked folder.
+Every link on the way is followed: an interpreter outside these folders may be a link to one inside, or may be in a
+linked folder.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def leads_into(path: str | os.PathLike[str], folders: tuple[Path, ...]) -> bool:
 
 
 def interpreter_leads_into(interpreter: str, folders: tuple[Path, ...]) -> bool:
-    """Returns whether running an interpreter could run something in one of these folders.
+    """Returns whether running an interpreter could run code in one of these folders.
 
     This checks the interpreter and the base Python of its virtual environment.
     """

@@ -1,7 +1,7 @@
 """Axis symbols: the literals, uses, binders, meshes and specs that refer to one axis.
 
-Two places belong together if the analysis saw one bind, shard or represent the other; two maps that merely use the
-same name belong to different symbols.
+Two places belong to the same symbol if the analysis connects them, for example if one uses the axis that the other
+binds; two maps that merely use the same name belong to different symbols.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from meshlens.project.solving.solution import Solution
 
 Role = Literal["binds", "uses", "names"]
 
-# The site of a literal, and the name in it; if no literal is known, the site of the expression that gives the name.
+# The site of a literal, and the name in it; if no literal is known, the site of the expression that provides the name.
 Node = tuple[Site, str]
 
 
@@ -33,11 +33,11 @@ class AxisSymbol:
     Attributes:
         name: the axis name.
         literals: the places where the name is written or computed.
-        sayings: the expressions that provide the name, and those that receive it; some contain a literal.
-        uses: the collectives and queries of the axis, one per route.
+        sayings: the expressions that bind, use or provide the axis name, each with its role.
+        uses: the collectives over the axis and the queries about it, with one entry per route.
         binders: the maps that bind it.
         meshes: the meshes that have it.
-        unwritten: expressions whose name comes from no literal of the workspace.
+        unwritten: expressions that provide the name without a literal in the workspace.
     """
 
     name: str
@@ -54,8 +54,8 @@ class AxisSymbols:
     """All axis symbols of a workspace.
 
     Attributes:
-        at: the axis names at each site of a literal, or of an expression that gives an axis name.
-        bound_by: the axis names that the binder at each site binds.
+        at: the axis names at each site, whether of a literal or of an expression that binds, uses or provides a name.
+        bound_by: for the site of a literal or a use, the names in the binders and meshes that bind its axis.
     """
 
     at: dict[Site, dict[Node, Role | None]] = field(default_factory=lambda: defaultdict(dict))
@@ -76,7 +76,7 @@ class AxisSymbols:
         return node
 
     def say(self, name: Const, site: Site, role: Role) -> Node:
-        """Notes an expression that gives an axis name."""
+        """Notes that an expression binds, uses or provides an axis name."""
         node = self.node(name, site)
         self.said[node][(site, role)] = None
         self.at[site][node] = role
@@ -139,7 +139,7 @@ def axis_symbols(solution: Solution) -> AxisSymbols:
 
 
 def symbols_around(solution: Solution, path: str, block: str) -> AxisSymbols:
-    """Returns the part of the axis symbols that concerns a block, for answers that are needed while the user types.
+    """Returns the axis symbols that concern a block, for answers that are needed while the user types.
 
     Few roots read a function, but any root may read the top level, which thus needs all symbols.
     """
@@ -171,7 +171,7 @@ def _gathered(all_records: Iterable[Records]) -> AxisSymbols:
 
 
 def _same(found: AxisSymbols, one: Const, other: Const) -> bool:
-    """Returns whether either of two equal strings names an axis; if so, notes that both do."""
+    """Notes that two equal strings name one axis if either is known to; returns False to try them again later."""
     if one.origin is None or other.origin is None:
         return True
     if (one.origin, one.value) not in found.said:

@@ -59,7 +59,7 @@ class Importing:
 
     Attributes:
         files: the files, sorted; if there are too many, only those nearest to the imported files.
-        is_complete: whether these are all.
+        is_complete: whether `files` includes all of them.
     """
 
     files: tuple[Path, ...]
@@ -155,7 +155,7 @@ def _imports(text: bytes, folder: str, roots: Collection[str], disk: _Disk) -> I
 
 
 def _import_lines(text: bytes) -> Iterator[re.Match[bytes]]:
-    """Yields the import statements of a source text, searching for the bare word first because that is faster."""
+    """Yields the import statements of a source text, searching for the word `import` first because that is faster."""
     end = 0
     for word in _WORD.finditer(text):
         if word.start() >= end:
@@ -168,7 +168,7 @@ def _import_lines(text: bytes) -> Iterator[re.Match[bytes]]:
 def _absolute(
     parts: list[str], folder: str, roots: Collection[str], disk: _Disk, items: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Yields the files that an absolute import may refer to: next to the importing file, then up to a root."""
+    """Yields the files that an absolute import may refer to, searching from the importing folder up to a root."""
     for holder in _holders(parts[0], folder, roots, disk) if parts else ():
         found = list(_below(holder, parts, items, disk))
         if found:

@@ -33,9 +33,9 @@ class Found:
     """The place of a definition.
 
     Attributes:
-        path, span: the name in the assignment or definition.
-        line: its line, from 1.
-        names: the strings that are assigned to it: one, or those of a tuple; empty for anything else.
+        path, span: the location of the name in the assignment or definition.
+        line: its line number, counting from 1.
+        names: the string assigned to the name, or the strings in a tuple assigned to it; empty for anything else.
         documentation: its docstring, or the comment of its assignment.
     """
 
@@ -47,7 +47,7 @@ class Found:
 
 
 def package_paths(root: Path, settings: Settings) -> tuple[Path, ...]:
-    """Returns the folders of packages: those of the project's environment, or else of MeshLens's own.
+    """Returns the folders of packages: those of the project's environment, or else of MeshLens's own environment.
 
     Args:
         root: the project.
@@ -101,7 +101,7 @@ def look_up(dotted: str, root: Path, packages: Sequence[Path]) -> Found | None:
     module, _, name = dotted.rpartition(".")
     if not module or not all(part.isidentifier() for part in dotted.split(".")):
         return None
-    # All programs that use jedi share its pickled cache, and the modules that it would import by itself are not ours.
+    # Do not use the pickled cache, which all programs that use jedi share; let jedi import no modules by itself.
     jedi.settings.use_filesystem_cache = False
     jedi.settings.auto_import_modules = []
     project = jedi.Project(root, sys_path=[*map(str, packages), str(root)], smart_sys_path=False)

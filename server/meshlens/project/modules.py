@@ -19,8 +19,8 @@ SOURCE_FOLDERS = ("", "src", "lib", "python", "server")
 class ModuleIndex:
     """The modules and packages of a workspace.
 
-    Packages need no `__init__.py`.  Libraries whose behavior is described in tables count as outside the workspace even
-    if their source is in it, unless their own files import them.
+    Packages need no `__init__.py`. Libraries that MeshLens has tables for count as outside the workspace even if their
+    source is in it, unless their own files import them.
     """
 
     def __init__(self, paths: Iterable[str], roots: Iterable[str]) -> None:
@@ -82,7 +82,7 @@ class ModuleIndex:
             current = _parent(current)
 
     def _under_root(self, folder: str) -> str:
-        """Returns the part of a folder's path below the root that contains it; a cloned folder may have any name."""
+        """Returns the part of a folder's path below the root that contains it, because a root may have any name."""
         below = [folder.removeprefix(root) for root in self._roots if f"{folder}/".startswith(f"{root}/")]
         return min(below, key=len, default=folder)
 
@@ -97,7 +97,7 @@ class ModuleIndex:
 
 
 def packages_around(paths: Iterable[str], files: Container[str]) -> frozenset[str]:
-    """Returns the `__init__.py` files of the packages that contain these modules; Python imports the files first."""
+    """Returns the `__init__.py` files of the packages that contain these modules; Python runs those files first."""
     found: set[str] = set()
     for path in paths:
         folder = _parent(path)

@@ -1,4 +1,4 @@
-"""Snippets for editors without their own, read from the same file that VS Code reads."""
+"""Snippets for editors that do not read snippet files, from the same file that VS Code reads."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Snippet:
 
     @property
     def plain(self) -> str:
-        """Returns its text with every placeholder replaced with its default."""
+        """Returns the text with every placeholder replaced with its default."""
         return filled(self.body)
 
     @property
     def code(self) -> str:
-        """Returns its text after the imports, with placeholders."""
+        """Returns the text after the imports, with placeholders."""
         return self.body[len(_imports_of(self.body)) :]
 
     @property
@@ -69,7 +69,7 @@ class Snippet:
         return tuple(one for line in lines if line for one in _imported(line))
 
     def works_with(self, version: tuple[int, ...]) -> bool:
-        """Returns whether it works in a JAX version without deprecated names, according to its description."""
+        """Returns whether its description says that it works in a JAX version without using deprecated names."""
         claim = _CLAIM.search(self.description)
         if claim is None:
             return True
@@ -121,7 +121,7 @@ def _imported(line: str) -> Iterator[SnippetImport]:
 
 
 def _text() -> str:
-    """Returns the file's text: next to the modules in an installed package, in VS Code's folder in a checkout."""
+    """Returns the text of the snippet file, from the installed package or, in a checkout, from VS Code's folder."""
     packaged = files("meshlens") / "snippets" / NAME
     if packaged.is_file():
         return packaged.read_text("utf-8")

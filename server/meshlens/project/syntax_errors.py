@@ -21,7 +21,7 @@ class SyntaxFault(NamedTuple):
     """The first syntax error of a file.
 
     Attributes:
-        offset: a place on its line, in bytes.
+        offset: a byte offset on its line.
         reason: Python's message; empty if Python accepts the file and only our grammar cannot read it.
     """
 

@@ -51,7 +51,7 @@ _NEAR = 8
 
 
 class _Wide(NamedTuple):
-    """The many children of a node, by their start in the block."""
+    """The children of a node that has very many, sorted by their start in the block."""
 
     starts: list[int]
     children: list[Node]
@@ -131,7 +131,7 @@ def _descend(node: Node, index: int, block: Block, span: Span, wide: _Wides) -> 
 
 
 def _around(node: Node, block: Block, span: Span, wide: _Wides) -> Iterator[Node]:
-    """Yields the children that may contain a span, using an index if there are very many."""
+    """Yields the children that contain a span, using an index if there are very many children."""
     known = wide.get(id(node))
     if known is None:
         below = list(children(node))
@@ -291,7 +291,7 @@ def name_of_block(key: str) -> str:
 
 
 def _targets(target: Node) -> Iterator[str]:
-    """Yields the names in a target; for `a.b = …` and `a[0] = …` the object, which changes too."""
+    """Yields the names in a target; for `a.b = …` and `a[0] = …`, the name of the object, which changes too."""
     if isinstance(target, Name):
         yield target.name
     elif isinstance(target, (Attribute, Subscript)):

@@ -1,4 +1,4 @@
-"""The view of one file, on an immutable workspace, for a rule, an assist or an editor feature."""
+"""The view of one file in an immutable workspace, for a rule, an assist or an editor feature."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from meshlens.text import LineIndex, Span
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """A file of a workspace, with all results about it.
+    """A file of a workspace, with the solution of the whole workspace.
 
     Attributes:
         solution: the solution of the whole workspace.
@@ -43,7 +43,7 @@ class FileView:
 
     @property
     def records(self) -> Records:
-        """Returns the records whose place is in this file, from all routes through the workspace."""
+        """Returns the records located in this file, from all routes through the workspace."""
         return self.solution.by_file.get(str(self.path)) or Records()
 
     @property

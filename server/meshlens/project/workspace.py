@@ -36,7 +36,7 @@ class Workspace:
         checked: the requested paths; the other files are imported by these.
         jax_version: the version that the project uses.
         devices: the target devices; None if not set.
-        detected: the detected devices; nothing is derived from them.
+        detected: the detected devices, which do not affect the solution.
         problems: files that could not be read, and why.
         focus: the part that is run; None for everything.
         jax_folders: folders that set their own JAX version.
@@ -156,7 +156,7 @@ class Workspace:
         return replace(self, files={**self.files, str(path): replace(file, reading=None)})
 
     def looked_back_at(self, path: Path) -> Workspace:
-        """Returns this workspace, if solved, reduced to what views of one file need after it has changed."""
+        """Returns this workspace, if solved, reduced to what views of one file need after that file has changed."""
         now = self._memory.get("now")
         if now is None:
             return self
@@ -169,7 +169,7 @@ class Workspace:
                 del solution.checked[key]
 
     def with_focus(self, focus: Focus | None) -> Workspace:
-        """Returns the workspace with the same files and another part to run."""
+        """Returns the workspace with the same files and a different part to run."""
         if focus == self.focus:
             return self
         return replace(self._next(self.files, self.checked, frozenset()), focus=focus)
@@ -246,7 +246,7 @@ def open_workspace(
     Args:
         roots: folders that imports are resolved from.
         files: the files to check.
-        jax_version: the version that the project uses; a settled one by default.
+        jax_version: the version that the project uses; `SETTLED` by default.
         devices: the target devices, or their number.
         overlay: texts that replace those on disk.
         cache: the cache of facts between runs, or None.

@@ -40,7 +40,7 @@ class Comment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A tree for many lookups by offset.
+    """A syntax tree prepared for many lookups by offset.
 
     Attributes:
         source: the parsed bytes.
@@ -58,12 +58,12 @@ class Tree:
 
 
 def tree_of(source: bytes, root: Node, nodes: list[Node] | None = None) -> Tree:
-    """Returns a tree for many lookups by offset.
+    """Returns a syntax tree prepared for many lookups by offset.
 
     Args:
         source: the parsed bytes.
         root: the root.
-        nodes: the children of the root, if different from its own.
+        nodes: nodes to use instead of the root's own children.
     """
     tree = Tree(source, root)
     if nodes is not None:
@@ -99,7 +99,7 @@ def comment_at(tree: Tree, offset: int) -> Comment | None:
 def logical_line(tree: Tree, comment: Comment) -> tuple[int, int]:
     """Returns the first and last line, from 0, of the logical line that a comment applies to.
 
-    A comment alone on its line applies to the next logical line, unless it is inside one.
+    A comment alone on its line applies to the next logical line, unless the comment is inside a logical line.
     """
     own = comment.row, comment.row
     start = comment.start

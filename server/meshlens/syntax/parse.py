@@ -131,8 +131,8 @@ def edited(tree: Tree, source: bytes, start: int, end: int, new: bytes) -> Tree:
     """Returns a copy of a tree adjusted for an edit, for `parse_again` to start from.
 
     Args:
-        tree: the tree of the text before the edit.
-        source: that text.
+        tree: the tree before the edit.
+        source: the text before the edit.
         start: the start of the replaced bytes.
         end: their end.
         new: the new bytes.

@@ -34,7 +34,7 @@ def section_starts(text: bytes) -> list[int]:
 
 
 def starts_between(text: bytes, begin: int, end: int) -> tuple[list[int], bool]:
-    """Returns the starts in a span that begins at a start, and whether a decorator at its end applies beyond it."""
+    """Returns the statement starts in a span that begins at one, and whether it ends in a decorator of later code."""
     starts = [begin]
     decorated = text[begin : begin + 1] == b"@"
     for head in _HEAD.finditer(text, begin + 1):

@@ -168,7 +168,7 @@ class Module:
 
     @cached_property
     def calls(self) -> dict[str, list[tuple[Instruction, tuple[str, ...]]]]:
-        """Returns, for each computation, the instructions that run others, each with the names of those it runs."""
+        """Returns, for each computation, its instructions that run other computations, with the names of the latter."""
         found: dict[str, list[tuple[Instruction, tuple[str, ...]]]] = defaultdict(list)
         for computation in self.computations.values():
             for one in computation.instructions.values():
@@ -343,5 +343,5 @@ def _chain(frames: Frames, number: int) -> Iterator[tuple[str, int]]:
 
 
 def with_arrays(instruction: Instruction, arrays: tuple[Array, ...]) -> Instruction:
-    """Returns an instruction with other result types."""
+    """Returns a copy of an instruction with the given result types."""
     return replace(instruction, arrays=arrays)

@@ -2,9 +2,10 @@
 
 Sources: "How to Scale Your Model" (jax-ml.github.io/scaling-book), the chapters "How to Think About TPUs" (FLOP/s,
 memory, bandwidth of each ICI link in one direction, which slices wrap around, 1 µs per hop), "Sharded Matrices"
-(formulas) and "How to Think About GPUs" (FLOP/s, memory, NVLink, InfiniBand, formulas).  Where the book rounds, the
+(formulas) and "How to Think About GPUs" (FLOP/s, memory, NVLink, InfiniBand, formulas). Where the book rounds, the
 numbers are the vendor's: 3.12e14 FLOP/s for the A100 (SXM4 80 GB), 3.35e12 B/s for the H100's memory (SXM5), 2.25e15
-FLOP/s for the B200 (HGX).  All are for dense bfloat16, with one 200 Gb/s (A100) or 400 Gb/s adapter for each GPU.
+FLOP/s for the B200 (HGX). All FLOP/s are for dense bfloat16; each GPU has one network adapter, with 200 Gb/s (A100) or
+400 Gb/s.
 Google's own pages give 9.18e14 FLOP/s for the v6e and 95 GB for the v5p; the table uses the book's 9.2e14 and 96 GB.
 """
 
@@ -143,7 +144,7 @@ def _on_torus(machine: Machine, shape: tuple[int, ...], kind: str, size: int, nu
 
 
 def _sent(machine: Machine, shape: tuple[int, ...], size: int, group: tuple[int, ...]) -> float:
-    """Returns the time from a group's first device to its last; the data is split over the axes that differ."""
+    """Returns the time to send data from a group's first device to its last, split over the axes between them."""
     axes = [(length, abs(one - two)) for length, one, two in zip(shape, *_ends(shape, group), strict=True)]
     distances = [min(away, length - away) if length % machine.wraps_at == 0 else away for length, away in axes if away]
     return size / (max(len(distances), 1) * machine.bandwidth) + max(sum(distances), 1) * machine.hop

@@ -11,7 +11,7 @@ Level: TypeAlias = Literal["none", "traced", "partitioned", "compiled"]
 
 
 REMATERIALIZATION = "Rematerialization"
-"""The type of faults that are warnings of XLA's partitioner."""
+"""The type of faults that are warnings from XLA's partitioner."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,12 +29,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The value that a line computes: the last one in the forward pass.
+    """The last value that a line computes in the forward pass.
 
     Attributes:
         place: the line.
         dtype: JAX's name, such as "bfloat16".
-        shape: its sizes; inside a shard_map, those on one device.
+        shape: its sizes; inside a shard_map, the sizes on one device.
         sharding: its sharding as a spec; None if unknown.
         varying: the axes that it varies over, inside a shard_map.
     """
@@ -69,7 +69,7 @@ class Collective:
         axes: the mesh axes along which the devices of a group differ; empty if no mesh is known.
         group_size: the number of devices that take part in each.
         count: the number of runs per step.
-        bytes: bytes of its results on one device, in all runs of a step.
+        bytes: bytes of the results on one device, over all runs in a step.
         dtype: the type of the data.
         backward: whether differentiation created it.
         seconds: the minimum time; None if no machine is known.
@@ -103,7 +103,7 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An error, or a warning of XLA.
+    """An error, or a warning from XLA.
 
     Attributes:
         message: a sentence.
@@ -153,7 +153,7 @@ class Trace:
         flops: floating-point operations of matrix products and convolutions on one device.
         compute_seconds: their minimum time; None if no machine is known.
         communication_seconds: the minimum time of the collectives if they run one at a time.
-        verdict: which of the two is larger, in words; empty if no machine is known.
+        verdict: which of the two times is larger, in words; empty if no machine is known.
         errors: the errors; with the level "none" there is at least one.
         notes: notes on how to read the numbers.
         files: the files that the trace read; the trace is stale if one of them changes.

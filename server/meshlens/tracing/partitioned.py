@@ -34,7 +34,7 @@ class Partitioned:
         flops: floating-point operations of matrix products and convolutions on one device.
         unknown_loops: lines of loops with an unknown number of iterations.
         unequal_branches: lines where communication or computation depends on the branch.
-        lost: collectives that no user line leads to.
+        lost: the number of collectives that no user line leads to.
     """
 
     collectives: tuple[Collective, ...]
@@ -115,7 +115,7 @@ def _locator(module: Module, to_user: ToUser) -> Callable[[Instruction], Place |
 
 
 def _through(module: Module, locate: Callable[[Instruction], Place | None]) -> Callable[[Instruction], Place | None]:
-    """Returns a function from an instruction to its place, or else to that of its operands or users.
+    """Returns a function that returns the place of an instruction, or else that of one of its operands or users.
 
     A resharded result has no place, but its operands may have one; a gathered argument has no operands, but its users
     may have a place.
@@ -185,8 +185,8 @@ class Runs:
 
     Attributes:
         times: how many times each computation runs.
-        unknown_loops: loops with an unknown number of iterations, whose bodies count once.
-        unequal_branches: conditionals whose branches differ in size; the largest branch counts.
+        unknown_loops: loops with an unknown number of iterations, whose bodies are counted once.
+        unequal_branches: conditionals whose branches differ in size; only the largest branch is counted.
     """
 
     times: Mapping[str, int]
@@ -214,7 +214,7 @@ def times_in(module: Module, sizes: Mapping[str, Size]) -> Runs:
 
     Args:
         module: the module that XLA dumped.
-        sizes: the size of each computation by itself; for a conditional, the largest branch counts.
+        sizes: the size of each computation by itself; only the largest branch of a conditional is counted.
     """
     calls = _calls(module)
     unknown = []
@@ -376,7 +376,7 @@ def _features(labels: str, shape: tuple[int, ...]) -> int:
 def shardings_in(
     module: Module, mesh: Mesh, to_user: ToUser
 ) -> tuple[dict[Place, list[tuple[tuple[int, ...], str]]], tuple[int, int]]:
-    """Returns the specs of each line's values, in order, and the numbers of all instructions and of those with a place.
+    """Returns the specs of each line's values, in order, and the number of instructions, in all and with a place.
 
     Args:
         module: the module that XLA dumped between sharding propagation and the partitioner.

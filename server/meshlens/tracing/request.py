@@ -32,10 +32,10 @@ class TraceRequest:
         interpreter: the Python that runs the user's code.
         root: the folder of the project.
         file: the file of the entry.
-        name: the entry in it.
+        name: the name of the entry in the file.
         target: the devices.
         level: how far to go: `TRACED` or `PARTITIONED`.
-        machine: the kind of device; None if not set.
+        machine: the machine to estimate times for; None if not set.
         limits: the limits.
         runs_main: whether to run the file as a program until it calls the function.
         argv: the command-line arguments of the program.

@@ -397,7 +397,7 @@ def _both_real(one: Instruction, other: Instruction) -> bool:
 
 
 def _scattered(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """Replaces an all-reduce with a reduce-scatter if each device uses only its own slice of it."""
+    """Replaces an all-reduce with a reduce-scatter if each device uses only its own slice of the result."""
     users = computation.users
     out = []
     for one in moved:
@@ -411,7 +411,7 @@ def _scattered(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
 
 
 def _is_sliced(computation: Computation, users: dict[str, list[str]], name: str, number: int) -> bool:
-    """Returns whether the only use of a result is one slice, along an axis cut into as many parts as devices."""
+    """Returns whether the only use of a result is one slice, along an axis cut into one part per device."""
     root = computation.root
     while len(users[name]) == 1 and (root is None or root.name != name):
         one = computation.instructions[users[name][0]]
@@ -426,7 +426,7 @@ def _is_sliced(computation: Computation, users: dict[str, list[str]], name: str,
 
 
 def _cut(shape: tuple[int, ...], number: int) -> tuple[int, ...]:
-    """Returns a shape with `number` times fewer elements; only its bytes matter, and the slice determines the axis."""
+    """Returns a shape with `number` times fewer elements; only its size in bytes matters, not which axis is cut."""
     for axis, size in enumerate(shape):
         if size and size % number == 0:
             return (*shape[:axis], size // number, *shape[axis + 1 :])

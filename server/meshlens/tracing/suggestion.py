@@ -11,7 +11,7 @@ def suggested_entry(name: str, parameters: Sequence[Mapping[str, Any]]) -> str:
     """Returns the source of an entry.
 
     Args:
-        name: the function that it returns.
+        name: the name of the function that the entry returns.
         parameters: the known facts about each parameter: its name, annotation, shape and dtype.
     """
     lines = ["def entry():"]

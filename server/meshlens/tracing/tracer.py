@@ -234,7 +234,7 @@ class _Watch:
             self.on_stage(stage)
 
     def _is_partitioned(self) -> bool:
-        """Returns whether the module after the partitioner is complete: it ends with its entry, or stopped growing."""
+        """Returns whether the partitioned module is complete: it ends with its entry, or has stopped growing."""
         if self.request.level < PARTITIONED or not (self.room / "lowered.json").exists():
             return False
         dumped = newest_dump(self.room, "after_spmd-partitioning")

@@ -1,4 +1,4 @@
-"""Keeps Python processes warm for traces: one per interpreter that has imported JAX, forked for each request.
+"""Keeps one Python process per interpreter warm for traces: it has imported JAX, and forks for each request.
 
 The first request that needs a process starts it. The owner of a `WarmWorkers` object must end its processes: it calls
 `end_idle` at intervals, and `end_all` at the end.

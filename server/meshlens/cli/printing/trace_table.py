@@ -43,7 +43,7 @@ def cost_report(traces: Sequence[Trace]) -> str:
 
 
 def trace_report(traces: Sequence[Trace]) -> str:
-    """Returns the value that each line computes and the data that the line moves."""
+    """Returns, for each trace, a table of the value that each line computes and the data that the line moves."""
     parts: list[RenderableType] = []
     for plain in traces:
         trace = visible_fields(plain)

@@ -66,7 +66,7 @@ class VisibleFormatter(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Writes warnings to stderr, a line each, and everything if `MESHLENS_DEBUG` is set."""
+    """Logs warnings to stderr, one line each; if `MESHLENS_DEBUG` is set, logs all messages."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(VisibleFormatter("meshlens: %(message)s"))
     level = logging.DEBUG if os.environ.get("MESHLENS_DEBUG") else logging.WARNING

@@ -1,7 +1,7 @@
 """A cache of facts on disk, keyed by a hash of the bytes that they were extracted from.
 
 Each project has one cache file with a sealed index; the facts of each source file have their own seal, and are decoded
-on demand. A cache file that is damaged, not sealed by this user or from another version counts as empty.
+on demand. A cache file that is damaged, was not sealed by this user, or comes from another version counts as empty.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class FactsCache:
             self.put_stored(raw, stored(facts))
 
     def put_stored(self, raw: bytes, blob: bytes) -> None:
-        """Stores facts that are already bytes."""
+        """Stores facts that are already serialized."""
         self._new[self._digest(raw)] = blob
 
     def save(self) -> None:

@@ -93,7 +93,7 @@ def walk_files(top: Path, exclude: Iterable[str] = ()) -> Iterator[Path]:
 def _walk(
     top: str, excluded: _Rules | None, ignored_above: _Rules | None, configuration_above: Path | None
 ) -> Iterator[tuple[Path, Path | None]]:
-    # Not recursive, because folders may be nested as deeply as a path is long.
+    # Not recursive, because only the maximum length of a path limits how deeply folders are nested.
     waiting = [(top, ignored_above, configuration_above)]
     while waiting:
         folder, ignored, configuration = waiting.pop()

@@ -63,7 +63,7 @@ class Pattern:
 
 @lru_cache(maxsize=4096)
 def pattern(text: str) -> Pattern | None:
-    """Parses one pattern; returns None for an empty line, a comment, or one longer than any path."""
+    """Parses one pattern; returns None for an empty line, a comment, or a pattern longer than any path."""
     line = text.rstrip("\r\n")
     line = line.rstrip(" ") if not line.endswith("\\ ") else line
     if not line or line.startswith("#") or len(line) > LONGEST:
@@ -111,7 +111,7 @@ def patterns(lines: tuple[str, ...]) -> tuple[Pattern, ...]:
 
 
 def verdict(rules: Iterable[Pattern], path: str, *, folder: bool) -> bool | None:
-    """Returns True if the last matching pattern excludes a path, False if it re-includes it; None if none matches.
+    """Returns True if the last matching pattern excludes a path, False if it re-includes the path, otherwise None.
 
     Args:
         rules: the patterns, in order.

@@ -38,9 +38,9 @@ class Extracted:
 
 
 def extract_all(sources: Sequence[bytes], *, is_stored: bool) -> list[Extracted]:
-    """Returns the facts of every text, in order, using one process per core if there is much work.
+    """Returns the facts of every text, in order, using several processes if there is a lot of work.
 
-    If processes cannot be started, this process does all work. A text whose process crashes gets empty facts.
+    If processes cannot be started, this process does all the work. A text whose process crashes gets empty facts.
 
     Args:
         sources: the texts.
@@ -127,7 +127,7 @@ def _context() -> BaseContext | None:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Keeps the working folder off the path of processes started in this context."""
+    """Keeps the working folder off the `sys.path` of processes started in this context."""
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
     try:

@@ -1,4 +1,4 @@
-"""The text of Python files: UTF-8 internally, on disk in the encoding that their first lines name (PEP 263)."""
+"""The text of Python files: in UTF-8 internally, and on disk in the encoding that their first lines name (PEP 263)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def as_its_lines_say(text: bytes) -> bytes:
 
 
 def _encoding_of(raw: bytes) -> str | Unread:
-    """Returns the name of Python's codec module that decodes a source text."""
+    """Returns the name of the Python codec module that decodes a source text."""
     has_mark = raw.startswith(codecs.BOM_UTF8)
     cookie = _cookie(raw[len(codecs.BOM_UTF8) :] if has_mark else raw)
     if cookie is None:
@@ -153,7 +153,7 @@ def _cookie(raw: bytes) -> bytes | None:
 
 
 def _known(spelled: str) -> str | None:
-    """Returns the codec module of an encoding, from a table; accepts Emacs' line-ending suffixes, as Python does."""
+    """Looks up the codec module of an encoding in a table; accepts Emacs' line-ending suffixes, as Python does."""
     name = spelled.lower().replace("_", "-")
     if name == "utf-8" or name.startswith("utf-8-"):
         return "utf_8"

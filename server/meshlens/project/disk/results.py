@@ -1,4 +1,4 @@
-"""A cache of complete results on disk: if no file has changed since, nothing needs to be computed."""
+"""A cache of complete results on disk: a result is reused if no file has changed since it was stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from meshlens.project.disk.fingerprint import fingerprint
 _RUNS_KEPT = 12
 _MOST_BYTES = 1 << 26
 
-# A file that changed fewer nanoseconds than this before a run could change again with the same timestamp.
+# If a file changed less than this many nanoseconds before a run, it could change again with the same timestamp.
 _CLOCK_STEP = 50_000_000
 
 _Result = TypeVar("_Result")
@@ -30,7 +30,7 @@ class Kept:
 
     Attributes:
         files: every file that was read.
-        state: identifies their state.
+        state: a hash of their state and that of their folders.
         result: the result as JSON values.
     """
 
@@ -68,7 +68,7 @@ class ResultsCache:
 
         Args:
             question: as for `get`.
-            files: every file that was read; the state of their folders is stored with theirs.
+            files: every file that was read; the stored state covers these files and their folders.
             result: the result as JSON values.
             started: when the run began, in nanoseconds; nothing is stored if a file is newer.
         """

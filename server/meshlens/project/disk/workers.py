@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 LOOK_SECONDS = 0.5
 STOPPED_SECONDS = 5.0
-"""Seconds that a process may be stopped by a signal before it is abandoned."""
+"""Seconds that a process may stay stopped by a signal before it is killed."""
 
 PARENT_SECONDS = 0.4
 """Seconds between a process's checks that its parent is alive."""
@@ -54,7 +54,7 @@ class _Worker:
 def answers_of(
     work: Callable[[Task], Answer], tasks: Sequence[Task], count: int, context: BaseContext
 ) -> list[Answer | None]:
-    """Returns the answer to each task; None if its process ended, or no process was left to perform it.
+    """Returns the answer to each task; None for a task whose process ended or for which no process was left.
 
     Args:
         work: the function that performs a task; it never returns None.
@@ -138,7 +138,7 @@ def _give_up_halted(workers: Sequence[_Worker], is_done: Event) -> None:
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection, parent: int) -> None:
-    """Performs tasks until there are none."""
+    """Performs tasks until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(parent)
     while True:

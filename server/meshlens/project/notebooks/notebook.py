@@ -25,7 +25,7 @@ _NO_CELLS = "not a notebook: it has no list of cells"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A code cell: its index among all cells, from 0, its text, and its span in the module."""
+    """A code cell: its index among all cells (from 0), its span in the module, and its text."""
 
     index: int
     span: Span
@@ -147,7 +147,7 @@ def _language(document: dict[str, Any]) -> str:
 
 
 def _cells(text: str) -> Iterator[dict[str, Span]]:
-    """Yields, for each cell, the spans of its values in the JSON text, by key; formats before 4 have worksheets."""
+    """Yields the spans of each cell's values in the JSON text, by key; before format 4, cells are in worksheets."""
     members = dict(_members(text, 1 if text.startswith(_BOM) else 0))
     if "cells" not in members and "worksheets" in members:
         sheet = next(_items(text, members["worksheets"].start), None)

@@ -75,7 +75,7 @@ def project_root(start: Path) -> Path:
 
 
 def is_project(folder: Path) -> bool:
-    """Returns whether a folder has the marker of a project."""
+    """Returns whether a folder contains a project marker."""
     return any((folder / mark).exists() for mark in PROJECT_MARKS)
 
 

@@ -21,10 +21,10 @@ class Devices:
 
     Attributes:
         target: the devices that its code is meant for; None if not set.
-        origin: the origin of the target: a comment in the file, its own code, the settings; "detected" if the settings
-            ask for the detected devices.
-        sure: whether the target is certain; false if the file requests an unknown number.
-        detected: the devices that a probe found; None before that.
+        origin: the origin of the target: a comment in the file, the file's code or the settings; "detected" if the
+            settings ask for the detected devices.
+        sure: whether the target is certain; false if the file requests an unknown number of devices.
+        detected: the devices that a probe found; None before the probe.
     """
 
     target: Topology | None = None
@@ -62,7 +62,7 @@ def devices_for(facts: FileFacts | None, target: Topology | None, detected: Repo
 
 
 def says_devices(facts: Mapping[str, FileFacts]) -> dict[str, DevicesSaid]:
-    """Returns, for each file that sets its own devices, these devices."""
+    """Returns the devices of each file that sets its own."""
     return {path: file.devices for path, file in facts.items() if file.devices is not None}
 
 

@@ -1,4 +1,4 @@
-"""Reads the version of JAX from a lock file, depending on its format."""
+"""Reads the version of JAX from the lock files of several tools."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def locked_version(name: str, text: str) -> Version | None:
 
 
 def _tables(text: str) -> Iterator[str]:
-    """Yields the tables of a lock file that name JAX, because the rest can be megabytes about other packages."""
+    """Yields only the tables of a lock file that name JAX, because those of other packages can take megabytes."""
     at = 0
     for _ in range(_MOST_TABLES):
         found = _NAME.search(text, at)

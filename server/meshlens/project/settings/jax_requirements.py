@@ -1,7 +1,7 @@
 """Reads the JAX version from requirements: pip's files, `pyproject.toml`, `setup.py`, `setup.cfg`, `environment.yml`.
 
 If bounds are more than comparisons with releases, `packaging` decides what they allow, as in pip. `setup.py` is not
-run, and YAML is read as lines of a list: finding `jax>=0.4` needs no parser.
+run, and YAML is read line by line, because finding `jax>=0.4` needs no parser.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _in_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _in_project(project: Table) -> Iterator[str]:
-    """Yields the bounds in a `pyproject.toml`: in its own dependencies, in groups, and in tables of tools."""
+    """Yields the bounds on JAX in a `pyproject.toml`: in dependencies, dependency groups, and the tables of tools."""
     own = project.get("project")
     own = own if isinstance(own, dict) else {}
     tables = [own.get("dependencies"), own.get("optional-dependencies"), project.get("dependency-groups")]
@@ -166,10 +166,10 @@ def _any_bounds(bounds: str) -> _Bounds:
 
 
 def _meant(bounds: str) -> tuple[Version | None, Version | None]:
-    """Returns the pinned version, else None; and the newest allowed version if nothing is pinned, else None.
+    """Returns the pinned version and the newest allowed version up to `SETTLED`; at most one of them is not None.
 
-    The second is also None if the bounds do not exclude the default. If all allowed releases are newer than `SETTLED`,
-    the second is the oldest of them, because the bounds show no more.
+    The second is None if a version is pinned, or if the bounds allow both `SETTLED` and the newest release. If all
+    allowed releases are newer than `SETTLED`, the second is the oldest of them.
     """
     if len(bounds) > _LONGEST_BOUNDS or not any(how in bounds for how in ("=", "<", ">", "~")):
         return None, None

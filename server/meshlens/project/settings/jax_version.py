@@ -29,7 +29,7 @@ class JaxVersion:
     Attributes:
         version: the version as numbers.
         origin: where it was found, in words.
-        is_assumed: whether nothing sets it.
+        is_assumed: whether it is assumed because nothing sets it.
     """
 
     version: Version
@@ -93,8 +93,8 @@ def default_jax_version() -> JaxVersion:
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:
     """Yields the package folders of a project's environments, starting with that of a configured interpreter.
 
-    Then come `.venv`, `venv`, an active environment inside the folder, and environments that other tools created for
-    the folder, inside it or elsewhere: conda, pixi, poetry, hatch, pipenv.
+    Then come `.venv`, `venv`, an active environment inside the project, and environments that conda, pixi, poetry,
+    hatch or pipenv created for the project, inside it or elsewhere.
     """
     seen: set[Path] = set()
     for environment in _environments(root, settings):

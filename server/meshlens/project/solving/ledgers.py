@@ -1,4 +1,4 @@
-"""The results that roots leave for each other: all of them, in order, or those from before a root that runs again.
+"""The results that roots leave for later roots, while all roots run in order or only some of them run again.
 
 A reused root would find the same results again, so each solution equals that of a cold start.
 """
@@ -43,7 +43,7 @@ class OneAfterTheOther:
         }
 
     def find(self, item: Item, root: RootKey) -> Entry | None:
-        """Returns the entry of an item from roots that have ended; None if there is none."""
+        """Returns the entry that the roots that have ended left for an item; None if there is none."""
         return told(item, self._left.get(item))
 
     def add(self, root: RootKey, ledger: Ledger) -> None:
@@ -96,7 +96,7 @@ class OneAfterTheOther:
 
 
 class LedgerIndex:
-    """The roots by the items that they left entries for; created on first use.
+    """Maps each item to the roots that left an entry for it; created on first use.
 
     Consecutive solutions share one index, which is updated to the current roots.
     """
@@ -108,7 +108,7 @@ class LedgerIndex:
         self._left_by: dict[Item, tuple[RootKey, ...]] = {}
 
     def fit(self, ledgers: Iterable[tuple[RootKey, Ledger]]) -> None:
-        """Updates the index to these roots."""
+        """Updates the index for these roots."""
         known = self._known
         for key, ledger in ledgers:
             if known.get(key) is not ledger:
@@ -133,7 +133,7 @@ class LedgerIndex:
 
 
 class AsOfTurn:
-    """The results that each root can see, left by earlier roots, while some roots run again in order.
+    """The results of earlier roots that each root can see while some roots run again in order.
 
     Attributes:
         turns: the roots, numbered in the order in which they ended when all of them ran.
@@ -144,7 +144,7 @@ class AsOfTurn:
         self._fits = False
 
     def find(self, item: Item, root: RootKey) -> Entry | None:
-        """Returns the entry of an item from roots that ended before the given root; None if there is none."""
+        """Returns the entry that roots before the given root left for an item; None if there is none."""
         # A module that runs now but did not run before ends after all others, until all of them run again.
         turn, results = self.turns.get(root, len(self.turns)), self._results
         found: Entry | None = None
@@ -194,7 +194,7 @@ class AsOfTurn:
 
 
 def keep_results(old: Ledger, new: Ledger) -> None:
-    """Keeps each previous entry of a root that equals the new one, so that roots that found it need not run.
+    """Keeps each previous entry of a root that equals the new one, so that roots that found it need not run again.
 
     Args:
         old: the previous entries.

@@ -196,7 +196,7 @@ class LinkIndex:
             self._links.pop(root, None)
 
     def follow(self, root: BlockKey, before: Records, now: Records, come: Sequence[Records]) -> None:
-        """Reuses the data of a root's records for new records, most of which are the same.
+        """Reuses the data about a root's previous records for its current ones, most of which are the same.
 
         The blocks of removed records stay tied, so a search may return more blocks than necessary.
 
@@ -278,7 +278,7 @@ def all_blocks(records: Records) -> frozenset[BlockKey]:
 
 
 def only(records: Records, blocks: frozenset[BlockKey]) -> Records:
-    """Returns the records whose place is in the given blocks, in order."""
+    """Returns the records located in the given blocks, in order."""
     return Records(
         [one for one in records.uses if one.call[:2] in blocks],
         [one for one in records.calls if one.call[:2] in blocks],

@@ -15,7 +15,7 @@ class Neighbourhood:
 
     Attributes:
         roots: the roots of other files whose runs pass through the file.
-        files: the files that these roots, and the file's own, read.
+        files: the files that these roots and the file's own roots read.
     """
 
     roots: tuple[RootKey, ...] = ()

@@ -10,7 +10,7 @@ RootKey = tuple[str, str]
 
 
 class Readers:
-    """The roots by the blocks that they depend on; created on first use.
+    """Maps each block to the roots that depend on it; created on first use.
 
     It grows with consecutive solutions and may contain roots that no longer depend on a block, so callers check the
     results. Thus all solutions of a workspace can share one index.

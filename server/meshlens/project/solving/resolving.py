@@ -89,7 +89,7 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
 
 
 def _kept(before: Solution, now: Solution) -> tuple[Solution, ...]:
-    """Returns the solutions to which edits may return: the last ones, and some with another watched statement."""
+    """Returns the solutions that later edits may restore: the last ones, and some with another watched statement."""
     known = (replace(before, earlier=()), *before.earlier)
     undone = [one for one in known if _is_typed_alike(one, now) and one.results is not now.results]
     return (*undone[:_MOST_UNDONE], *_of_others(before, now))
@@ -183,7 +183,7 @@ def _typed_again(before: Solution, facts: Mapping[str, FileFacts], changed: froz
 
 
 def _interest(before: Solution, facts: Mapping[str, FileFacts], changed: frozenset[BlockKey]) -> Interest | None:
-    """Returns the current interesting blocks; None if roots appear or disappear."""
+    """Returns which blocks are interesting now; None if roots appear or disappear."""
     was = before.interest
     blocks = frozenset(filter(is_block, changed))
     found = was.after(facts, blocks) if was is not None else None

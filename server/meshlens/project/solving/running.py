@@ -31,7 +31,7 @@ RootKey = tuple[str, str]
 
 
 def run_roots(solution: Solution, world: SolvingWorld, ledgers: OneAfterTheOther) -> None:
-    """Runs programs, then what modules left uncalled, then functions and classes without callers."""
+    """Runs programs, then maps and functions that modules left uncalled, then functions and classes without callers."""
     entered: set[Site] = set()
     for path in sorted(solution.modules):
         entered |= _run_program(solution, world, ledgers, path)

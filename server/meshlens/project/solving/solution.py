@@ -1,4 +1,4 @@
-"""The solution of a workspace: the records of every root, reused in the next workspace if nothing changed."""
+"""The solution of a workspace: the records of every root, reused in the next solution if nothing they need changed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Step:
     Attributes:
         before: the results of the other solution.
         fresh: the roots that ran again.
-        records: the removed and added records; None if unknown.
+        records: the removed and added records of each root; None if unknown.
     """
 
     before: Mapping[RootKey, RootResult]
@@ -95,17 +95,17 @@ class Solution:
         assumed: its other inputs.
         modules: the state after each module's top level.
         results: the results by root: (path, "") for a module's top level, (path, name) for a function or class, for
-            the file as a program, and for what a module created but did not call.
-        sorted: the records by the file of their place.
+            the file as a program, and for a map or function that a module created but did not call.
+        sorted: the records, grouped by file.
         interest: the interesting blocks.
         readers: the roots that may depend on a block.
         links: the blocks that its records tie together.
         step: the difference from the previous solution; None if it was computed from scratch.
         checked: the findings in files, for checking the next solution.
         watch: the watched statement.
-        earlier: solutions to which edits may return: the last ones with the same watched statement, then some others.
+        earlier: solutions that later edits may restore: the last with the same watched statement, then some others.
         turns: the roots, numbered in the order in which they ended.
-        ledgers: the index of the roots by the items that they left entries for.
+        ledgers: an index from each item to the roots that left an entry for it.
         circular: modules that import each other, whose results depend on the import order.
         failures: the roots and rules that failed, with a line about each; their results are missing.
     """
@@ -133,7 +133,7 @@ class Solution:
 
     @property
     def by_file(self) -> Mapping[str, Records]:
-        """Returns the records by the file of their place."""
+        """Returns the records, grouped by file."""
         return self.sorted.by_file
 
     def once(self, key: str, compute: Callable[[Solution], T]) -> T:
@@ -170,7 +170,7 @@ class Solution:
         return focus is None or focus.runs(key)
 
     def looked_back_at(self, path: str) -> Solution:
-        """Returns the part that completions in one file need: its records, the modules and the results of that file."""
+        """Returns what completions in one file need: that file's results, and the modules and records of all files."""
         results = {key: result for key, result in self.results.items() if key[0] == path}
         by_file = Sorted({}, {}, self.by_file)
         return Solution(self.facts, self.index, self.assumed, self.modules, results, by_file)
@@ -195,7 +195,7 @@ def solve(
         index: resolves imports.
         assumed: the other inputs.
         before: the previous solution.
-        edited: files that may be edited.
+        edited: files that may have been edited.
     """
     focus = assumed.focus
     solution = Solution(facts, index, assumed)
@@ -212,7 +212,7 @@ def solve(
     if before is not None and kept:
         solution.links, solution.checked = before.links, before.checked
     else:
-        # Free its memory before as much is needed again.
+        # Free the previous solution's memory before as much is needed again.
         before = None
     ledgers = OneAfterTheOther(kept, before.results if before is not None else {})
     world = SolvingWorld(solution, interest, ledgers, {block: shape for block, (_, shape) in watched.items()})
@@ -253,7 +253,7 @@ def _watch(solution: Solution, kept: Mapping[RootKey, RootResult], watched: Sequ
 
 
 def _in_order(results: Mapping[RootKey, RootResult]) -> dict[RootKey, RootResult]:
-    """Returns the results with modules first, by path; reused ones did not run in the order of a cold start."""
+    """Returns the results with modules first, by path, because reused modules did not run in a cold start's order."""
     modules = sorted(key for key in results if key[1] == "")
     return {key: results[key] for key in (*modules, *(key for key in results if key[1]))}
 

@@ -1,4 +1,4 @@
-"""The records of all roots, sorted by the file of their place."""
+"""The records of all roots, grouped by file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Sorted:
 
     Attributes:
         parts: the records of each root by file.
-        roots: the roots with records in a file, in order.
+        roots: the roots with records in each file, in order.
         by_file: the records by file, root by root.
     """
 

@@ -54,7 +54,7 @@ class Watch:
 
     @property
     def statement(self) -> Shape:
-        """Returns the statement that ran last."""
+        """Returns the version of the statement that ran last."""
         found: Shape = statement_at(self.shape, self.spot.path)
         return found
 
@@ -109,7 +109,7 @@ class Typed:
 
     Attributes:
         fresh: the roots whose results changed.
-        records: the removed records, then the added ones.
+        records: the removed records of each root, then the added ones.
         watch: the watch on the current statement.
     """
 
@@ -136,7 +136,7 @@ def watch_of(
     block: BlockKey,
     moments: Mapping[RootKey, tuple[Moment, ...] | None],
 ) -> Watch | None:
-    """Returns the watch on the statement in a block that is being edited, after roots ran."""
+    """Returns the watch on the statement being edited in a block, once the roots have run."""
     spot = facts[block[0]].spot
     assert spot is not None
     return Watch(block[0], spot, facts[block[0]].blocks[spot.key].shape, moments)

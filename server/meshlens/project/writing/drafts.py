@@ -15,7 +15,7 @@ class Import(NamedTuple):
 
     Attributes:
         module: the module that it imports or imports from.
-        names: what follows `from … import`; empty for a plain import.
+        names: the names after `from … import`; empty for a plain import.
         alias: the alias of a plain import.
         before: an offset that it must precede; None for anywhere.
     """
@@ -48,15 +48,15 @@ class Draft:
     """The edits to be made in a file; their spans refer to its current text.
 
     Attributes:
-        imports: the imports that its top level will have.
-        edits: everything else.
+        imports: the imports to add at its top level.
+        edits: all other edits.
     """
 
     imports: tuple[Import, ...] = ()
     edits: tuple[Edit, ...] = ()
 
     def name_of(self, dotted: str, before: int | None = None) -> str | None:
-        """Returns the local name that a planned import binds; None without such an import before the offset."""
+        """Returns the local name that a planned import gives to a dotted name; None if no import comes early enough."""
         early = [one for one in self.imports if before is None or (one.before is not None and one.before <= before)]
         return next((name for one in early for known, name in one.bound if known == dotted), None)
 

@@ -13,11 +13,11 @@ def is_string(text: str) -> bool:
 
 
 def rewritten(text: str, name: str) -> str | None:
-    """Returns a string literal with new contents and its own prefix and quotes.
+    """Returns a string literal with new contents but its original prefix and quotes.
 
     Args:
         text: the source of an expression.
-        name: the new name, without line ends.
+        name: the new name, without line breaks.
 
     Returns:
         The literal; None if the text is not a single plain literal but, for example, a concatenation, an f-string or a

@@ -40,7 +40,7 @@ def with_argument(view: FileView, call: Site, text: str) -> FileEdit | None:
 
 
 def _behind(source: bytes, at: int, end: int) -> int:
-    """Returns the offset after an argument, including brackets around it alone."""
+    """Returns the offset after an argument and any parentheses that enclose only this argument."""
     while True:
         found = _GAP.match(source, at)
         place = found.end() if found is not None else at

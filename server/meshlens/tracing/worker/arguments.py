@@ -1,4 +1,4 @@
-"""Finds arguments for a function named without them: from jaxtyping annotations, or from the program's first call."""
+"""Finds arguments for a function requested without any: from jaxtyping annotations, or from the first call to it."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def missing_parameters(function: Any) -> list[inspect.Parameter]:
 
 
 _ENTERED: list[Any] = []
-"""Entries that yielded; the contexts that they entered stay open while these are kept."""
+"""Entries that yielded, kept so that the contexts that they entered stay open."""
 
 
 def program_of(entry: Any, name: str) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:

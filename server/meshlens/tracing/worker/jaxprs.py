@@ -85,7 +85,7 @@ class Reading:
 
 
 class _Around:
-    """The context of a jaxpr's equations: how many times they run, the sizes of axes, and the enclosing map."""
+    """The context of a jaxpr's equations: how often they run, the axis sizes, and the enclosing equation's line."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class _Branch:
 
 
 def _taken_out(reading: Reading, collectives: int, flops: float) -> _Branch:
-    """Removes everything that was added to a reading after a point, and returns it."""
+    """Removes the collectives and flops that were added to a reading after a point, and returns them."""
     branch = _Branch(reading.collectives[collectives:], reading.flops - flops)
     del reading.collectives[collectives:]
     reading.flops = flops
@@ -176,7 +176,7 @@ def _taken_out(reading: Reading, collectives: int, flops: float) -> _Branch:
 
 
 def _keep_largest(branches: list[_Branch], place: tuple[str, int] | None, reading: Reading) -> None:
-    """Keeps the branch that moves the most data, or computes the most if they move the same."""
+    """Keeps the branch that moves the most data or, if several do, the one that computes the most."""
     largest = max(branches, key=lambda branch: branch.size)
     reading.collectives += largest.collectives
     reading.flops += largest.flops
@@ -257,7 +257,7 @@ def _keep_line(
 
 
 def written_type(aval: Any) -> dict[str, Any]:
-    """Returns the type of a value in the form used by answers."""
+    """Returns the type of a value in the form used in answers."""
     return {
         "dtype": str(aval.dtype),
         "shape": [size if isinstance(size, int) else str(size) for size in aval.shape],

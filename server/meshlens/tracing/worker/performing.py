@@ -17,8 +17,9 @@ It writes these files into the room, each atomically:
     traced.json   the results of `jaxprs.read`, and the files that were read
     lowered.json  the name of XLA's module, and the dumps that existed before
     failed.json   {stage, kind, message, type, place, more}
-    whole.json    {replicas}, if XLA has nothing to partition, and lowered.txt, the module before XLA
-    compiled.txt  the module after XLA, if this process was not ended before that
+    whole.json    {replicas}, only if XLA has nothing to partition
+    lowered.txt   in that case, the module that XLA would compile
+    compiled.txt  otherwise, the compiled module, unless this process was ended earlier
     done          an empty file: everything is done
 """
 
@@ -161,7 +162,7 @@ def _keep_lines_inside(reading: jaxprs.Reading) -> None:
 def _program(
     request: dict[str, Any], inside: Inside, begin: Any, notes: list[str]
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any]:
-    """Returns the function to trace, its arguments, and, if known, how to make both with real arrays, else None."""
+    """Returns the function to trace, its arguments, and a function that makes both again with real arrays, or None."""
     name, file, root = request["name"], request["file"], request["root"]
     argv = [file, *request.get("argv", ())]
     if request.get("run_main"):

@@ -297,7 +297,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def runs_on_import(site: Site) -> bool:
-    """Returns whether importing the file runs a call: only calls outside definitions and the `__main__` part."""
+    """Returns whether importing the file runs a call, which must be outside definitions and the `__main__` block."""
     return not site.owners and not any(isinstance(one, ast.If) and is_main_test(one.test) for one in site.chain)
 
 

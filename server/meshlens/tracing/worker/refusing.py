@@ -1,4 +1,4 @@
-"""Refuses actions that are forbidden while arguments are created: writing files, connecting, starting processes."""
+"""Refuses forbidden actions while arguments are created: writing files, opening connections, starting processes."""
 
 from __future__ import annotations
 

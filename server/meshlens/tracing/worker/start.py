@@ -129,7 +129,7 @@ def _see_user_packages() -> None:
 
 
 def _see_user_path() -> None:
-    """Adds the folders of `PYTHONPATH`, which `-I` excludes, where they cannot shadow Python's own modules."""
+    """Adds the folders of `PYTHONPATH`, which `-I` excludes, after the folders of Python's own modules."""
     folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(folder)]
     found = (index for index, path in enumerate(sys.path) if "site-packages" in path or "dist-packages" in path)
     place = next(found, len(sys.path))

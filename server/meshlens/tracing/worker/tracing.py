@@ -79,7 +79,7 @@ def _over_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _over_state(function: Any, leaves: list[Any], tree: Any) -> Any:
-    """Traces a function with nnx objects among its arguments, in flax releases in which these are not trees."""
+    """Traces a function with nnx objects among its arguments, in flax releases in which these are not pytrees."""
     import jax
 
     nnx = sys.modules["flax.nnx"]

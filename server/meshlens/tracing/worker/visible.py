@@ -93,7 +93,7 @@ class Program:
         return (*called, {**outside, **names})
 
     def _function(self, node: ast.FunctionDef, outside: dict[str, Any]) -> Any:
-        """Returns a function whose free names have their values from another function's frame."""
+        """Returns a function whose free names take their values from another function's frame."""
         names = [ast.arg(name) for name in outside]
         empty: dict[str, Any] = {"posonlyargs": [], "kwonlyargs": [], "kw_defaults": [], "defaults": []}
         back = ast.copy_location(ast.Return(ast.Name(node.name, ast.Load())), node)
@@ -116,7 +116,7 @@ class Program:
         for site in sites:
             called, args, kwargs, names = self.call(site, depth + 1)
             if site.hands_on:
-                # Code that runs it, such as `app.run(main)`, passes the command line or nothing.
+                # Code that runs the function, such as `app.run(main)`, passes the command line or nothing.
                 needed = owner.args.args[: len(owner.args.args) - len(owner.args.defaults)]
                 return (self.argv,) if len(needed) == 1 and not needed[0].annotation else (), {}, {}
             inside = names if outer and outer[-1] in site.owners else {}
@@ -326,7 +326,7 @@ class _Made:
 
 @contextmanager
 def _likes_noted(made: _Made) -> Iterator[None]:
-    """Records which arrays `zeros_like` and similar functions create like others, and makes global arrays abstract.
+    """Records the model of each array that functions such as `zeros_like` create, and makes global arrays abstract.
 
     No equation shows which array was the model, because zeros depend on nothing; creating global arrays would need real
     data.
