@@ -1,6 +1,6 @@
 """Lesson 3: a collective works only while its map runs.
 
-`step` is fine under `pmap`. The evaluation calls the same loss without the map,
+`cross_entropy` is fine under `pmap`, but `main` also calls it without the map,
 where no device has a neighbor to talk to.
 """
 

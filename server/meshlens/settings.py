@@ -227,7 +227,7 @@ class Settings:
         doc="The target: the devices that the code is meant for, whatever machine it is checked on.\n"
         "`# meshlens: devices=8` at the top of a file, or the number of virtual devices that a file itself requests, "
         "takes precedence; [devices.md](devices.md) lists every form.\n"
-        "Without a target, rules that count devices (AX30x) report nothing.",
+        "Without a target, MeshLens does not check device counts.",
     )
     jax_version: tuple[int, ...] | None = _key(
         None,
@@ -238,7 +238,8 @@ class Settings:
         "If it is not set, MeshLens reads the project's environment, lock file and `pyproject.toml`, then "
         "the active environment (`VIRTUAL_ENV`). If none of them names a version, it assumes the newest one "
         "that it knows. `meshlens config` shows the result.\n"
-        "A subfolder whose own requirements, lock file or environment name a version is checked against that version.",
+        "A subfolder is checked against the version in its own requirements, lock file or environment, if there is "
+        "one.",
     )
     axis_name: str | None = _key(
         None,

@@ -1,4 +1,4 @@
-"""Runs the three programs and draws their losses into `losses.svg`; needs matplotlib (`pip install ".[jax,plot]"`)."""
+"""Runs the three programs and plots their losses in `losses.svg`; needs matplotlib (`pip install ".[jax,plot]"`)."""
 
 import io
 import json

@@ -46,7 +46,7 @@ STEPS, ROWS, RATE, DECAY = 200, 512, 0.2, 0.9
 
 
 def spirals(random):
-    """Points on two spirals, and which of the two each lies on."""
+    """Returns points on two spirals, and which of the two each point is on."""
     side = random.integers(0, 2, ROWS)
     angle = random.uniform(0.5, 3.0, ROWS)
     turn = 2.5 * angle + np.pi * side

@@ -1,4 +1,4 @@
-"""Converts a function to a pmap, and splits the batch over the devices where it is called.
+"""Converts a function to a pmap and, at its calls, splits the batch over the devices.
 
 Values that all devices share (parameters, state, scalars) are passed whole, with `in_axes=None`, and results that are
 equal on all devices are returned once, with `out_axes=None`, so a training loop changes only where it passes the batch.

@@ -1,4 +1,4 @@
-"""Replaces an axis name that is written in several places with a constant.
+"""Introduces a constant for an axis name that is written in several places.
 
 Every string that certainly names this axis is replaced, in the file itself and in files that import it.
 If the name already has a constant, that constant is used. Other strings with the same text are left alone.

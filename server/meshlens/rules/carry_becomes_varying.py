@@ -1,4 +1,4 @@
-"""A loop carry is the same on all devices at first, but differs between them after a step, or vice versa.
+"""A loop carry is the same on all devices at first, but differs between them after a step, or the other way around.
 
 In a checked `shard_map`, the carry of a `scan`, `fori_loop` or `while_loop` must keep its type, and whether it varies
 over the devices is part of that type. Zeros are the same on all devices; if a step adds a value that is not, JAX raises
@@ -53,7 +53,7 @@ def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
     """Reports each carry that is varying only before or only after a step of a loop in a checked map."""
     seen: set[Span] = set()
     lacking = maps_that_lack_an_axis(view.solution)
-    # If carries swap places, both messages may apply to one place; the advice to cast comes first and is kept.
+    # If carries swap places, the one to cast is told.
     uses = [use for use in view.records.gradient_uses if use.kind in _MESSAGES]
     for use in sorted(uses, key=lambda use: use.kind == "carried-reduced"):
         context = use.context

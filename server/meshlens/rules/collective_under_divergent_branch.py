@@ -1,6 +1,6 @@
 """A collective is in a branch that only some devices or processes take.
 
-A collective waits for every device of its axis.
+A collective waits for every device along its axis.
 If the condition depends on `axis_index`, on `process_index` or on data that is split over the devices, some devices may
 never reach the collective, and the program then hangs without an error message; JAX cannot detect this.
 Under `vmap`, both branches run, and nothing hangs.

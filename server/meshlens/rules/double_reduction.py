@@ -3,7 +3,8 @@
 In a checked `shard_map` (JAX 0.6.1 and later), JAX already sums the gradient of an argument that all devices share.
 A `pmean` of that gradient has no effect: the result is still the sum.
 A `psum` multiplies the sum by the number of devices.
-The same program is correct with `pmap`, with `check_vma=False` and before JAX 0.6.1, so a migration silently breaks it.
+The same program is correct with `pmap`, with `check_vma=False` and before JAX 0.6.1, so migrating to `shard_map`
+or upgrading JAX silently breaks it.
 
 ```python
 import jax
@@ -40,7 +41,7 @@ def gradient(w, x):
     return jax.lax.pmean(grads, "batch")
 ```
 
-A `psum` of a `psum` over the same axis counts everything once per device, and so does a sum on the host over a metric
+A `psum` of a `psum` over the same axis counts everything once per device, and so does a sum on the host of a metric
 that the map has already reduced.
 """
 

@@ -1,6 +1,7 @@
 """An axis name appears twice in a collective, a spec or a mesh.
 
-A collective raises `ValueError: repeated axis` (under `vmap`: `duplicate value in 'axes' of reduction`).
+A collective that repeats an axis raises `ValueError: repeated axis` (under `vmap`: `duplicate value in 'axes' of
+reduction`).
 JAX accepts a spec that repeats an axis, but a sharding that uses the spec raises `DuplicateSpecError`: a mesh axis can
 split only one dimension of an array.
 `vmap(spmd_axis_name=…)` adds its axis to the sharding constraints inside it, so they must not name that axis

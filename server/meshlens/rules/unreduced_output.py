@@ -7,7 +7,7 @@ either; with the check on, it raises `ValueError: … out_specs which require re
 inferred`.
 The rule reports all of these.
 Reduce the value in the map (`pmean`, `psum`), or declare the axis that it varies over.
-If the host takes `x[0]` or `unreplicate(x)`, where `x` is an unreduced mean or sum, or layer statistics, it reads only
+If the host takes `x[0]` or `unreplicate(x)`, where `x` holds unreduced means, sums or layer statistics, it reads only
 device 0's value; this finding is a hint.
 
 ```python
