@@ -57,8 +57,8 @@ def test_versions_are_found_by_name():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"contract": 2}, "contract 2 instead of 1"),
-        ({"contract": None}, "contract None instead of 1"),
+        ({"contract": 2}, "format 2 instead of 1"),
+        ({"contract": None}, "format None instead of 1"),
         ({"versions": []}, '"versions" is not an object'),
         ({"level": "all"}, '"level" is "all"'),
         ({"interpreter": 3}, '"interpreter" is not a string'),

@@ -272,9 +272,9 @@ class Settings:
         parse=_machines,
         example="machines.lab = { flops = 3.1e14, bandwidth = 3e11, network-bandwidth = 2.5e10, per-host = 4 }",
         doc="Your own machines, so that `meshlens cost --machine NAME` can estimate times. "
-        "Give the operations per second of one device (`flops`) and the bytes per second over its links "
-        "(`bandwidth`) and, for several hosts, the bytes per second over their network (`network-bandwidth`) and the "
-        "number of devices per host (`per-host`).\n"
+        "Give the operations per second of one device (`flops`) and the bytes per second over its links (`bandwidth`); "
+        "for several hosts, also give the bytes per second over their network (`network-bandwidth`) and the number of "
+        "devices per host (`per-host`).\n"
         "You can also set `link` and `network` (the names of the links), `memory` and `memory-bandwidth`.",
     )
     folder: str = ""
@@ -312,7 +312,7 @@ class EditorSettings:
 
     hover: bool = _feature("Show hovers on maps, collectives, axis names, meshes and specs.", default=True)
     completion: bool = _feature("Complete axis names, specs and `in_axes`.", default=True)
-    snippets: bool = _feature("Offer snippets, and add the imports that they need to the file.", default=True)
+    snippets: bool = _feature("Offer snippets, and add the imports that they need.", default=True)
     axis_colors: bool = _feature("Color axis names, each axis in its own color.", default=True)
     symbols: bool = _feature("List maps and meshes as symbols of the file and the workspace.", default=True)
     workspace_diagnostics: str = _key(
@@ -390,7 +390,7 @@ def _spelled(value: object, depth: int) -> str:
     if isinstance(value, Topology):
         return value.text if value.text.isdigit() else f'"{value.text}"'
     if isinstance(value, int):
-        return str(value) if value.bit_length() <= _MOST_BITS else "a number of more than 60 digits"
+        return str(value) if value.bit_length() <= _MOST_BITS else "a number with more than 60 digits"
     if isinstance(value, Mapping):
         first = islice(value.items(), _LONGEST_SHOWN)
         held = (f"{_spelled(str(key), 0)} = {_spelled(item, depth - 1)}" for key, item in first)

@@ -113,10 +113,10 @@ def test_the_traps_would_catch_an_import(tmp_path: Path):
 @pytest.mark.parametrize(
     ("code", "refused"),
     [
-        ("import planted", "ImportError: planted is not imported here"),
-        ("import userpkg", "ImportError: userpkg is not imported here"),
-        ("sys.path = [{root!r}]; import nobodys", "ImportError: nobodys is not imported here"),
-        ("sys.path = [{root!r}]; import zipfile", "ImportError: zipfile is not imported here"),
+        ("import planted", "ImportError: planted must not be imported here"),
+        ("import userpkg", "ImportError: userpkg must not be imported here"),
+        ("sys.path = [{root!r}]; import nobodys", "ImportError: nobodys must not be imported here"),
+        ("sys.path = [{root!r}]; import zipfile", "ImportError: zipfile must not be imported here"),
         ("import subprocess; subprocess.run([sys.executable, '-V'])", "PermissionError: subprocess.Popen"),
         ("import os; os.system('true')", "PermissionError: os.system"),
     ],

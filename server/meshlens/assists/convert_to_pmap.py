@@ -217,8 +217,8 @@ def _batch(view: FileView, call: PlainCall, step: Step) -> str:
     plain = next((value for value in given if _is_plain(view, value)), None)
     if plain is None:
         message = (
-            f"line {line_of(view, call.whole)} computes its batch in the call, so it would be computed twice; "
-            "assign it to a variable first"
+            f"the call on line {line_of(view, call.whole)} computes its batch in place, so the batch would be computed "
+            "twice; assign it to a variable first"
         )
         raise Obstacle("nameless-batch", message)
     return view.text(Site(call.whole.path, call.whole.block, plain.site))

@@ -115,7 +115,7 @@ def _constant_for(view: FileView, symbol: AxisSymbol, here: list[Site]) -> tuple
     if not at:
         return name, 0, [FileEdit(view.path, Edit(Span(0, 0), f"{text}\n\n"))]
     if at > view.span(here[0]).start:
-        raise Obstacle("no-place", "the axis name is used before a constant can be defined")
+        raise Obstacle("no-place", "the axis name is on the same line as an import; put it on its own line")
     return name, at, [FileEdit(view.path, Edit(Span(at, at), f"\n\n{text}" + "\n" * max(1 - blank, 0)))]
 
 

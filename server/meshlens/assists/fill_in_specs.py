@@ -118,7 +118,7 @@ def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[File
         texts.append("check_rep=False" if "experimental" in binding.binder.dotted else "check_vma=False")
     edits = [with_argument(view, binding.binder.site, text) for text in texts]
     if None in edits:
-        raise Obstacle("applied-elsewhere", "the arguments of this shard_map are not written out here")
+        raise Obstacle("applied-elsewhere", "this shard_map is not written as a call, so no argument can be added")
     return in_order((*import_edits(view, spelling.needed), *(edit for edit in edits if edit is not None)))
 
 

@@ -113,7 +113,7 @@ def _is_shared(binder: Binder, place: int) -> bool:
 def _written(view: FileView, target: Target, names: list[str], maps: frozenset[Binder]) -> tuple[FileEdit, ...]:
     axes = {name.value for binder in maps for name in binder.names}
     if len(axes) != 1 or any(binder.open for binder in maps):
-        raise Obstacle("no-one-axis", "no single axis name is bound here")
+        raise Obstacle("no-one-axis", f'the maps around "{target.name}" do not bind exactly one known axis name')
     axis = quoted(view, str(axes.pop()))
     spelling = Spelling(view, view.span(target.at(target.node.site)).start)
     fold, index = spelling.of("jax", "random.fold_in"), spelling.of("jax", "lax.axis_index")

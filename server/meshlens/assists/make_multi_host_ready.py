@@ -64,7 +64,7 @@ def global_rows(tree, mesh, spec):
 
 
 def join_processes():
-    \"\"\"Joins the processes of a cluster or those set by environment variables; does nothing if there are none.\"\"\"
+    \"\"\"Joins the processes of a cluster, or those that environment variables describe, if there are any.\"\"\"
     variables = {"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}
     given = {name: int(os.environ[key]) for name, key in variables.items() if key in os.environ}
     try:
@@ -167,7 +167,7 @@ def _is_on_map(view: FileView, span: Span) -> bool:
 
 def _written(view: FileView) -> tuple[FileEdit, ...]:
     if b"distributed.initialize" in view.source:
-        raise Obstacle("joined", "this program already joins its processes")
+        raise Obstacle("joined", "this program already calls jax.distributed.initialize")
     must_be_laid_out_plainly(view)
     found = [crossing for binding in _maps(view) for crossing in crossings(view, binding)]
     spelling = Spelling(view)
@@ -187,7 +187,10 @@ def _maps(view: FileView) -> tuple[Binding, ...]:
                 found[binding.binder.site] = binding
             elif any(step.site.path == str(view.path) for step in binding.context.route):
                 name = path.rsplit("/", 1)[-1]
-                raise Obstacle("other-file", f"{name} applies a {binding.binder.kind} that this program runs")
+                raise Obstacle(
+                    "other-file",
+                    f"this program also runs a {binding.binder.kind} in {name}, which this refactoring does not change",
+                )
     for one in found.values():
         if one.binder.kind == "smap":
             raise Obstacle("smap", "the mesh of this jax.smap is unknown here")

@@ -88,10 +88,12 @@ def _name(view: FileView, binding: Binding, wishes: Wishes) -> str | None:
         wanted = [wishes.axis_name]
     if len(wanted) > 1:
         raise Obstacle(
-            "several-axes", f"the collectives inside this map use the axes {' and '.join(map(_quoted, wanted))}"
+            "several-axes",
+            f"the collectives inside this map use more than one axis: {' and '.join(map(_quoted, wanted))}",
         )
     if wishes.axis_name is not None and wanted != [wishes.axis_name]:
-        raise Obstacle("axis-name", f"the collectives inside this map use the axis {_quoted(wanted[0])}")
+        message = f"the collectives inside this map use the axis {_quoted(wanted[0])}, not {_quoted(wishes.axis_name)}"
+        raise Obstacle("axis-name", message)
     if not wanted and binding.binder.kind != "pmap":
         return None
     name = wanted[0] if wanted else wishes.usual_axis_name or _DEFAULT

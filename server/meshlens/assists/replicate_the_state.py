@@ -156,7 +156,7 @@ def _before(view: FileView, handed: Handed, call: MappedCall, loop: Node, replic
         Obstacle: the state is not a variable, or the loop also sets the variable elsewhere.
     """
     if not isinstance(handed.node, Name):
-        raise Obstacle("no-variable", "the argument in this loop is not a variable; assign it to one before the loop")
+        raise Obstacle("no-variable", "the state in this loop is not a variable; assign it to one before the loop")
     name = handed.node.name
     others = [
         node

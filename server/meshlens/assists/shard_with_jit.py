@@ -368,7 +368,7 @@ def _in_body(
     if not names and not made_inside:
         if function.parameters:
             raise Obstacle("which-batch", f'which argument of "{function.name}" holds the batch?')
-        raise Obstacle("nothing-to-split", f'cannot tell what in "{function.name}" is a batch')
+        raise Obstacle("nothing-to-split", f'"{function.name}" has no arguments, and no batch was found in its body')
     called, made = mesh_helper(view, spelling, mesh)
     split, helper = traced_batch_helper(view, spelling, mesh, called)
     inside = [edit for site in made_inside for edit in enclosing(view, view.span(site), split)]

@@ -139,10 +139,10 @@ def _axis(view: FileView, target: Target, wishes: Wishes) -> str:
     if not maps:
         raise Obstacle("not-mapped", f'"{target.name}" does not run inside a map over devices here')
     if any(binder.checked for binder in maps):
-        raise Obstacle("checked-shard-map", "a checked shard_map already sums these gradients")
+        raise Obstacle("checked-shard-map", "shard_map already sums these gradients")
     names = {name.value for binder in maps for name in binder.names}
     if wishes.axis_name is not None and wishes.axis_name in names:
         return quoted(view, wishes.axis_name)
     if len(names) != 1:
-        raise Obstacle("no-one-axis", "no single axis name is bound here")
+        raise Obstacle("no-one-axis", f'the maps around "{target.name}" do not bind exactly one known axis name')
     return quoted(view, names.pop())

@@ -111,7 +111,7 @@ def wrap_in_2d_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
     if not isinstance(answer, Proposal):
         return None
     if sizes is None:
-        message = 'the sizes of the mesh are unknown; set devices to an even number, or to "2x4"'
+        message = 'the sizes of the mesh are unknown; set devices to an even number or a shape such as "2x4"'
         return Refused(_TITLE, "unknown-devices", message)
     return Proposal(f"wrap in shard_map on {'x'.join(map(str, sizes))} devices", answer.edits)
 

@@ -145,7 +145,7 @@ def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
     """Returns the analysis of a function; its calls stay unchanged if they cannot be read."""
     try:
         if target.is_method:
-            raise Obstacle("method", f'"{target.name}" is a method that is never jitted')
+            raise Obstacle("method", f'"{target.name}" is a method, which can be wrapped only if it is jitted')
         plain = _form(view, target, span, wishes)
         return read_step(view, replace(target, filled=plain.filled), wishes, plain)
     except Obstacle as obstacle:

@@ -59,7 +59,7 @@ def cache_of(project: Path, given: Path | None = None) -> Cache | None:
         if not root.is_absolute():
             raise NotOurs("it is not an absolute path")
         if (around := _repository_around(root, project)) is not None:
-            raise NotOurs(f"it is inside {around}, a repository, which could supply its own cache files")
+            raise NotOurs(f"it is inside the repository {around}, which could supply its own cache files")
         if make_folder(root):
             _tag(root)
         key = user_key(root)

@@ -59,7 +59,7 @@ class _Check(click.Command):
     "--cache-dir",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help=f"Cache folder to use instead of the user's; the environment variable {VARIABLE} sets it too.",
+    help=f"Cache folder to use instead of the user's; can also be set with the environment variable {VARIABLE}.",
 )
 @click.option(
     "--stdin-filename",

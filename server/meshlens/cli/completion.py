@@ -21,7 +21,7 @@ class _Completion(click.Command):
     """A command whose help explains where to put the script."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Turn it on with"):
+        with formatter.section("Enable completion with"):
             formatter.write_dl(list(_HOW.items()))
 
 

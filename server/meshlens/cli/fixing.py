@@ -61,9 +61,7 @@ def repair(checked: Checked, group: Group, safeties: Collection[Safety], bar: Pr
         workspace, broken = _edited(checked.workspace, step.edits)
         if broken:
             untouchable |= broken
-            problems += [
-                f"{shown(path)}: skipped its fixes, because they would break the file" for path in sorted(broken)
-            ]
+            problems += [f"{shown(path)}: fixes skipped, because they would break the file" for path in sorted(broken)]
             continue
         fixed.update(diagnosed.code for diagnosed in step.fixed)
         checked = check_workspace(workspace, group, bar)

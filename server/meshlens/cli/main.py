@@ -27,9 +27,9 @@ _COMMANDS = {
     "explain": "Show the page of a rule.",
     "config": "Show the settings in effect and where each comes from.",
     "devices": "Show a project's detected and target devices.",
-    "trace": "Show what each line computes on N devices, without the devices.",
+    "trace": "Show what each line computes on N devices, without needing them.",
     "cost": "Show which lines move data between devices, how much, and how long it takes.",
-    "completion": "Print the script that completes commands in a shell.",
+    "completion": "Print a shell completion script.",
     "docs": "Generate the documentation of MeshLens, for contributors.",
     "server": "Start the language server.",
 }

@@ -117,7 +117,7 @@ def from_json(value: object) -> Report:
         raise BadReport("not an object")
     contract = value.get("contract")
     if contract != CONTRACT:
-        raise BadReport(f"contract {contract!r} instead of {CONTRACT}")
+        raise BadReport(f"format {contract!r} instead of {CONTRACT}")
     versions = value.get("versions")
     if not isinstance(versions, Mapping):
         raise BadReport('"versions" is not an object')

@@ -75,7 +75,11 @@ ROWS = (
         rewrite="shard_map",
     ),
     Change(
-        "jax.experimental.shard", (0, 7, 0), None, (0, 5, 3), note="use reshard and the axes helpers of jax.sharding"
+        "jax.experimental.shard",
+        (0, 7, 0),
+        None,
+        (0, 5, 3),
+        note="use jax.sharding.reshard, auto_axes and explicit_axes",
     ),
     Change("jax.shard_map", since=(0, 6, 1)),
     Change("jax.smap", since=(0, 7, 0)),

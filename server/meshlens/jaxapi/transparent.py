@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 HOW: dict[str, str] = {
     "same": "returns a callable that takes the operand's arguments and returns its result",
-    "pad": "returns a callable that pads and shards its non-static arguments, then passes all to the operand",
+    "pad": "returns a callable that pads and shards its non-static arguments, then passes them all to the operand",
     "lift": "returns a class or callable that is called like the operand but may return other results",
     "grad": "returns a callable like the operand that returns the gradient (with `has_aux`, also the auxiliary data)",
     "value_and_grad": "returns a callable that takes the operand's arguments and returns the value and the gradient",
@@ -44,8 +44,10 @@ HOW: dict[str, str] = {
     "with_state": "returns a callable that takes the operand's arguments and returns a model and its state",
     "module_call": "calls the operand with a module and the remaining arguments",
     "module_grad": "calls the operand with a module and the remaining arguments; returns the gradient",
-    "module_value_and_grad": "calls the operand with a module and the remaining arguments; returns value and gradient",
-    "solve": "calls the operand with values shaped like its second argument",
+    "module_value_and_grad": (
+        "calls the operand with a module and the remaining arguments; returns the value and the gradient"
+    ),
+    "solve": "calls the operand with values shaped like the second argument",
 }
 """Every way to run an operand, by name."""
 

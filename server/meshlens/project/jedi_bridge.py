@@ -80,7 +80,7 @@ def import_nothing_else() -> None:
             return
         path = arguments[2]
         if arguments[0].partition(".")[0] not in allowed or (path is not None and list(path) != own):
-            raise ImportError(f"{arguments[0]} is not imported here")
+            raise ImportError(f"{arguments[0]} must not be imported here")
 
     sys.addaudithook(refuse)
 

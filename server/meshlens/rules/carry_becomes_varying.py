@@ -53,7 +53,7 @@ def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
     """Reports each carry that is varying only before or only after a step of a loop in a checked map."""
     seen: set[Span] = set()
     lacking = maps_that_lack_an_axis(view.solution)
-    # If carries swap places, the one to cast is told.
+    # If carries swap places, both messages may apply to one place; the advice to cast comes first and is kept.
     uses = [use for use in view.records.gradient_uses if use.kind in _MESSAGES]
     for use in sorted(uses, key=lambda use: use.kind == "carried-reduced"):
         context = use.context

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
 
 mesh = jax.make_mesh((8,), ("data",))
-#      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX215: axis "data" of this mesh is explicit by default as of JAX 0.9.0, but a \\
-#      shard_map splits an unsplit array over it
+#      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX215: axis "data" of this mesh is explicit by default as of JAX 0.9.0, so an \\
+#      argument that a shard_map splits over it must already be split
 double = jax.shard_map(lambda x: 2 * x, mesh=mesh, in_specs=P("data"), out_specs=P("data"))
 print(double(jnp.ones((8, 4))))
 ```
@@ -59,7 +59,7 @@ from meshlens.text import Edit, FileEdit, Span
 _EXPLICIT, _COMPARED = "make-mesh-is-explicit", "in-specs-are-compared"
 _TYPE = "jax.sharding.AxisType"
 _CONSTRAINS = "but {} constraint names it, and constraints accept only automatic axes"
-_SPLITS = "but {} shard_map splits an unsplit array over it"
+_SPLITS = "so an argument that {} shard_map splits over it must already be split"
 _MOST_RELATED = 4
 
 

@@ -76,7 +76,7 @@ from meshlens.text import Edit, FileEdit, Span
 _WORD = re.compile(rb"[A-Za-z_][\w.]*")
 _MEANS = frozenset({"pmean"})
 _MEANS_AND_SUMS = _MEANS | {"psum"}
-_CHANGES_TRAINING = "all devices then take the same step, which changes the training"
+_CHANGES_TRAINING = "all devices then take the same step, which changes the training results"
 _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
 
 

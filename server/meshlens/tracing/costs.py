@@ -28,7 +28,7 @@ def _verdict(computing: float, moving: float) -> str:
     if not moving:
         return "no collectives"
     if moving > computing * _NEAR:
-        return "communication bound unless overlapped"
+        return "communication-bound unless overlapped"
     if computing > moving * _NEAR:
-        return "compute bound if communication is overlapped"
+        return "compute-bound if communication is overlapped"
     return "compute and communication take about the same time"

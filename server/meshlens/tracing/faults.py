@@ -87,7 +87,7 @@ def unreadable(error: Exception) -> Fault:
 
 def ended(status: int, stage: str, room: Path) -> Fault:
     """Returns the fault for a process that ended without writing an answer to its folder."""
-    where = _STAGES.get(stage, "before it began")
+    where = _STAGES.get(stage, "before tracing began")
     printed = read_bytes(room / "output", _MOST_OUTPUT)
     unknown = _UNKNOWN_FLAGS.search(printed) if isinstance(printed, bytes) else None
     if unknown:

@@ -383,7 +383,7 @@ def _part(entries: tuple[Entry | None, ...], shape: Sizes, key: Expression) -> C
         if kept is None:
             return None
         if (entry := entries[place]) and kept != "all":
-            return Combined(None, f"axis {place} is split over {_said(entry)}, but this takes only a part of it")
+            return Combined(None, f"axis {place} is split over {_said(entry)}, but this index takes only part of it")
         if kept != "one":
             rest.append(entries[place])
     return Combined((*rest, *entries[len(keys) :]))

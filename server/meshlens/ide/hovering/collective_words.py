@@ -27,28 +27,28 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     "pmax": Words("Computes the elementwise maximum over {over}.", _SAME),
     "pmin": Words("Computes the elementwise minimum over {over}.", _SAME),
     "all_gather": Words(
-        "Collects the operands of all indices of {over}.",
+        "Collects the operands from all indices of {over}.",
         "Every index gets all of them, stacked along a new array axis of size {size}.",
     ),
     "all_gather tiled": Words(
-        "Collects the operands of all indices of {over}.",
+        "Collects the operands from all indices of {over}.",
         "Every index gets all of them, concatenated: one array axis is {size} times as long.",
     ),
     "all_gather_invariant": Words(
-        "Collects the operands of all indices of {over}.",
-        "Every index gets all of them; JAX types the result as the same everywhere.",
+        "Collects the operands from all indices of {over}.",
+        "Every index gets all of them; JAX types the result as not varying.",
     ),
     "all_to_all": Words(
         "Splits the operand along split_axis and sends piece i to index i of {over}.",
-        "Every index gets one piece from each, concatenated along concat_axis.",
+        "Every index gets one piece from each index, concatenated along concat_axis.",
     ),
     "ragged_all_to_all": Words(
         "Sends slices of different sizes to the indices of {over}.",
-        "Every index gets the argument output, updated with the slices sent to it.",
+        "Every index gets back its output argument, updated with the slices sent to it.",
     ),
     "psum_scatter": Words(
         "Sums the operand over {over} and leaves index i with piece i of the sum.",
-        "Removes the array axis scatter_dimension, of size {size}.",
+        "Removes the array axis scatter_dimension, which has size {size}.",
     ),
     "psum_scatter tiled": Words(
         "Sums the operand over {over} and leaves index i with piece i of the sum.",
@@ -83,7 +83,9 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     "GroupNorm": Words("Averages its statistics over {over}.", "All devices normalize with the same statistics."),
     "InstanceNorm": Words("Averages its statistics over {over}.", "All devices normalize with the same statistics."),
     "VectorQuantizer": Words("Averages its codebook statistics over {over}.", ""),
-    "VectorQuantizerEMA": Words("Sums its codebook statistics over {over}.", "The codebooks stay the same."),
+    "VectorQuantizerEMA": Words(
+        "Sums its codebook statistics over {over}.", "The codebooks stay the same on all devices."
+    ),
     "sam": Words("Averages the gradients of its inner step over {over}.", ""),
     "DynamicScale.value_and_grad": Words(
         "Averages the gradients over {over}.", "The gradients are the same {everywhere}."

@@ -24,7 +24,7 @@ def map_words(prose: Prose, binder: Binder) -> str:
 def environment_words(prose: Prose, env: AxisEnv) -> str:
     """Returns the maps around code that runs in an environment, innermost first, in words."""
     closed = any(binder.kind in MAPS_ON_DEVICES for binder in env.maps)
-    more = "; callers may bind more" if env.open and not closed else ""
+    more = "; callers may bind more axes" if env.open and not closed else ""
     if env.maps:
         return ", ".join(f"inside {map_words(prose, binder)}" for binder in reversed(env.maps)) + more
     return f"no known map{more}" if env.open else "outside any map"

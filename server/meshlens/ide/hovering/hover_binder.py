@@ -51,7 +51,7 @@ def mapped_function_text(prose: Prose, function: Site) -> str | None:
     for body, group in list(alike.items())[:_MOST_MAPS]:
         parts += [*(_title(prose, binder) for binder in group[:_MOST_MAPS]), *body]
         if len(group) > _MOST_MAPS:
-            parts.append(f"The same in {counted(len(group) - _MOST_MAPS, 'other map')}.")
+            parts.append(f"The same holds for {counted(len(group) - _MOST_MAPS, 'other map')}.")
     if len(alike) > _MOST_MAPS:
         parts.append(f"Mapped in {counted(len(alike) - _MOST_MAPS, 'other way')}.")
     return prose.page(*parts)

@@ -35,10 +35,11 @@ def collective_text(prose: Prose, call: Site, arguments: frozenset[Site]) -> str
     size = str(total) if total is not None else None
     last = str(total - 1) if total is not None else "n - 1"
     over = _over(prose, names, sizes, uses)
-    if size is None and names and ("{size}" in words.out or "{last}" in words.out):
-        over += " (size n)" if groups is None else " in groups of n"
+    counted = "n " if size is None and names and ("{size}" in words.out or "{last}" in words.out) else ""
     if groups is not None:
-        over += ", within each group of indices"
+        over += f", within each group of {counted}indices"
+    elif counted:
+        over += " (size n)"
     everywhere = _everywhere(uses, names) if groups is None else "at every index of a group"
     out = words.out.format(size=size or "n", last=last, everywhere=everywhere)
     return prose.page(
@@ -151,7 +152,7 @@ def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
     more = len(binders) - len(shown)
     text = f"{{axes}} {{are}} bound by {'; by '.join(shown)}{f'; and by {more} more' if more > 0 else ''}."
     closed = [use for use in unbound if not use.context.env.open and use.context.sure]
-    return f"{text} Other routes leave {{axes}} unbound." if closed else text
+    return f"{text} Other call paths leave {{axes}} unbound." if closed else text
 
 
 def _who_may(prose: Prose, uses: Sequence[AxisUse]) -> str:

@@ -76,7 +76,7 @@ def _mapped(prose: Prose, binder: Binder, parameter: Parameter, place: int) -> s
 def _rest(prose: Prose, binder: Binder, entries: Seq, place: int) -> str:
     """Returns how the arguments for `*args` are mapped, in words."""
     words = {_entry(prose, binder, entry, None) for entry in entries.items[place:]}
-    return words.pop() if len(words) == 1 and not entries.open else "mapped by the remaining entries"
+    return words.pop() if len(words) == 1 and not entries.open else "mapped according to the remaining entries"
 
 
 def given_name(binder: Binder) -> str:

@@ -56,7 +56,7 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
         edits = in_boxes(session, answer.edits())
         made["edit"], made["places"] = workspace_edit(session, edits), len(edits)
         if made["edit"] is None:
-            made["refused"] = {"code": "not-editable", "message": "a file that would change cannot be edited here"}
+            made["refused"] = {"code": "not-editable", "message": "one of the files to change cannot be edited here"}
     elif isinstance(answer, Refused):
         made["refused"] = {"code": answer.code, "message": answer.message}
     else:
@@ -65,7 +65,7 @@ def convert(session: Session, params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nothing(target: str | None) -> str:
-    made = "run on several devices" if target is None else f"be converted to {target}"
+    made = "be parallelized" if target is None else f"be converted to {target}"
     return f"nothing at the cursor can {made}"
 
 

@@ -80,7 +80,7 @@ def debug_information(session: Session) -> str:
         f"process {os.getpid()}, {_memory()}",
         f"jax is {'imported' if 'jax' in sys.modules else 'not imported'} here; "
         f"the workspace is {'trusted' if session.probing.trusted else 'not trusted'}",
-        f"open: {len(session.documents)} texts, {len(session.notebooks)} notebooks",
+        f"open: {len(session.documents)} documents, {len(session.notebooks)} notebooks",
     ]
     for folder in session.folders.values():
         files = folder.workspace.files

@@ -41,7 +41,7 @@ _WAYS = (
         "jit",
         "data",
         "jit + sharding",
-        "leaves the function unchanged; splits its batch over the devices and copies its state",
+        "leaves the function unchanged; splits its batch over the devices and copies its state to all of them",
     ),
     _Way(
         "jit",

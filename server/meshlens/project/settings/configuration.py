@@ -109,7 +109,7 @@ def read_configuration(path: Path | None, name: str = "") -> Configuration:
         except BadSetting as error:
             errors.append(f"{name}:{line}: {error}" if line else f"{name}: {error}")
             if len(errors) == _MOST_ERRORS:
-                errors.append(f"{name}: its other keys were not checked; fix these errors first")
+                errors.append(f"{name}: the other keys were not checked; fix these errors first")
                 break
     return Configuration(path, replace(blank, **changes), origins, tuple(errors))
 

@@ -129,7 +129,7 @@ def _is_stacked(axes: Prefix) -> bool:
     if found == {None}:
         return False
     if found != {0}:
-        raise Obstacle("out-axes", "out_axes must be either 0 or None for all results")
+        raise Obstacle("out-axes", "out_axes must be 0 for all results or None for all results")
     return True
 
 

@@ -118,11 +118,15 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
         above = parent_of(view, mention.site)
         dotted = dotted_name(view, above.callee) if isinstance(above, Call) else ""
         if dotted.startswith(_TRACES) and dotted not in _COMPILES:
-            message = f'line {line} passes "{target.name}" to {dotted}; convert the function that untraced code calls'
+            message = (
+                f'line {line} passes "{target.name}" to {dotted}; convert the outer function that untraced code calls'
+            )
             raise Obstacle("traced-use", message)
         return
     if is_traced(view, mention.site):
-        message = f'line {line} calls "{target.name}" in traced code; convert the function that untraced code calls'
+        message = (
+            f'line {line} calls "{target.name}" in traced code; convert the outer function that untraced code calls'
+        )
         raise Obstacle("traced-use", message)
 
 
@@ -137,7 +141,9 @@ def must_not_be_differentiated_elsewhere(view: FileView, target: Target) -> None
         around = [one for one in path_to(other, site)[:-1] if isinstance(one, FunctionDef)]
         if around and not around[-1].function.decorators and is_traced(other, site):
             where = f"{other.path.name}, line {line_of(other, site)},"
-            message = f'{where} calls "{target.name}" in traced code; convert the function that untraced code calls'
+            message = (
+                f'{where} calls "{target.name}" in traced code; convert the outer function that untraced code calls'
+            )
             raise Obstacle("traced-use", message)
 
 

@@ -124,7 +124,10 @@ def nest_at(view: FileView, span: Span) -> Nest | None:
             maps = [binder.site for binder in one.context.env.maps if binder.kind == "pmap"]
             nested = one.binder.kind == "pmap" and (one.binder.site in sites or set(sites) & set(maps))
             if maps and nested:
-                message = "the outer function does more than call the inner pmap, so it would see shards"
+                message = (
+                    "the outer function does more than call the inner pmap; "
+                    "in a shard_map, its other code would see shards"
+                )
                 raise Obstacle("more-than-a-pmap", message)
     return None
 

@@ -34,7 +34,7 @@ def must_work_under_vmap(view: FileView, pmap: Pmap) -> None:
     for path in files:
         text, name = view.texts[path], path.rsplit("/", 1)[-1]
         if any(word in text for word in _CALLBACKS):
-            raise Obstacle("callback", f"{name} calls back to the host, which vmap does once for all rows")
+            raise Obstacle("callback", f"{name} uses host callbacks, which vmap runs once for all rows")
         if any(word in text for word in _IN_BATCHES):
             raise Obstacle("rbg-keys", f'{name} uses "rbg" keys, which draw different numbers under vmap')
     results = [call.returned for call in pmap.calls] or [Const(None)]

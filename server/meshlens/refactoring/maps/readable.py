@@ -64,8 +64,8 @@ def must_be_the_real_pmap(view: FileView, pmap: Pmap) -> None:
     for path in sorted(paths_of(view, pmap)):
         found = _FAKED.search(view.texts[path])
         if found is not None:
-            where = f"{_name(path)} replaces jax.pmap with another function on line"
-            raise Obstacle("faked", f"{where} {_line(view.texts[path], found.start())}")
+            where = f"line {_line(view.texts[path], found.start())} of {_name(path)}"
+            raise Obstacle("faked", f"{where} replaces jax.pmap with another function")
 
 
 def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
@@ -80,12 +80,15 @@ def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
         text = view.texts[path]
         for found in _SOME_DEVICES.finditer(text, *span):
             if not _OF_A_MAP.search(text, text.rfind(b"\n", 0, found.start()) + 1, found.end()):
-                where = f"{_name(path)} selects some of the devices on line {_line(text, found.start())}"
-                raise Obstacle("some-devices", f"{where}; pass devices= to this pmap")
+                where = f"line {_line(text, found.start())} of {_name(path)}"
+                raise Obstacle("some-devices", f"{where} selects some of the devices; pass devices= to this pmap")
     for call in pmap.calls:
         for statement in _one_row(view, call.call):
             line = _line(view.texts[statement.path], view.span(statement).start)
-            raise Obstacle("some-devices", f"line {line} gives an argument a single row; pass devices= to this pmap")
+            message = (
+                f"line {line} gives an argument only one row, so this pmap may use one device; pass devices= to it"
+            )
+            raise Obstacle("some-devices", message)
 
 
 def _code_around(view: FileView, pmap: Pmap) -> Iterator[tuple[str, Span]]:

@@ -91,7 +91,8 @@ def axis_name_of(view: FileView, target: Target, wishes: Wishes) -> str:
     (found,) = inside
     assert found is not None
     if wishes.axis_name not in (None, found):
-        raise Obstacle("axis-name", f'the collectives in "{target.name}" use the axis "{found}"')
+        message = f'the collectives in "{target.name}" use the axis "{found}", not "{wishes.axis_name}"'
+        raise Obstacle("axis-name", message)
     return found
 
 
@@ -430,5 +431,5 @@ def _must_be_plain(view: FileView, target: Target) -> None:
         if holds_keys(one.name) and one.name not in known and not is_split_by_a_vmap(view, target, one.name)
     ]
     if keys:
-        message = f'"{target.name}" takes several random keys in "{keys[0]}"; each device needs its own'
+        message = f'"{target.name}" takes several random keys in "{keys[0]}"; each device needs its own keys'
         raise Obstacle("random-numbers", message)

@@ -270,7 +270,8 @@ def _must_not_need_values(view: FileView, vmap: Pmap) -> None:
     for node in (inner for one in functions(view) if one.site == site for inner in walk(one.node)):
         if _wanted(view, node) & names:
             name = sorted(_wanted(view, node) & names)[0]
-            raise Obstacle("needs-value", f'the mapped function needs the value of "{name}", which pmap traces')
+            message = f'the mapped function may need "{name}" as a Python value, but pmap would trace it'
+            raise Obstacle("needs-value", message)
 
 
 def _wanted(view: FileView, node: Node) -> set[str]:

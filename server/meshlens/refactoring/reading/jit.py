@@ -73,7 +73,7 @@ def jit_above(view: FileView, target: Target) -> Folded | None:
     if len(jits) > 1:
         raise Obstacle("decorators", f'"{target.name}" is decorated with jit more than once')
     if not jits and binding:
-        raise Obstacle("method", f'"{target.name}" is a {binding[0]} that is never jitted')
+        raise Obstacle("method", f'"{target.name}" is a {binding[0]}, which can be mapped only if it is jitted')
     if not jits:
         return None
     decorator, (library, arguments) = jits[0]

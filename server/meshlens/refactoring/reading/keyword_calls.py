@@ -73,7 +73,7 @@ def _node(view: FileView, call: MappedCall) -> Call:
     node = path[-1] if path else None
     if not isinstance(node, Call) or any(label in ("*", "**") for label, _, _ in node.arguments) or not call.exact:
         where = f"the call on line {_line(view, call.call)}"
-        raise Obstacle("keyword-splat", f"{where} passes arguments through a splat")
+        raise Obstacle("keyword-splat", f"{where} passes arguments with a splat")
     return node
 
 

@@ -36,7 +36,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 _JOIN = '''\
 def {name}():
-    """Joins the processes of a cluster or those set by environment variables; does nothing if there are none."""
+    """Joins the processes of a cluster, or those that environment variables describe, if there are any."""
     variables = {{"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}}
     given = {{name: int({environ}[key]) for name, key in variables.items() if key in {environ}}}
     try:
@@ -72,7 +72,7 @@ def joining(view: FileView, spelling: Spelling) -> tuple[FileEdit, ...]:
         first = next(asking, None)
         if first is not None:
             line = other.lines.line_of(first.block.span(0).start) + 1
-            raise Obstacle("devices-at-import", f"importing {other.path.name} requests devices on line {line}")
+            raise Obstacle("devices-at-import", f"importing {other.path.name} runs line {line}, which requests devices")
     name, helper = with_helper(
         view, "join_processes", _JOIN, environ=spelling.of("os", "environ"),
         initialize=spelling.of("jax", "distributed.initialize"),

@@ -141,5 +141,7 @@ def _finding(view: FileView, call: ApiCall, site: Site) -> Finding:
     if meant is None or written not in (f'"{name}"'.encode(), f"'{name}'".encode()):
         return Finding(span, message)
     edit = Edit(Span(span.start + 1, span.end - 1), meant)
-    fix = Fix(f'change to "{meant}"', (FileEdit(view.path, edit),), "suggestion", "another argument may be meant")
+    fix = Fix(
+        f'change to "{meant}"', (FileEdit(view.path, edit),), "suggestion", "another argument may have been meant"
+    )
     return Finding(span, f'{message}; did you mean "{meant}"?', (fix,))
