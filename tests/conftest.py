@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-import compiled_once
 import depth
 import reading_nodes
+import virtual_devices
 
 # Servers that tests start do not ask any Python for its devices, except in tests that are about devices.
 os.environ.setdefault("MESHLENS_DETECT_DEVICES", "0")
@@ -28,7 +28,7 @@ os.environ.pop("UV_PROJECT_ENVIRONMENT", None)
 os.environ["MESHLENS_CACHE_DIR"] = tempfile.mkdtemp(prefix="meshlens-caches-")
 atexit.register(shutil.rmtree, os.environ["MESHLENS_CACHE_DIR"], ignore_errors=True)
 
-compiled_once.make_folder()
+virtual_devices.make_folder()
 
 COLLECTED = pytest.StashKey[list[tuple[str, frozenset[str]]]]()
 """Every test that was collected, whether it runs or not, with its marks."""

@@ -26,18 +26,11 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-import compiled_once
+import virtual_devices
 
 _NUMBER = re.compile(r"-?\b\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
-DEVICES = 8
 SECONDS = 120
 TOLERANCE = 1e-6
-ENVIRONMENT = {
-    "JAX_PLATFORMS": "cpu",
-    "XLA_FLAGS": f"--xla_force_host_platform_device_count={DEVICES} "
-    "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-    **compiled_once.environment(),
-}
 LIBRARIES = ("jax.numpy", "jax.experimental.mesh_utils", "flax.linen", "flax.nnx", "optax", "equinox", "haiku")
 """The libraries imported before the fork, so that no child has to; one that is not installed is left out."""
 
@@ -60,7 +53,11 @@ def differences(before: Path, after: Path) -> list[str]:
 def _server() -> subprocess.Popen[str]:
     python = os.environ.get("MESHLENS_JAX_PYTHON", sys.executable)
     server = subprocess.Popen(
-        [python, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **ENVIRONMENT}
+        [python, __file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **virtual_devices.environment()},
     )
     atexit.register(server.kill)
     return server

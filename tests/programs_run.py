@@ -21,18 +21,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import compiled_once
+import virtual_devices
 
 _NUMBER = re.compile(r"-?\b\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 SECONDS = 120
 _RUNS_OF_A_PROCESS = 150
-ENVIRONMENT = {
-    "JAX_PLATFORMS": "cpu",
-    "XLA_FLAGS": "--xla_force_host_platform_device_count=8 --xla_cpu_multi_thread_eigen=false "
-    "intra_op_parallelism_threads=1 --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    **compiled_once.environment(),
-}
+ENVIRONMENT = {**virtual_devices.environment(), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import depth
 import dsl
 import numbers_of_programs
 import projects
+import virtual_devices
 from meshlens.refactoring.model import Proposal, Wishes
 from meshlens.refactoring.registry import Assist, assist_named
 from meshlens.text import Span
@@ -71,7 +72,7 @@ def test_a_program_that_is_told_half_of_who_it_is_does_not_run_alone(tmp_path: P
     root.mkdir()
     after = _ready(projects.write(case, root), case.before[0].cursors[0]).sources["main.py"]
     (tmp_path / "after.py").write_bytes(after)
-    environment = {**os.environ, **numbers_of_programs.ENVIRONMENT, "JAX_NUM_PROCESSES": "2", "JAX_PROCESS_ID": "0"}
+    environment = {**os.environ, **virtual_devices.environment(), "JAX_NUM_PROCESSES": "2", "JAX_PROCESS_ID": "0"}
     ran = subprocess.run([sys.executable, tmp_path / "after.py"], env=environment, capture_output=True, text=True)
     assert ran.returncode == 1
     assert "coordinator_address" in ran.stderr
@@ -101,13 +102,7 @@ def _run(program: Path, folder: Path, count: int) -> list[dict[str, Any]]:
     each = DEVICES * PROCESSES // count
     processes = []
     for index in range(count):
-        environment = {
-            **os.environ,
-            **numbers_of_programs.ENVIRONMENT,
-            "XLA_FLAGS": numbers_of_programs.ENVIRONMENT["XLA_FLAGS"].replace(
-                f"device_count={numbers_of_programs.DEVICES}", f"device_count={each}"
-            ),
-        }
+        environment = {**os.environ, **virtual_devices.environment(each)}
         if count > 1:
             environment |= {
                 "JAX_COORDINATOR_ADDRESS": address,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import virtual_devices
 from cursors import opened, shown
 from meshlens.checking.check import check
 from meshlens.ide.naming.rename import Refused, Renamable, Renaming, prepare, rename
@@ -95,9 +96,9 @@ def _run(files: dict[str, str], folder: Path) -> str:
     folder.mkdir()
     for name, text in files.items():
         (folder / name).write_text(text, "utf-8")
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
+    environment = {**os.environ, **virtual_devices.environment()}
     command = [sys.executable, "main.py"]
-    ran = subprocess.run(command, cwd=folder, env={**os.environ, **flags}, capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr[-2000:]
     return ran.stdout
 

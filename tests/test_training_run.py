@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import virtual_devices
 from command_line import meshlens
 
 TOUR = Path(__file__).parents[1] / "docs" / "tour"
@@ -51,8 +52,7 @@ def test_the_losses_are_the_same() -> None:
 
 
 def _losses(name: str) -> list[float]:
-    flags = f"--xla_force_host_platform_device_count={DEVICES[name]}"
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags}
+    environment = {**os.environ, **virtual_devices.environment(DEVICES[name])}
     command = [sys.executable, "-c", LOSSES, str(HERE / name)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -13,6 +13,8 @@ import json
 import os
 import sys
 
+import virtual_devices
+
 CALLS = (
     "{f}(a) {f}(a,b) {f}(a,b,a) {f}(n) {f}(n,m) {f}(a,n) {f}(n,a) {f}(a,0) {f}(a,1,0) {f}(a,0,1) {f}(a>0,a,b) "
     "{f}([a,b]) {f}([a,b],0) {f}(a,(8,8)) {f}(a,(8,8),(0,1)) {f}(a,(1,0)) {f}(a,(0,)) {f}(a,n,0) {f}(n,8) "
@@ -121,8 +123,7 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
-    os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ.update(virtual_devices.environment())
     for module in NAMES:
         importlib.import_module(module)
     main(sys.argv[1:])

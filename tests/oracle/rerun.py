@@ -22,12 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import virtual_devices
+
 PROGRAMS = Path(__file__).parent / "programs"
-ENVIRONMENT = {
-    "JAX_PLATFORMS": "cpu",
-    "XLA_FLAGS": "--xla_force_host_platform_device_count=8 "
-    "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
-}
 MUST_RUN = {"ok", "silent-bug", "deprecated-api"}
 EXCEPTIONS = {
     "unbound-axis": "NameError AssertionError NotImplementedError ValueError JaxRuntimeError KeyError",
@@ -88,7 +85,7 @@ def observe(todo: Iterable[tuple[Path, str | None]], jobs: int = 2) -> list[Obse
         todo: pairs of a file to run and a witness expression or None.
         jobs: how many run at the same time.
     """
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(virtual_devices.environment())
     import jax
     import jax.experimental.mesh_utils  # before the fork, so that no child has to
 

@@ -16,6 +16,7 @@ import pytest
 
 import depth
 import numbers_of_programs
+import virtual_devices
 from command_line import meshlens, write
 
 PROGRAMS = sorted((Path(__file__).parent / "mapped").glob("*.py"))
@@ -67,7 +68,7 @@ def _ends_with(program: Path) -> dict[str, Any]:
     """Returns what a program ends with on eight devices."""
     python = os.environ.get("MESHLENS_JAX_PYTHON", sys.executable)
     answer = program.with_suffix(".pickle")
-    environment = {**os.environ, **numbers_of_programs.ENVIRONMENT}
+    environment = {**os.environ, **virtual_devices.environment()}
     subprocess.run([python, numbers_of_programs.__file__, str(program), str(answer)], env=environment, check=True)
     found: dict[str, Any] = pickle.loads(answer.read_bytes())
     return found

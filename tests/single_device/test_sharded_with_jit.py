@@ -15,6 +15,7 @@ import pytest
 
 import depth
 import numbers_of_programs
+import virtual_devices
 from command_line import meshlens
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
@@ -79,7 +80,7 @@ def test_a_split_state_stays_split_through_the_loop(tmp_path: Path) -> None:
         f"import runpy; params = runpy.run_path({str(path)!r})['params']\n"
         "print(*(one.sharding.shard_shape(one.shape) for _, one in sorted(params.items())))"
     )
-    environment = {**os.environ, **numbers_of_programs.ENVIRONMENT}
+    environment = {**os.environ, **virtual_devices.environment()}
     ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout == "(3, 1) (1, 1) (1, 8)\n"
 
@@ -96,7 +97,7 @@ def test_rows_along_another_axis_are_split_there(tmp_path: Path) -> None:
 def test_the_rows_lie_on_all_devices(tmp_path: Path) -> None:
     path = _converted(next(one for one in PROGRAMS if one.stem == "elementwise"), tmp_path)
     code = f"import runpy; print(len(runpy.run_path({str(path)!r})['doubled'].addressable_shards[0].data))"
-    environment = {**os.environ, **numbers_of_programs.ENVIRONMENT}
+    environment = {**os.environ, **virtual_devices.environment()}
     ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout == "2\n"
 
