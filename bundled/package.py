@@ -1,5 +1,7 @@
 """Builds the extension's packages, one per platform: `python bundled/package.py dist linux-x64 …`, or all of them.
 
+Options, such as `--allow-package-all-secrets`, go to `vsce package`.
+
 The server's wheel must be in the output folder, and `npm run build` must have run. If SOURCE_DATE_EPOCH is set, the
 same files produce the same bytes.
 """
@@ -16,7 +18,7 @@ from pathlib import Path
 from fill import HERE, PLATFORMS, fill
 
 
-def package(room: Path, target: str) -> Path:
+def package(room: Path, target: str, *options: str) -> Path:
     """Builds the package for a platform.
 
     Args:
@@ -39,9 +41,9 @@ def package(room: Path, target: str) -> Path:
     manifest = json.loads((HERE.parent / "package.json").read_text("utf-8"))
     # Relative links in the README become links to the repository if the manifest names one.
     links = [] if "repository" in manifest else ["--no-rewrite-relative-links"]
-    options = ["--target", target, "--out", str(made), "--no-dependencies", *links]
+    asked = ["--target", target, "--out", str(made), "--no-dependencies", *links, *options]
     subprocess.run(
-        [shutil.which("npx") or "npx", "--no-install", "vsce", "package", *options],
+        [shutil.which("npx") or "npx", "--no-install", "vsce", "package", *asked],
         cwd=HERE.parent,
         # A zip file stores times without a time zone.
         env={**os.environ, "TZ": "UTC"},
@@ -51,5 +53,7 @@ def package(room: Path, target: str) -> Path:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[2:] or PLATFORMS:
-        print(package(Path(sys.argv[1]), name))
+    given = sys.argv[2:]
+    passed_on = [one for one in given if one.startswith("--")]
+    for name in [one for one in given if one not in passed_on] or PLATFORMS:
+        print(package(Path(sys.argv[1]), name, *passed_on))
