@@ -13,17 +13,19 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from fill import HERE, PLATFORMS, fill
 
 
-def package(room: Path, target: str, *options: str) -> Path:
+def package(room: Path, target: str, options: Sequence[str] = ()) -> Path:
     """Builds the package for a platform.
 
     Args:
         room: the folder that holds the wheel and receives the package.
         target: VS Code's name for the platform.
+        options: more options for `vsce package`.
 
     Returns:
         The path of the package.
@@ -56,4 +58,4 @@ if __name__ == "__main__":
     given = sys.argv[2:]
     passed_on = [one for one in given if one.startswith("--")]
     for name in [one for one in given if one not in passed_on] or PLATFORMS:
-        print(package(Path(sys.argv[1]), name, *passed_on))
+        print(package(Path(sys.argv[1]), name, passed_on))

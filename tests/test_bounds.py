@@ -315,7 +315,7 @@ PLACES: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", depth.some([*PLACES], 6))
 def test_functions_that_call_each_other_hide_no_fault(tmp_path: Path, place: str) -> None:
     (tmp_path / "a.py").write_text(f"import jax\nfrom elsewhere import unknown\n\n\n{PLACES[place]}")
     ran = checked(tmp_path, "--output-format", "concise")

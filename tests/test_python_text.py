@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import depth
 from command_line import meshlens, write
 from meshlens.foreign_files import Unread
 from meshlens.project.disk.python_text import _TEXT_ENCODINGS, as_on_disk, as_utf8
@@ -55,7 +56,7 @@ def test_a_fix_keeps_the_encoding_and_the_line_ends(tmp_path, encoding, letters,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("encoding", "letters"), LETTERS)
+@pytest.mark.parametrize(("encoding", "letters"), depth.some(LETTERS, 5))
 def test_a_patch_applies_to_a_file_of_any_encoding(tmp_path, encoding, letters):
     text = WRONG.format(encoding=encoding, letters=letters)
     write(tmp_path, {"a.py": text.encode(encoding)})

@@ -70,22 +70,23 @@ def test_a_join_is_above_both_and_the_least_that_is(a: Variation, b: Variation) 
                 assert knows_more(both.over(axis), upper)
 
 
+ORDERED = [(more, less) for more, less in product(ALL, ALL) if knows_more(more, less)]
+
+
 @pytest.mark.parametrize("name", ONE)
 def test_functions_of_one_argument_are_monotone(name: str) -> None:
     how = ONE[name]
-    for more, less in product(ALL, ALL):
-        if knows_more(more, less):
-            assert knows_more(how(more), how(less)), (more, less, how(more), how(less))
+    for more, less in ORDERED:
+        assert knows_more(how(more), how(less)), (more, less, how(more), how(less))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TWO)
 def test_functions_of_two_arguments_are_monotone(name: str) -> None:
     how = TWO[name]
-    for more, less, other in product(ALL, ALL, ALL):
-        if knows_more(more, less):
-            assert knows_more(how(more, other), how(less, other)), (more, less, other)
-            assert knows_more(how(other, more), how(other, less)), (more, less, other)
+    for (more, less), other in product(ORDERED, ALL):
+        assert knows_more(how(more, other), how(less, other)), (more, less, other)
+        assert knows_more(how(other, more), how(other, less)), (more, less, other)
 
 
 @pytest.mark.parametrize("name", [*ONE, *TWO])

@@ -74,11 +74,11 @@ def _environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-# The first and the fifth scenario are not deep.
+# The first scenario is not deep.
 PLAIN = ["squiggle", "rename", "completion", "hover", "quick-fix", "snippet", "status", "mesh-view", "walkthrough"]
 
 
-@pytest.mark.parametrize("scenario", depth.some(PLAIN, 2))
+@pytest.mark.parametrize("scenario", depth.some(PLAIN, 1))
 def test_with_a_python_that_is_set(scenario: str, room: Room):
     room.play(scenario, {"meshlens.interpreter": str(_environment(room.folder / "python"))})
 
