@@ -188,9 +188,11 @@ def _divided(left: str, right: str) -> str:
     return _rowwise(left, right)
 
 
-def with_parameters(part: Along) -> Along:
-    """Returns the result of a layer whose parameters are unknown: nothing is certainly the same."""
-    return Along(UNTOLD if is_same(part.truth) else part.truth, part.typed if part.typed == VARYING else UNTOLD)
+def with_parameters(part: Along, parameters: Along) -> Along:
+    """Returns the result of a layer with these parameters: an input that is the same gives what the parameters give."""
+    if not is_same(part.truth) or is_same(parameters.truth):
+        return Along(part.truth, typed(part, parameters))
+    return Along(DIFFERS if is_different(parameters.truth) else UNTOLD, typed(part, parameters))
 
 
 def shared_out(left: Along, right: Along) -> Along:

@@ -14,7 +14,7 @@ from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of, variations_in
 from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Made, Value, Wrapped
-from meshlens.axes.domain.variation import Variation
+from meshlens.axes.domain.variation import ANYTHING, Variation
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.library_calls import is_harmless
 from meshlens.axes.jax.naming import by_parameter
@@ -41,7 +41,7 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
         consume(run, made, row, call)
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else NONE
         own = {"normed"} if row.name == "BatchNorm" and _is_of_one_device(made, row, call) else NONE
-        return Data(labels | own, shape_of_layer(made, args), over=of_layer(made, UNKNOWN, args))
+        return Data(labels | own, shape_of_layer(made, args), over=of_layer(run, made, UNKNOWN, args))
     if len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if len(args) == 1 and wraps_function(args[0].value) and args[0].whole == args[0].site:
@@ -56,7 +56,7 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
         return replace(result, shape=sizes(shape.value) if shape is not None else None)
     if isinstance(result, Data) and made.dotted.startswith(_LAYERS):
         labels = result.labels | run.given_parameters.labels if run.given_parameters is not None else result.labels
-        return replace(result, labels=labels, shape=shape_of_layer(made, args), over=of_layer(made, result, args))
+        return replace(result, labels=labels, shape=shape_of_layer(made, args), over=of_layer(run, made, result, args))
     return result
 
 
@@ -64,10 +64,12 @@ _HIDE_PARAMETERS = "haiku."
 """The library whose layers get their parameters from outside, so that the parameters may differ between devices."""
 
 
-def of_layer(made: Made, result: Value, args: tuple[Arg, ...]) -> Variation:
+def of_layer(run: Run, made: Made, result: Value, args: tuple[Arg, ...]) -> Variation:
     """Returns the variation of a layer's result; rows stay rows in a layer that works on each row."""
     over = _of_layer(made, result, args)
-    return across(transfer.with_parameters, over) if made.dotted.startswith(_HIDE_PARAMETERS) else over
+    if made.dotted.startswith(_HIDE_PARAMETERS):
+        return across(transfer.with_parameters, over, ANYTHING)
+    return across(transfer.with_parameters, over, run.given_parameters.over) if run.given_parameters else over
 
 
 def _of_layer(made: Made, result: Value, args: tuple[Arg, ...]) -> Variation:

@@ -293,7 +293,7 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         return replace(receiver, labels=labels, over=variation_of(result))
     if name in METHODS_OF_ROWS and isinstance(result, Data):
         shape = arrays.shape_of(args[0].value) if args else None
-        return replace(result, shape=(*shape[:-1], None) if shape else None, over=of_layer(receiver, result, args))
+        return replace(result, shape=(*shape[:-1], None) if shape else None, over=of_layer(run, receiver, result, args))
     if name == "update" and receiver.dotted.startswith("optax.") and isinstance(result, Data):
         came = labels_of(args[0].value) if args else NONE
         hidden = _OPAQUE - came if optimizers.reduces_nothing(receiver) else NONE
