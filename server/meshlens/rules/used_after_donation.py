@@ -128,12 +128,13 @@ def _kept(view: FileView, sources: _Sources, donating: _Donating, told: Collecti
     donated: dict[Site, dict[Site, tuple[ApiCall, Arg]]] = {}
     roots: dict[BlockPlace, None] = {}
     for call in donating.calls:
-        *_, outermost = _sites(call)
+        *inner, outermost = _sites(call)
+        # A generator runs only as far as its caller asks, so its body is followed on its own.
+        started = [outermost, *(site for site in inner if _is_in_generator(view, site))]
         for arg in call.args:
             if arg.site is not None and not _is_left(call, arg, donating.left):
                 donated.setdefault(call.call, {})[arg.site] = call, arg
-                if outermost.path == str(view.path):
-                    roots[BlockPlace(outermost.path, outermost.block)] = None
+                roots.update({BlockPlace(one.path, one.block): None for one in started if one.path == str(view.path)})
     given = {call: frozenset(args) for call, args in donated.items()}
     for one in {one.kept: one for root in roots for one in kept_arrays(view, root, given)}.values():
         last = one.reads[-1]
@@ -148,6 +149,11 @@ def _kept(view: FileView, sources: _Sources, donating: _Donating, told: Collecti
             Related(view.path_of(last), view.span(last), "read here"),
         )
         yield Finding(view.span(place), text, _copies(view, one.kept), related)
+
+
+def _is_in_generator(view: FileView, site: Site) -> bool:
+    function = tree(view, site.path, site.block)
+    return isinstance(function, FunctionDef) and "generator" in function.function.flags
 
 
 def _is_of_jax(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> bool:
