@@ -76,5 +76,10 @@ KEEP_ROWS: frozenset[str] = frozenset(
 )
 """Layers that work on each row of their first argument, an array with at least two dimensions."""
 
+SEQUENTIAL: frozenset[str] = frozenset(
+    {"flax.linen.Sequential", "flax.nnx.Sequential", "equinox.nn.Sequential", "haiku.Sequential"}
+)
+"""Layers that apply the layers that they are given, a list or positional arguments, one after another."""
+
 METHODS_OF_ROWS: frozenset[str] = frozenset({"attend"})
 """Methods of layers, such as those of an embedding, that work on each row of their argument."""

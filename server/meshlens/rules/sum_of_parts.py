@@ -6,7 +6,8 @@ gives all devices the same maximum.
 A lookup in a split table has a similar problem: for an index in another device's part, a device gets a wrong row, or
 NaN; it must contribute zeros instead.
 A variance or covariance needs the mean of all rows: if each device subtracts the mean of its own rows, the result
-leaves out the differences between the devices' means.
+leaves out the differences between the devices' means. Likewise, rows minus the mean of all rows must not be scaled by
+the variance of one device's rows.
 
 ```python
 import jax
@@ -80,6 +81,10 @@ _MESSAGES = {
         'each device subtracts the mean of its own rows along "{axis}" before the sum over all devices; '
         "subtract the mean over all devices (lax.pmean)"
     ),
+    "scaled-by-own": (
+        "this is the variance of one device's rows, but the subtracted mean is that of all devices along "
+        '"{axis}"; average the squares over all devices too (lax.pmean)'
+    ),
 }
 """The messages, by the kind of the recorded use."""
 
@@ -91,7 +96,8 @@ def sum_of_parts(view: FileView) -> Iterator[Finding]:
     """Reports values that each device computes from its own part alone and that are then summed over all devices."""
     for (place, kind, axis), site in view.solution.once_of_records("sums of parts", _summed).items():
         if view.is_here(place):
-            related = (Related(view.path_of(site), view.span(site), "summed here"),)
+            said = "scales the rows here" if kind == "scaled-by-own" else "summed here"
+            related = (Related(view.path_of(site), view.span(site), said),)
             severity = Severity.HINT if kind in _HINTS else None
             yield Finding(view.span(place), _MESSAGES[kind].format(axis=axis), (), related, severity)
 

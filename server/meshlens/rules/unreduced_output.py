@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from meshlens.axes.domain.joining import variation_of
-from meshlens.axes.domain.values import Arg, Binder, Const, Dict, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import Arg, Binder, Const, Dict, Function, Seq, Site, Spec, Value
 from meshlens.axes.domain.variation import SOME_AXIS, VARYING, is_different
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.records import MappedCall
@@ -49,7 +49,7 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
     if not any(_declared(binding.binder) for binding in view.records.bindings):
         return
     lacking = maps_that_lack_an_axis(view.solution)
-    verdicts: dict[tuple[Span, str], dict[Site, str | None]] = {}
+    verdicts: dict[tuple[Span, str], dict[Span | None, dict[Site, str | None]]] = {}
     for records in view.solution.by_file.values():
         for mapped in records.mapped_calls:
             declared = _declared(mapped.binder)
@@ -72,13 +72,21 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
                     what = f"{output.which} differs across devices" if output.which != _ONLY else what
                 keeps = "requires equal values" if mapped.binder.checked else "keeps only device 0's"
                 text = f"{what}; {said} {keeps}" if what is not None else None
-                by_call = verdicts.setdefault((span, output.which), {})
+                by_function = verdicts.setdefault((span, output.which), {})
+                by_call = by_function.setdefault(_function_of(view, mapped.binder), {})
                 # A loop calls the map again with a carry about which less is known; the first fault found is kept.
                 by_call[mapped.call] = by_call.get(mapped.call) or text
-    for span, which in sorted(verdicts):
-        texts = [text for text in verdicts[span, which].values() if text is not None]
-        if texts and len(texts) == len(verdicts[span, which]):
-            yield Finding(span, texts[0])
+    for (span, _), by_function in sorted(verdicts.items(), key=lambda item: item[0]):
+        wrong = {
+            function: next(text for text in by_call.values() if text is not None)
+            for function, by_call in by_function.items()
+            if None not in by_call.values()
+        }
+        if len(wrong) == len(by_function):
+            yield Finding(span, next(iter(wrong.values())))
+            continue
+        # Maps of several functions share the declaration, which is right for some of them.
+        yield from (Finding(function, text) for function, text in wrong.items() if function is not None)
 
 
 def _first_of_devices(view: FileView) -> Iterator[Finding]:
@@ -96,6 +104,12 @@ def _first_of_devices(view: FileView) -> Iterator[Finding]:
             place = Related(view.path_of(use.other), view.span(use.other), "each device returns its own value here")
             text = "each device has its own mean or sum; this keeps only device 0's"
             yield Finding(span, text, (), (place,), Severity.HINT)
+
+
+def _function_of(view: FileView, binder: Binder) -> Span | None:
+    """Returns the name of the mapped function, or else the expression that is mapped; None if it is elsewhere."""
+    site = binder.operand.site if isinstance(binder.operand, Function) else binder.operand_site
+    return view.span(site) if site is not None and view.is_here(site) else None
 
 
 def _declared(binder: Binder) -> tuple[str, Arg] | None:

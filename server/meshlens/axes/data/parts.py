@@ -20,6 +20,8 @@ from meshlens.axes.runs.run import Run
 
 _MAXIMUM, _BELOW, _EXPONENTIAL, _PICKED, _CENTRED = "own-max", "below-own-max", "own-exp", "picked", "centred"
 _PICKED_ELSEWHERE = "picked-elsewhere"
+_CENTRED_BY_ALL, _SQUARED, _SPREAD = "centred-by-all", "squared", "own-spread"
+"""The kinds of labels of rows minus a value that is reduced over the devices, of their squares, and of a variance."""
 _ADDED_TO_COPY = "added-to-copy"
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
@@ -32,7 +34,9 @@ _SUMMED = {
 }
 """The kind of record for a sum over the devices, by the label of the summed value."""
 
-_ARRANGED = frozenset({_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
+_ARRANGED = frozenset(
+    {_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED, _CENTRED_BY_ALL, _SQUARED, _SPREAD}
+)
 _ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
 # A mask that zeroes the entries of other devices does not help if the index counts along another axis.
 _MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED})
@@ -44,14 +48,16 @@ _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("square abs multiply power".split(), frozenset({_CENTRED})),
     "@": _MULTIPLIED,
     "*": frozenset({_CENTRED, _PICKED_ELSEWHERE}),
-    "**": frozenset({_CENTRED}),
+    "**": frozenset({_CENTRED, _SPREAD}),
+    **dict.fromkeys(("sqrt", "rsqrt", "maximum", "clip", "+", "reciprocal"), frozenset({_SPREAD})),
 }
 """For functions, methods and operators, the kinds of labels that their results keep."""
 
 _MAXIMA = frozenset({"max", "amax"})
 _LOOK_UP = frozenset({"take", "take_along_axis"})
 _SLICE = "jax.lax.dynamic_slice_in_dim"
-_CONCERNED = frozenset({*_KEEP, *_MAXIMA, *_LOOK_UP, "exp", "dynamic_slice_in_dim"})
+_SPREADS = frozenset({"std", "var"})
+_CONCERNED = frozenset({*_KEEP, *_MAXIMA, *_LOOK_UP, *_SPREADS, "exp", "mean", "dynamic_slice_in_dim"})
 _OF_PARTS = frozenset({ROWS, COLUMNS})
 _WHOLE_ROWS = frozenset({ROWS, ROW, COLUMNS})
 
@@ -73,10 +79,19 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     if name == _SLICE:
         _note_slice(run, args, site, ctx)
     labels = set(kept(short, [labels_of(arg.value) for arg in args]))
+    own = labels_of(args[0].value) if args else NONE
     if short in _MAXIMA:
         labels.update((_MAXIMUM, axis) for axis, along in found.over.axes if _is_of_part(along.truth))
     elif short == "exp" and args:
-        labels.update((_EXPONENTIAL, axis, site) for _, axis in of_kinds(labels_of(args[0].value), _BELOW))
+        labels.update((_EXPONENTIAL, axis, site) for _, axis in of_kinds(own, _BELOW))
+    elif short == "square" or (short == "abs" and of_kinds(own, _SQUARED)):
+        labels.update((_SQUARED, axis) for _, axis in of_kinds(own, _CENTRED_BY_ALL, _SQUARED))
+    elif short in ("mean", "sum"):
+        split = [axis for _, axis in of_kinds(own, _SQUARED) if is_different(found.over.over(axis).truth)]
+        labels.update((_SPREAD, axis, site) for axis in split)
+    elif short in _SPREADS and args:
+        split = [axis for axis, along in variation_of(args[0].value).axes if along.truth == ROWS]
+        labels.update((_SPREAD, axis, site) for axis in split if is_different(found.over.over(axis).truth))
     elif short in _LOOK_UP and len(args) > 1 and not any(arg.label in ("mode", "fill_value") for arg in args):
         labels.update(_lookups(args[0].value, args[1].value, site))
     return replace(found, labels=found.labels | labels) if labels else found
@@ -84,14 +99,33 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
 
 def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozenset[Any]:
     """Returns the labels of `left operator right` inside a map if it depends only on a device's part."""
+    labels = labels_of(left), labels_of(right)
     if operator == "+":
-        return _added_to_copy(left, right) | _added_to_copy(right, left)
+        return kept(operator, labels) | _added_to_copy(left, right) | _added_to_copy(right, left)
+    if operator in ("**", "*"):
+        is_square = right == Const(2) if operator == "**" else left is right
+        centred = of_kinds(labels[0], _CENTRED_BY_ALL) if is_square else ()
+        return kept(operator, labels).union((_SQUARED, axis) for _, axis in centred)
+    if operator == "/":
+        return kept("reciprocal", labels[1:])
     if operator != "-":
-        return kept(operator, (labels_of(left), labels_of(right)))
-    below = {(_BELOW, axis) for _, axis in of_kinds(labels_of(right), _MAXIMUM)}
+        return kept(operator, labels)
+    below = {(_BELOW, axis) for _, axis in of_kinds(labels[1], _MAXIMUM)}
     above, mean = variation_of(left), variation_of(right)
     own = [axis for axis, along in mean.axes if along.truth == MEAN and above.over(axis).truth == ROWS]
-    return frozenset({*below, *[(_CENTRED, axis, site) for axis in own]})
+    by_all = [axis for _, axis, _ in of_kinds(labels[1], "over") if is_different(above.over(axis).truth)]
+    return frozenset(
+        {*below, *[(_CENTRED, axis, site) for axis in own], *[(_CENTRED_BY_ALL, axis) for axis in by_all]}
+    )
+
+
+def note_scaled(run: Run, operator: str, sides: tuple[Value, Value], site: Site, ctx: Context) -> None:
+    """Notes that rows minus a mean over all devices are divided by what is computed from one device's variance."""
+    for rows, scale in (sides, sides[::-1]) if operator == "*" else (sides,):
+        centred = {axis for _, axis in of_kinds(labels_of(rows), _CENTRED_BY_ALL)}
+        for _, axis, place in of_kinds(labels_of(scale), _SPREAD):
+            if axis in centred and is_different(variation_of(scale).over(axis).truth):
+                run.records.gradient_uses.append(GradientUse("scaled-by-own", site, place, ctx, axis))
 
 
 def of_item(array: Data, index: Value, site: Site) -> frozenset[Any]:

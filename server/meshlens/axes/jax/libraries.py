@@ -13,7 +13,7 @@ from meshlens.axes.data.operating import of_network
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of, variations_in
 from meshlens.axes.domain.labels import NONE, travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Made, Value, Wrapped
+from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Made, Seq, Value, Wrapped
 from meshlens.axes.domain.variation import ANYTHING, Variation
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.library_calls import is_harmless
@@ -24,7 +24,7 @@ from meshlens.axes.runs import fixtures
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import Consumer, consumer
-from meshlens.jaxapi.layers import INITIALIZERS, KEEP_ROWS
+from meshlens.jaxapi.layers import INITIALIZERS, KEEP_ROWS, SEQUENTIAL
 from meshlens.jaxapi.names import canonical
 
 _LAYERS = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
@@ -42,6 +42,8 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else NONE
         own = {"normed"} if row.name == "BatchNorm" and _is_of_one_device(made, row, call) else NONE
         return Data(labels | own, shape_of_layer(made, args), over=of_layer(run, made, UNKNOWN, args))
+    if made.dotted in SEQUENTIAL and (layers := _layers_of(made)):
+        return _one_after_another(run, layers, call)
     if len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if len(args) == 1 and wraps_function(args[0].value) and args[0].whole == args[0].site:
@@ -58,6 +60,24 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
         labels = result.labels | run.given_parameters.labels if run.given_parameters is not None else result.labels
         return replace(result, labels=labels, shape=shape_of_layer(made, args), over=of_layer(run, made, result, args))
     return result
+
+
+def _layers_of(made: Made) -> tuple[Value, ...]:
+    """Returns the layers of a sequence of layers; none if they are unknown."""
+    given = tuple([value for key, value in made.arguments if isinstance(key, int) or key == "layers"])
+    if len(given) == 1 and isinstance(given[0], Seq):
+        return () if given[0].open else given[0].items
+    return given
+
+
+def _one_after_another(run: Run, layers: tuple[Value, ...], call: Invocation) -> Value:
+    """Returns the result of the last layer, each of which gets the previous one's result."""
+    args = call.args
+    value: Value = UNKNOWN
+    for layer in layers:
+        value = run.invoke(call.of(layer, args))
+        args = (Arg(None, value, None, None),)
+    return value
 
 
 _HIDE_PARAMETERS = "haiku."

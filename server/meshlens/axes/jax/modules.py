@@ -11,7 +11,7 @@ from meshlens.axes.data.noise import given_to_model
 from meshlens.axes.data.operating import of_all, of_network
 from meshlens.axes.domain import variation
 from meshlens.axes.domain.joining import labels_of, variations_in
-from meshlens.axes.domain.labels import NONE, of_kinds, travelling
+from meshlens.axes.domain.labels import of_kinds, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -90,8 +90,7 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
         is_plain = isinstance(mutable, Const) and mutable.value is False
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
         value = _given_out(value, labels, args)
-        state = of_all(arg.value for arg in args)
-        return value if is_plain else Seq("tuple", (value, Data(labels | _own_statistics(value), over=state)))
+        return value if is_plain else Seq("tuple", (value, _state_after(value, labels, args)))
     run.invoke(call.inside(target, (*positional, *rest), ctx._replace(skip=True), "run"))
     return Data(frozenset({"fresh"}))
 
@@ -113,9 +112,14 @@ def _given_out(value: Value, labels: frozenset[Any], args: tuple[Arg, ...]) -> V
     return Data(labels | travelling(labels_of(value)), shape_of(value), None, is_array(value), over)
 
 
-def _own_statistics(value: Value) -> frozenset[Any]:
-    """Returns the label of a model's state if its layers normalize each device's rows separately."""
-    return NONE | {"own-statistics"} if "normed" in labels_of(value) else NONE
+def _state_after(value: Value, labels: frozenset[Any], args: tuple[Arg, ...]) -> Data:
+    """Returns the state that comes with a model's result.
+
+    It differs between devices if layers normalize each device's rows separately; others may have reduced it.
+    """
+    if "normed" not in labels_of(value):
+        return Data(labels)
+    return Data(labels | {"own-statistics"}, over=of_all(arg.value for arg in args))
 
 
 def _switched(name: str, args: tuple[Arg, ...], ctx: Context) -> Value | None:
@@ -173,7 +177,4 @@ def call_transformed(run: Run, receiver: Wrapped, name: str, call: Invocation) -
         return Seq("tuple", (fresh, fresh)) if has_state else fresh
     labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
     value = _given_out(value, labels, args)
-    if not has_state:
-        return value
-    state = Data(labels | _own_statistics(value), over=of_all(arg.value for arg in args))
-    return Seq("tuple", (value, state))
+    return Seq("tuple", (value, _state_after(value, labels, args))) if has_state else value

@@ -7,7 +7,7 @@ from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient
 from meshlens.axes.data.operating import of_operator
-from meshlens.axes.data.parts import of_operation
+from meshlens.axes.data.parts import note_scaled, of_operation
 from meshlens.axes.data.positions import note_shifted
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number
@@ -62,6 +62,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             note_shifted(run, left, right, ctx)
         elif operator == "/":
             note_quotient(run, left, right, site, ctx)
+        if operator in ("*", "/"):
+            note_scaled(run, operator, (left, right), site, ctx)
     is_number = isinstance(sides[1], Constant)
     over = of_operator(operator, left, right, is_number) if ctx.env.maps else ANYTHING
     result = Data(labels, shape, None, arrays.gives_array(operator, left, right), over)
