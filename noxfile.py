@@ -151,7 +151,7 @@ def tests_deep(session: nox.Session) -> None:
 
 @nox.session(python=NEWEST, default=False, tags=["deep"])
 def compiled(session: nox.Session) -> None:
-    """Runs the tests of cases, edits and LSP sessions with the compiled modules that a release's wheels contain."""
+    """Runs the case, edit and server-session tests against the compiled modules that a release's wheels contain."""
     if not os.environ.get("CI") and not any(map(shutil.which, ("cc", "cl"))):
         session.skip("no C compiler here")
     session.install(".[test]", env={"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "1"})

@@ -1,4 +1,4 @@
-"""Small programs, each of which makes an abstract interpreter do much work: `hostile_seeds.md`, written out."""
+"""Reads `hostile_seeds.md`: small programs, each of which makes an abstract interpreter do a great deal of work."""
 
 from __future__ import annotations
 

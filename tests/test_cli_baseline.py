@@ -83,7 +83,7 @@ def test_writing_again_changes_nothing(project):
         ("[]", "this version of MeshLens cannot read it; rewrite it with --write-baseline"),
         (
             '{"version": 1, "findings": {"a.py": [{}]}}',
-            "not a baseline: an entry has no valid code, message, line or count",
+            'not a baseline: an entry lacks a valid "code", "message", "line" or "count"',
         ),
     ],
 )

@@ -41,7 +41,7 @@ def test_an_edit_of_a_text_that_is_not_open(server: Server, uri: str):
     for version in (2, 3):
         server.change(uri, version, {"text": WRONG})
     assert _codes(server, uri) == []
-    assert server.log.count(f"ignored an edit of {uri}, which is not open") == 1
+    assert server.log.count(f"ignored an edit to {uri}, which is not open") == 1
     server.open(uri, WRONG)
     server.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
     server.notify("textDocument/didClose", {"textDocument": {"uri": uri}})

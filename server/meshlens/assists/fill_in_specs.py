@@ -156,7 +156,9 @@ def _axis(view: FileView, binding: Binding) -> str:
             )
         if use.kind in ("all_gather", "all_to_all", "psum_scatter"):
             raise Obstacle(
-                "gathered", f'it is unknown whether the result of "{use.kind}" is needed once or from every device'
+                "gathered",
+                f'cannot tell whether out_specs should keep one device\'s "{use.kind}" result '
+                "or concatenate all devices' results",
             )
     return f'"{names[0]}"'
 

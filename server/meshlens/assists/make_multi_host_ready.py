@@ -54,7 +54,7 @@ from jax.sharding import Mesh, PartitionSpec as P
 
 
 def global_rows(tree, mesh, spec):
-    \"\"\"Returns global arrays from arrays that every process loaded whole; each process places its own rows.\"\"\"
+    \"\"\"Returns global arrays from arrays that every process loaded in full; each process places its own rows.\"\"\"
     sharding = jax.sharding.NamedSharding(mesh, spec)
 
     def distribute(x):
@@ -127,7 +127,7 @@ _TITLE = "prepare for multiple hosts"
 _MAPS = ("jax.pmap", "jax.shard_map", "jax.experimental.shard_map.shard_map")
 _GLOBAL_ROWS = '''\
 def {name}(tree, mesh, spec):
-    """Returns global arrays from arrays that every process loaded whole; each process places its own rows."""
+    """Returns global arrays from arrays that every process loaded in full; each process places its own rows."""
     sharding = {sharding}(mesh, spec)
 
     def distribute(x):
@@ -136,7 +136,7 @@ def {name}(tree, mesh, spec):
     return {tree_map}(distribute, tree)'''
 _OWN_ROWS = '''\
 def {name}(tree):
-    """Returns the rows of this process, from arrays that every process has loaded whole."""
+    """Returns this process's rows of arrays that every process has loaded in full."""
     count, index = {count}(), {index}()
 
     def own(x):

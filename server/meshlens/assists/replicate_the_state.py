@@ -150,7 +150,7 @@ def _loop_around(view: FileView, call: MappedCall) -> Node | None:
 
 
 def _before(view: FileView, handed: Handed, call: MappedCall, loop: Node, replicate: str) -> FileEdit:
-    """Returns the edit that makes the copies on a line before a loop.
+    """Returns the edit that inserts a line before the loop to replicate the state.
 
     Raises:
         Obstacle: the state is not a variable, or the loop also sets the variable elsewhere.

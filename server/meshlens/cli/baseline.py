@@ -80,5 +80,5 @@ def _read(path: Path) -> Counter[_Key]:
             for entry in entries:
                 known[(str(file), entry["code"], entry["message"], entry["line"])] += int(entry["count"])
     except (TypeError, KeyError, ValueError, OverflowError) as error:
-        raise BadBaseline("not a baseline: an entry has no valid code, message, line or count") from error
+        raise BadBaseline('not a baseline: an entry lacks a valid "code", "message", "line" or "count"') from error
     return known

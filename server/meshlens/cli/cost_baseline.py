@@ -179,7 +179,8 @@ def _read(path: Path) -> dict[str, dict[_Key, int]]:
     try:
         return {str(name): dict(_entries(listed)) for name, listed in data["costs"].items()}
     except (TypeError, KeyError, ValueError, OverflowError) as error:
-        raise BadBaseline("not a baseline: an entry has no valid file, line, kind, axes, backward or bytes") from error
+        fields = '"file", "line", "kind", "axes", "backward" or "bytes"'
+        raise BadBaseline(f"not a baseline: an entry lacks a valid {fields}") from error
 
 
 def _entries(listed: Iterable[Mapping[str, Any]]) -> Iterable[tuple[_Key, int]]:

@@ -52,7 +52,11 @@ _OPTIONS = (
         help='The target devices: 8, "4x4", "v5e-16", "8xH100"; separate several with commas. '
         "Default: those of the configuration, or else 8.",
     ),
-    click.option("--machine", metavar="NAME", help='The machine to estimate times for: "H100", or one in "machines".'),
+    click.option(
+        "--machine",
+        metavar="NAME",
+        help='The machine to estimate times for: a known model such as "H100", or a name from the "machines" setting.',
+    ),
     click.option(
         "--level",
         type=click.Choice(list(_LEVELS)),

@@ -253,7 +253,7 @@ def _kill_marked(mark: bytes) -> bool:
 
 
 def is_stopped(number: int) -> bool:
-    """Returns whether a process is stopped by a signal, as by a debugger or a hostile program."""
+    """Returns whether a process is suspended by a signal, for example by a debugger or a hostile program."""
     return _stat(str(number))[:1] in (["T"], ["t"])
 
 

@@ -48,7 +48,7 @@ class KeywordChange:
     Attributes:
         dotted: canonical name of the callable.
         keyword: the keyword.
-        removed, deprecated, since: as for a name.
+        removed, deprecated, since: as in `Change`.
         replacement: the replacement.
         note: further advice.
         rewrite: "rename", "drop", "positional", or "" if a person must decide.

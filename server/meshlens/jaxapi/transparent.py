@@ -30,7 +30,7 @@ HOW: dict[str, str] = {
     "tree_map_with_path": "calls the operand with a path and the leaf at that path in each tree",
     "tree_reduce": "calls operand(value, leaf)",
     "callback": "calls the operand on the host, outside the axis environment, with the remaining arguments",
-    "builtin_map": "calls the operand with an item of each iterable",
+    "builtin_map": "calls the operand with one item from each iterable",
     "builtin_filter": "calls the operand with each item; yields the items that it accepts",
     "builtin_reduce": "calls operand(value, item)",
     "partial": "returns the operand with arguments bound",

@@ -227,7 +227,7 @@ def _is_only_called(name: str, scope: Node, made: Node) -> bool:
 
 
 def _fixes(view: FileView, made: _Made, loop: Loop, inside: tuple[Node, ...]) -> tuple[Fix, ...]:
-    """Moves a one-line assignment that is directly in the loop to the line before the loop."""
+    """Returns the fix that moves a one-line assignment from the loop's own body to the line before the loop."""
     statement = inside[1]
     if (
         isinstance(loop, Comprehension)

@@ -1,7 +1,8 @@
 """One PRNG key gives the same random numbers on every device.
 
 If every device gets the same key (through `in_axes=None`, an empty spec or a closure), all of them draw the same
-dropout mask, noise and samples: there is no error, only less randomness than there seems to be.
+dropout mask, noise and samples: JAX raises no error, but the program has less randomness than it
+appears to.
 Fold the device index into the key, or map over one key for each device.
 Parameters drawn from a shared key should be the same on every device, so the rule does not report them.
 

@@ -1,4 +1,4 @@
-"""A replicated state is saved with every device's copy.
+"""A replicated state is saved with all of its per-device copies.
 
 `flax.jax_utils.replicate` puts a copy of each array on every device, along a new leading axis that `pmap` maps over.
 If you save all copies, the file is larger by a factor of the number of devices and can be restored only on that number

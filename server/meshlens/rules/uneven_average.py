@@ -49,9 +49,11 @@ from meshlens.text import Span
 
 _HINTS = {
     "ratio-averaged": "this averages quotients over {axis}, so all devices have the same weight, whatever their counts",
-    "curved-averaged": "this average over {axis} is of a nonlinear function of each device's own mean or sum",
-    "pieces-averaged": "this average over {axis} is of a value that is nonzero on only some devices; sum it instead",
-    "pairs-averaged": "this average over {axis} is of a loss that compares only rows on the same device",
+    "curved-averaged": (
+        "this averages a nonlinear function over {axis}, but each device applies it to its own mean or sum"
+    ),
+    "pieces-averaged": "this averages a value over {axis}, but it is nonzero on only some devices; sum it instead",
+    "pairs-averaged": "this averages a loss over {axis}, but each device compares only its own rows",
     "means-summed": "this sums the devices' means over {axis}, and nothing divides the sum by the number of devices",
     "of-fewer-axes": "the total is summed over {axis}, but its divisor is not; sum the divisor over it too",
     "shifted-summed": "a value all devices share is added before this sum over {axis}, which counts it once per device",

@@ -46,7 +46,7 @@ def run_block(run: Run, statements: Statements, frame: Frame, ctx: Context) -> s
     """Runs statements in order.
 
     Returns:
-        How the block certainly ends: "return", "break", "continue", "raise"; None if it may run to its end.
+        How control is certain to leave the block: "return", "break", "continue", "raise"; None if it may fall through.
     """
     if run.depth >= DEEPEST:
         run.is_brief = True

@@ -165,7 +165,7 @@ class Constructs(NamedTuple):
 
     Attributes:
         evaluate: returns the value of an expression.
-        execute: runs statements, and returns how they were left.
+        execute: runs statements, and returns how control is certain to leave them.
         invoke: returns the result of a call.
     """
 
@@ -291,7 +291,7 @@ class Run:
         return self.constructs.evaluate(self, node, frame, ctx)
 
     def execute(self, statements: Statements, frame: Frame, ctx: Context) -> str | None:
-        """Runs statements in order; returns how they certainly end, None if they may run to their end."""
+        """Runs statements in order; returns how control is certain to leave them, or None if it may fall through."""
         return self.constructs.execute(self, statements, frame, ctx)
 
     def invoke(self, call: Invocation) -> Value:

@@ -80,7 +80,10 @@ def _method(old: FileFacts, change: Change) -> Block | None:
 
 
 def _stands_alone(text: bytes, node: Node) -> bool:
-    """Returns whether a function parses alone as it does in its class, because only its body is indented further."""
+    """Returns whether a method parses the same on its own as in its class.
+
+    This holds if nothing but its body is indented further than its `def`.
+    """
     definition = definition_of(node)
     suite = body_of(definition) if definition is not None and is_function(node) else None
     if suite is None:

@@ -19,7 +19,7 @@ class Words:
     out: str
 
 
-_SAME = "The result is the same {everywhere}; its shape is that of the operand."
+_SAME = "The result is the same {everywhere} and has the same shape as the operand."
 
 COLLECTIVE_WORDS: dict[str, Words] = {
     "psum": Words("Sums the operand over {over}.", _SAME),
@@ -64,10 +64,11 @@ COLLECTIVE_WORDS: dict[str, Words] = {
     "psend": Words("Sends the operand along {over} according to perm.", "Returns a token for precv."),
     "precv": Words("Receives what psend sent along {over}.", "Returns an array with the shape out_shape."),
     "pswapaxes": Words(
-        "Swaps {over} with an array axis of the operand that has the same size.", "The shape is that of the operand."
+        "Swaps {over} with an array axis of the operand that has the same size.",
+        "The result has the same shape as the operand.",
     ),
-    "pbroadcast": Words("Sends the operand from index source to every index of {over}.", _SAME),
-    "pdot": Words("Multiplies two arrays and sums over {over}.", _SAME),
+    "pbroadcast": Words("Sends the operand at the index given by source to every index of {over}.", _SAME),
+    "pdot": Words("Multiplies two arrays and sums over {over}.", "The result is the same {everywhere}."),
     "axis_index": Words(
         "Returns the index along {over}; nothing is communicated.", "An int32 scalar from 0 to {last}."
     ),

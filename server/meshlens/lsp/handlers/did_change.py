@@ -16,7 +16,7 @@ def did_change(session: Session, params: dict[str, Any]) -> None:
     document = session.documents.get(given["uri"])
     if document is None:
         if given["uri"] not in session.foreign:
-            session.warn_once(f"ignored an edit of {given['uri']}, which is not open")
+            session.warn_once(f"ignored an edit to {given['uri']}, which is not open")
         return
     version = given.get("version")
     if version is not None and document.version is not None and version <= document.version:

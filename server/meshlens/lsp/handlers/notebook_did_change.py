@@ -19,7 +19,7 @@ def notebook_did_change(session: Session, params: dict[str, Any]) -> None:
     given = params["notebookDocument"]
     book = session.notebooks.get(given["uri"])
     if book is None:
-        session.warn_once(f"ignored an edit of {given['uri']}, which is not open")
+        session.warn_once(f"ignored an edit to {given['uri']}, which is not open")
         return
     cells = (params.get("change") or {}).get("cells") or {}
     book = _restructured(session, replace(book, version=given.get("version")), cells)

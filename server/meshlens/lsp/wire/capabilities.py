@@ -23,7 +23,7 @@ def capability(params: Any, path: str) -> Any:
 
 
 def position_encoding(params: Any) -> str:
-    """Returns the unit of columns: the first that the client lists and the server knows."""
+    """Returns the position encoding: the first in the client's list that the server supports; otherwise UTF-16."""
     listed = capability(params, "general.positionEncodings")
     return next((one for one in listed if one in _ENCODINGS), "utf-16") if isinstance(listed, list) else "utf-16"
 

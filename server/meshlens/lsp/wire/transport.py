@@ -1,6 +1,6 @@
 """Reads messages from stdin and writes them to stdout, without a thread or executor if the system allows it.
 
-pygls reads each header line through an executor, which takes about as long as handling a whole keystroke should.
+pygls reads each header line through an executor; that alone uses up about the whole time budget of a keystroke.
 """
 
 from __future__ import annotations

@@ -50,7 +50,11 @@ def read_file(path: Path, raw: bytes, facts: FileFacts | None = None) -> SourceF
 def read_all(
     raws: Mapping[Path, bytes], cache: FactsCache | None
 ) -> tuple[dict[str, SourceFile], list[tuple[Path, str]]]:
-    """Reads files from their bytes, with facts from the cache if available; returns them and the invalid notebooks."""
+    """Parses source files from their raw bytes, using cached facts where available.
+
+    Returns:
+        The files by path, and the notebooks that cannot be parsed, each with an error message.
+    """
     read: dict[str, SourceFile] = {}
     problems: list[tuple[Path, str]] = []
     new: list[tuple[Path, bytes, Notebook | None]] = []

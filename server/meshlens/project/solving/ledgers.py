@@ -20,10 +20,10 @@ _MOST_COMPARED = 2_000
 
 
 class OneAfterTheOther:
-    """The results of roots while `solve` runs or reuses each of them, in the order in which they end.
+    """The combined ledgers of the roots that `solve` has run or reused so far, in the order in which the roots ended.
 
     Attributes:
-        turns: the roots, numbered in that order.
+        turns: the position of each root in that order.
         is_out_of_step: whether a reused module would find something different now.
     """
 

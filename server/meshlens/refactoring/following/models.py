@@ -573,7 +573,11 @@ def _is_layer(home: Follow, value: Node) -> bool:
 
 
 def _behind_factory(home: Follow, value: Node, depth: int = 0) -> list[tuple[Follow, Node]]:
-    """Returns what a model factory defined in the project may return, if the value is a call to one; else the value."""
+    """Looks through a call to one of the project's model factories.
+
+    Returns:
+        If the value is such a call, what the factory may return; otherwise, the value.
+    """
     defined = function_defined(home, value.callee) if isinstance(value, Call) and depth < _DEEPEST else None
     function, around = defined if defined is not None else (None, None)
     if not isinstance(function, FunctionDef) or not isinstance(value, Call):

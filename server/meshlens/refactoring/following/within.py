@@ -26,7 +26,7 @@ class Within:
         functions: the functions and lambdas in the step, by site.
         lines: the statements after which assigned values are reduced, by site and kind.
         arrays: the names of the step's parameters and of its operands in arithmetic, all arrays or trees of arrays.
-        entered: the kinds of everything that a function reads, for each time that it was followed, by site.
+        entered: for each function, by site, the kinds of the values that it read each time it was followed.
         followed: the sites of the calls that were followed.
     """
 

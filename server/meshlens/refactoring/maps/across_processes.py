@@ -108,7 +108,8 @@ def crossings(view: FileView, binding: Binding) -> Iterator[Crossing]:
 def _pmapped(view: FileView, binding: Binding, call: MappedCall) -> Crossing:
     pmap = read_pmap(view, binding)
     if any(pmap.given(name) is not None for name in ("devices", "backend", "axis_size")):
-        raise Obstacle("devices", f"the pmap on line {_line(view, binding.binder.site)} selects its devices itself")
+        line = _line(view, binding.binder.site)
+        raise Obstacle("devices", f"the pmap on line {line} sets devices, backend or axis_size; remove that argument")
     split = []
     for place, arg in enumerate(call.args):
         axes = pmap.in_axes

@@ -156,7 +156,11 @@ def in_order(edits: Iterable[FileEdit]) -> tuple[FileEdit, ...]:
 
 
 def around(view: FileView, span: Span) -> tuple[str, int]:
-    """Returns the indentation of a span's first line, and the number of other characters on its lines."""
+    """Measures the lines of a span.
+
+    Returns:
+        The indentation of the first line, and the number of characters outside the span on its first and last lines.
+    """
     start = view.source.rfind(b"\n", 0, span.start) + 1
     end = view.source.find(b"\n", span.end)
     head = view.source[start : span.start].decode("utf-8", "replace")

@@ -36,7 +36,9 @@ class Miscount:
 
 
 def miscounts(view: FileView, wanted: frozenset[str], parameter: str) -> Iterator[Miscount]:
-    """Yields the maps of a file that certainly have a miscount.
+    """Yields the maps of a file that certainly have too few or too many entries.
+
+    The entries are compared with the arguments of calls or, if no call settles it, with the function's parameters.
 
     Args:
         view: the file.

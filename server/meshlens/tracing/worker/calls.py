@@ -121,7 +121,7 @@ class Calls:
         elif refused:
             why = f"line {row} {refused}, which a trace does not allow"
         elif isinstance(error, SystemExit):
-            why = f"line {row}: the program ends here; pass its command-line arguments after --"
+            why = f"line {row}: the program exits here; pass its command-line arguments after `--`"
         else:
             why = f"line {row}: {type(error).__name__}: {' '.join(str(error).split())[:300]}".rstrip(": ")
         is_outside = bool(refused) or isinstance(error, (OSError, ImportError))

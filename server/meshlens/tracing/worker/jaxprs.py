@@ -77,7 +77,7 @@ class Reading:
             self.lines[place] = aval
 
     def is_transposed(self, stack: Any) -> bool:
-        """Returns whether a name stack, which several equations share, belongs to the backward pass."""
+        """Returns whether a name stack belongs to the backward pass; cached, because equations share stacks."""
         found = self._transposed.get(id(stack))
         if found is None:
             found = self._transposed[id(stack)] = "transpose(" in str(stack)
