@@ -55,6 +55,10 @@ _HINTS = {
     "pieces-averaged": "this averages a value over {axis}, but it is nonzero on only some devices; sum it instead",
     "pairs-averaged": "this averages a loss over {axis}, but each device compares only its own rows",
     "means-summed": "this sums the devices' means over {axis}, and nothing divides the sum by the number of devices",
+    "own-means-summed": (
+        "this sums gradients over {axis} that each device has divided by its own count; "
+        "divide the sum by the count over all devices"
+    ),
     "of-fewer-axes": "the total is summed over {axis}, but its divisor is not; sum the divisor over it too",
     "shifted-summed": "a value all devices share is added before this sum over {axis}, which counts it once per device",
 }
@@ -82,7 +86,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
         site = use.other if use.other is not None and _is_to_blame(view, use, use.other) else use.site
         if not view.is_here(site) or (use.kind in _MAY_GO_ON and _goes_on(view, use.site)):
             continue
-        if use.kind == "means-summed" and use.site in divided:
+        if use.kind in ("means-summed", "own-means-summed") and use.site in divided:
             continue
         span = view.span(site)
         if span not in seen:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import of_kinds
+from meshlens.axes.domain.labels import NONE, of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     APART,
@@ -192,6 +192,10 @@ def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
     return frozenset(sums | ({"mean"} if operator == "/" else set()))
 
 
+OWN_MEAN = "own-mean"
+"""The kind of the label of a gradient that is divided by a count of the device's own rows."""
+
+
 def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context) -> None:
     """Notes a total divided by one device's value or by a sum over too few axes, or an average divided again."""
     above, below = variation_of(left), variation_of(right)
@@ -207,6 +211,14 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
             run.records.gradient_uses.append(GradientUse("divided-twice", site, _reduced_at(left, axis), ctx, axis))
         elif (place := _summed_over_fewer(left, right, axis)) is not None:
             run.records.gradient_uses.append(GradientUse("of-fewer-axes", site, place, ctx, axis))
+
+
+def own_mean(left: Value, right: Value) -> frozenset[Any]:
+    """Returns the labels of `left / right` if a gradient is divided by a count of the device's own rows."""
+    above, below = labels_of(left), labels_of(right)
+    if "gradient" not in above or "of-gradient" in below or not of_kinds(below, "counted"):
+        return NONE
+    return frozenset([(OWN_MEAN, axis) for axis, along in variation_of(right).axes if is_apart(along.truth)])
 
 
 def _summed_over_fewer(left: Value, right: Value, axis: str) -> Site | None:

@@ -9,7 +9,18 @@ from meshlens.axes.data.contractions import einsum_terms
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of, variations_in
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
-from meshlens.axes.domain.variation import ANYTHING, COLUMNS, EVERYWHERE, SUM, ZEROS, Along, Variation, joined
+from meshlens.axes.domain.variation import (
+    ANYTHING,
+    COLUMNS,
+    EVERYWHERE,
+    SUM,
+    VARYING,
+    ZEROS,
+    Along,
+    Variation,
+    is_apart,
+    joined,
+)
 from meshlens.jaxapi.operations import AXES, METHODS, OPERATIONS, Kind
 
 _ONE: dict[Kind, Callable[[Along], Along]] = {"linear": transfer.linear, "transposed": transfer.transposed}
@@ -128,8 +139,8 @@ def of_method(receiver: Data, name: str, args: tuple[Arg, ...], site: object = N
 
 
 def counts_rows(over: Variation) -> bool:
-    """Returns whether a value is a sum over each device's rows."""
-    return any(along.truth == SUM for _, along in over.axes)
+    """Returns whether a sum is one over each device's own rows."""
+    return any(along.truth == SUM or (is_apart(along.truth) and along.typed == VARYING) for _, along in over.axes)
 
 
 def of_all(values: Iterable[Value]) -> Variation:

@@ -114,9 +114,7 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     above, mean = variation_of(left), variation_of(right)
     own = [axis for axis, along in mean.axes if along.truth == MEAN and above.over(axis).truth == ROWS]
     by_all = [axis for _, axis, _ in of_kinds(labels[1], "over") if is_different(above.over(axis).truth)]
-    return frozenset(
-        {*below, *[(_CENTRED, axis, site) for axis in own], *[(_CENTRED_BY_ALL, axis) for axis in by_all]}
-    )
+    return frozenset({*below, *[(_CENTRED, axis, site) for axis in own], *[(_CENTRED_BY_ALL, axis) for axis in by_all]})
 
 
 def note_scaled(run: Run, operator: str, sides: tuple[Value, Value], site: Site, ctx: Context) -> None:

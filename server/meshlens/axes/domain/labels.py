@@ -24,6 +24,7 @@ first operation on the value.
     met                    a part of the value was reduced
     opaque                 passed through unseen code that may reduce, or between devices
     ("counted", call)      computed from a sum over the device's rows
+    ("own-mean", axis)     a gradient divided by a count of the device's own rows, which are split over this axis
     ("rows-here", axis, place)   the number of rows of one device, which are split over this axis
     ("copies", place, n)   an array repeated along its first n axes
     ("copied", place)      one of these copies

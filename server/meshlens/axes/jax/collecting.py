@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
+from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.parts import OWN_INDEX, note_parts
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
@@ -70,7 +72,9 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     note_reduced(run, labels, ctx)
     if row.reduces == "mean":
         note_averages(run, value, names, call, _AVERAGED)
+        _note_own_means(run, labels, names, call, "ratio-averaged")
     if row.reduces == "sum":
+        _note_own_means(run, labels, names, call, "own-means-summed")
         note_averages(run, value, names, call, _SUMMED_GRADIENTS if "of-gradient" in labels else _SUMMED)
     if row.reduces == "sum":
         note_parts(run, value, names, site, ctx)
@@ -163,6 +167,13 @@ def note_averages(run: Run, value: Value, names: tuple[str, ...], call: Invocati
             kind = noted.get(over.over(name).truth)
             if kind is not None:
                 run.records.gradient_uses.append(GradientUse(kind, call.site, None, call.ctx, name))
+
+
+def _note_own_means(run: Run, labels: frozenset[Any], names: tuple[str, ...], call: Invocation, kind: str) -> None:
+    axes = {axis for _, axis in of_kinds(labels, OWN_MEAN)}
+    run.records.gradient_uses.extend(
+        GradientUse(kind, call.site, None, call.ctx, name) for name in names if name in axes
+    )
 
 
 _AVERAGED = {

@@ -209,9 +209,9 @@ def _with_variation(found: Data, name: str, call: Invocation) -> Value:
     over = of_library(name, call.args)
     if over is None or over is ANYTHING:
         return found
-    labels = (
-        found.labels | {("counted", call.site)} if OPERATIONS.get(name) == "sum" and counts_rows(over) else found.labels
-    )
+    labels = found.labels
+    if OPERATIONS.get(name) == "sum" and counts_rows(over):
+        labels = labels | {("counted", call.site)}
     return Data(labels, found.shape, found.made_by, found.array, over)
 
 

@@ -139,7 +139,7 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
         if name == "sum" and not args:
             labels |= noise.summed_on_host(run, receiver.labels, site, ctx)
         labels |= {"mean"} if name == "mean" else NONE
-        labels |= {("counted", site)} if counts_rows(over) else NONE
+        labels |= {("counted", site)} if name == "sum" and counts_rows(over) else NONE
         labels |= _MAY_REPEAT if shape else NONE
         return Data(labels, shape, None, arrays.is_array(receiver), over)
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):

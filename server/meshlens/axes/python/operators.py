@@ -5,7 +5,7 @@ from __future__ import annotations
 from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.fitting import note_combined
-from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient
+from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient, own_mean
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.parts import note_scaled, of_operation
 from meshlens.axes.data.positions import note_shifted
@@ -62,6 +62,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             note_shifted(run, left, right, ctx)
         elif operator == "/":
             note_quotient(run, left, right, site, ctx)
+            labels |= own_mean(left, right)
         if operator in ("*", "/"):
             note_scaled(run, operator, (left, right), site, ctx)
     is_number = isinstance(sides[1], Constant)
