@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.domain.constants import worked_out
-from meshlens.axes.domain.labels import UNPLACED, travelling
+from meshlens.axes.domain.labels import COUNT, UNPLACED, travelling
 from meshlens.axes.domain.values import Const, Data, Dict, Ext, Made, Seq, Value
 from meshlens.jaxapi.layers import PARAMETERS
 
@@ -93,15 +93,22 @@ def _size(left: int | None, right: int | None) -> int | None:
     return left if right == 1 else None
 
 
+def count_of(value: Value) -> int | None:
+    """Returns the integer that a value represents, a constant or an axis size; None if unknown."""
+    if isinstance(value, Const):
+        return value.value if type(value.value) is int else None
+    if isinstance(value, Data) and value.labels:
+        counts = [label[1] for label in value.labels if type(label) is tuple and label[0] == COUNT]
+        return counts[0] if len(counts) == 1 else None
+    return None
+
+
 def sizes(value: Value) -> Sizes | None:
     """Returns the sizes in a shape argument such as `(8, n)` or `8`."""
-    if isinstance(value, Const) and isinstance(value.value, int):
-        return (value.value,)
-    if isinstance(value, Seq) and not value.open:
-        return tuple(
-            item.value if isinstance(item, Const) and isinstance(item.value, int) else None for item in value.items
-        )
-    return None
+    if isinstance(value, Seq):
+        return tuple([count_of(item) for item in value.items]) if not value.open else None
+    count = count_of(value)
+    return (count,) if count is not None else None
 
 
 def literal_shape(value: Value) -> Sizes | None:

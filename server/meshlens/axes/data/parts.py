@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.data.mixing import of_reshape
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Dict, Seq, Site, Value
@@ -86,6 +87,8 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
         labels.update((_EXPONENTIAL, axis, site) for _, axis in of_kinds(own, _BELOW))
     elif short == "square" or (short == "abs" and of_kinds(own, _SQUARED)):
         labels.update((_SQUARED, axis) for _, axis in of_kinds(own, _CENTRED_BY_ALL, _SQUARED))
+    elif short == "reshape" and args:
+        labels.update(of_reshape(run, args[0].value, found.shape, site, ctx))
     elif short in ("mean", "sum"):
         split = [axis for _, axis in of_kinds(own, _SQUARED) if is_different(found.over.over(axis).truth)]
         labels.update((_SPREAD, axis, site) for axis in split)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from meshlens.axes.data.arrays import count_of
 from meshlens.axes.data.sharded_shapes import size_of_axis
-from meshlens.axes.domain.values import Const, Data, Seq, Value
+from meshlens.axes.domain.values import Const, Seq, Value
 from meshlens.axes.runs.context import AxisEnv
 
-COUNT = "count"
 SOME_COUNT = "some-count"
 """The label of a number that is exactly the size of an axis, if that size is unknown."""
 FOR_EXAMPLE = 8
@@ -37,16 +37,6 @@ def size_along_all(env: AxisEnv, names: tuple[str, ...]) -> int | None:
             return None
         total *= size
     return total if names else None
-
-
-def count_of(value: Value) -> int | None:
-    """Returns the integer that a value represents, a constant or an axis size; None if unknown."""
-    if isinstance(value, Const):
-        return value.value if type(value.value) is int else None
-    if isinstance(value, Data) and value.labels:
-        counts = [label[1] for label in value.labels if type(label) is tuple and label[0] == COUNT]
-        return counts[0] if len(counts) == 1 else None
-    return None
 
 
 def as_number(operator: str, left: Value, right: Value) -> tuple[Value, Value] | None:

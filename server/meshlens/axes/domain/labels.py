@@ -127,6 +127,9 @@ _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
 FROM_ZERO = "from-zero"
 """The label of the numbers 0, 1, 2, …"""
 
+COUNT = "count"
+"""The kind of the label of a number that is exactly the size of an axis, if that size is known."""
+
 TYPED = "typed"
 """The kind of the label that says how an array over explicit axes is split."""
 

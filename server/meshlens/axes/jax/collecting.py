@@ -11,12 +11,13 @@ from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
 from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
+from meshlens.axes.data.mixing import note_sent, of_gather
 from meshlens.axes.data.parts import OWN_INDEX, note_parts
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.slices import note_reduced
-from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT, size_along_all
+from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
-from meshlens.axes.domain.labels import NONE, after_reduction, of_kinds, travelling
+from meshlens.axes.domain.labels import COUNT, NONE, after_reduction, of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Seq, Site, Union, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
@@ -78,6 +79,8 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         note_averages(run, value, names, call, _SUMMED_GRADIENTS if "of-gradient" in labels else _SUMMED)
     if row.reduces == "sum":
         note_parts(run, value, names, site, ctx)
+    if row.name == "all_to_all":
+        note_sent(run, value, found, names, ctx)
     if row.reduces in ("sum", "mean"):
         note_repeats(run, call, value, names, row.reduces == "sum" and "axis_index_groups" not in found)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
@@ -96,7 +99,8 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         size = size_along_all(ctx.env, names)
         return replace(answer, labels=answer.labels | {(COUNT, size) if size is not None else SOME_COUNT})
     if isinstance(answer, Data) and isinstance(value, Data) and value.shape is not None and answer.shape is None:
-        return replace(answer, shape=shape_after(row.reduces, row.name, value.shape, found, ctx.env, names))
+        shape = shape_after(row.reduces, row.name, value.shape, found, ctx.env, names)
+        return replace(answer, labels=answer.labels | of_gather(row.name, found, names), shape=shape)
     return answer
 
 

@@ -8,9 +8,9 @@ from meshlens.axes.data.arrays import held_in, product
 from meshlens.axes.data.operating import of_method
 from meshlens.axes.data.parts import kept
 from meshlens.axes.data.typed_shardings import transposed
-from meshlens.axes.domain.axis_sizes import COUNT, SOME_COUNT
+from meshlens.axes.domain.axis_sizes import SOME_COUNT
 from meshlens.axes.domain.joining import entry_of_table, join_all
-from meshlens.axes.domain.labels import of_kinds, travelling
+from meshlens.axes.domain.labels import COUNT, of_kinds, travelling
 from meshlens.axes.domain.values import (
     STATIC,
     UNKNOWN,

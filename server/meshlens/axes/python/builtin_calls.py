@@ -7,9 +7,8 @@ from collections.abc import Callable
 from math import prod
 from typing import Any, TypeGuard
 
-from meshlens.axes.data.arrays import product, sizes
+from meshlens.axes.data.arrays import count_of, product, sizes
 from meshlens.axes.data.gradients import rows_here
-from meshlens.axes.domain.axis_sizes import count_of
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.constants import counted, fits_pattern, joined
 from meshlens.axes.domain.joining import join_all, labels_of

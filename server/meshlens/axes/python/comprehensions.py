@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, SOME_COUNT, count_of
+from meshlens.axes.data.arrays import count_of
+from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, SOME_COUNT
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import key_of, with_some_keys
