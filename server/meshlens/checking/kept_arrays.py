@@ -7,7 +7,7 @@ conditions with the same text have the same outcome.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import NamedTuple, TypeAlias
@@ -116,10 +116,11 @@ class _Frame(NamedTuple):
 
 
 class _Loss(NamedTuple):
-    """A donated argument, and its variable."""
+    """A donated argument, its variable, and whether it certainly holds arrays."""
 
     argument: Site
     variable: Slot | None
+    is_full: bool
 
 
 @dataclass
@@ -171,13 +172,13 @@ class _TooMuch(Exception):
     """Raised when a function has too many paths, or paths that are too long."""
 
 
-def kept_arrays(view: FileView, root: BlockPlace, donated: Mapping[Site, Collection[Site]]) -> list[Kept]:
+def kept_arrays(view: FileView, root: BlockPlace, donated: Mapping[Site, Mapping[Site, bool]]) -> list[Kept]:
     """Returns the reads of donated arrays that something else kept.
 
     Args:
         view: a file.
         root: the function to follow; for a method, its class is constructed first.
-        donated: the donated arguments of each call, by its site.
+        donated: the donated arguments of each call, by its site, each with whether it certainly holds arrays.
     """
     before: list[_Followed] = view.solution.once_of(("kept arrays", root), _THE_SAME, None, list)
     if before and before[0].donated == donated and before[0].is_current(view.solution.facts):
@@ -202,7 +203,7 @@ class _Followed(NamedTuple):
         found: the reads that were found.
     """
 
-    donated: Mapping[Site, Collection[Site]]
+    donated: Mapping[Site, Mapping[Site, bool]]
     read: Mapping[BlockPlace, Shape | None]
     tops: Mapping[str, tuple[str, ...]]
     found: list[Kept]
@@ -222,7 +223,7 @@ def _shape_of(facts: Mapping[str, FileFacts], block: BlockPlace) -> Shape | None
 class _Paths:
     """The paths through a function."""
 
-    def __init__(self, view: FileView, donated: Mapping[Site, Collection[Site]]) -> None:
+    def __init__(self, view: FileView, donated: Mapping[Site, Mapping[Site, bool]]) -> None:
         self._view, self._donated = view, donated
         self._numbers = count()
         self._steps = 0
@@ -513,7 +514,7 @@ class _Paths:
                 self._look(argument, frame, state)
             for argument in arguments:
                 if frame.site(argument) in taken and key_of(argument) is not None:
-                    self._lose(argument, frame, state)
+                    self._lose(argument, taken[frame.site(argument)], frame, state)
             for argument in arguments:
                 # The call must not get the same arrays through another argument either.
                 if frame.site(argument) not in taken:
@@ -754,10 +755,10 @@ class _Paths:
             return state.held[slot], slot
         return Origin(owner.number, (*owner.path, node.name)), way
 
-    def _lose(self, argument: Node, frame: _Frame, state: _State) -> None:
+    def _lose(self, argument: Node, is_full: bool, frame: _Frame, state: _State) -> None:
         """Notes that an argument is donated, with everything that its attributes hold."""
         value, slot = self._seen(argument, frame, state)
-        loss = _Loss(frame.site(argument), state.same.get(slot, slot) if slot is not None else None)
+        loss = _Loss(frame.site(argument), state.same.get(slot, slot) if slot is not None else None, is_full)
         waiting = [value]
         while waiting:
             one = waiting.pop()
@@ -797,12 +798,15 @@ class _Paths:
 
     def _note(self, node: Node, frame: _Frame, state: _State) -> None:
         value, slot = self._seen(node, frame, state)
-        if slot is None or not isinstance(value, Origin) or Origin(value.number) in self._perhaps_empty:
+        if slot is None or not isinstance(value, Origin):
             return
+        is_perhaps_empty = Origin(value.number) in self._perhaps_empty
         for length in range(len(value.path) + 1):
             loss = state.lost.get(Origin(value.number, value.path[:length]))
             kept = state.given.get(slot)
             if loss is None or kept is None or state.same.get(slot, slot) == loss.variable:
+                continue
+            if is_perhaps_empty and not loss.is_full:
                 continue
             if state.left_out.get(slot.name, frozenset()) <= {kept}:
                 self.found.setdefault(kept, Kept((*self._route, frame.site(node)), kept, loss.argument))

@@ -43,7 +43,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Arg, Const, Instance, Seq, Site
-from meshlens.axes.jax.compiled_calls import DONATES, MAY_BE_LEFT, OF_JAX
+from meshlens.axes.jax.compiled_calls import ARRAYS_OF_JAX, DONATES, MAY_BE_LEFT, OF_JAX
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.kept_arrays import BlockPlace, holds_what_it_is_given, kept_arrays
 from meshlens.checking.model import Finding, Fix, Related, Severity
@@ -79,6 +79,8 @@ _PLACES = ("jax.device_put", "jax.make_array_from_callback", "jax.make_array_fro
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 _Above: TypeAlias = Mapping[tuple[str, str], bool]
 _NOTHING: _Above = {}
+_CERTAIN = frozenset({OF_JAX, ARRAYS_OF_JAX})
+"""The labels of arguments whose arrays certainly come from JAX."""
 _DEEPEST = 6
 """Maximum number of variables and functions that are followed."""
 
@@ -134,21 +136,23 @@ def _kept(view: FileView, sources: _Sources, donating: _Donating, told: Collecti
         for arg in call.args:
             if arg.site is not None and not _is_left(call, arg, donating.left):
                 donated.setdefault(call.call, {})[arg.site] = call, arg
-                roots.update({BlockPlace(one.path, one.block): None for one in started if one.path == str(view.path)})
-    given = {call: frozenset(args) for call, args in donated.items()}
+                roots.update({BlockPlace(one.path, one.block): None for one in started})
+    given = {
+        call: {site: arg.label == ARRAYS_OF_JAX for site, (_, arg) in args.items()} for call, args in donated.items()
+    }
     for one in {one.kept: one for root in roots for one in kept_arrays(view, root, given)}.values():
         last = one.reads[-1]
         call, arg = next(args[one.donated] for args in donated.values() if one.donated in args)
-        if (view.is_here(last) and view.span(last) in told) or not _is_of_jax(view, sources, call, arg):
+        if not view.is_here(one.kept) or (view.is_here(last) and view.span(last) in told):
             continue
-        read = next(site for site in reversed(one.reads) if view.is_here(site))
-        place = one.kept if view.is_here(one.kept) else read
+        if not _is_of_jax(view, sources, call, arg):
+            continue
         text = f'"{view.text(one.donated)}" is donated later, which deletes these arrays; keep a copy of them'
         related = (
             Related(view.path_of(one.donated), view.span(one.donated), "donated here"),
             Related(view.path_of(last), view.span(last), "read here"),
         )
-        yield Finding(view.span(place), text, _copies(view, one.kept), related)
+        yield Finding(view.span(one.kept), text, _copies(view, one.kept), related)
 
 
 def _is_in_generator(view: FileView, site: Site) -> bool:
@@ -160,13 +164,13 @@ def _is_of_jax(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> bo
     node = _node_at(view, arg.site) if arg.site is not None else None
     if node is None:
         return False
-    return arg.label == OF_JAX or sources.is_of_jax(_scope_of(_path_to(view, call.call), tuple(_sites(call))), node)
+    return arg.label in _CERTAIN or sources.is_of_jax(_scope_of(_path_to(view, call.call), tuple(_sites(call))), node)
 
 
 def _copies(view: FileView, kept: Site) -> tuple[Fix, ...]:
     """Returns the fix that keeps a copy, if the file imports what the copy needs."""
     on_tree, copy = spelled(view, "jax.tree.map"), spelled(view, "jax.numpy.copy")
-    if not view.is_here(kept) or on_tree is None or copy is None:
+    if on_tree is None or copy is None:
         return ()
     copied = f"{on_tree}({copy}, {view.text(kept)})"
     return (Fix(f"keep {copied}", (FileEdit(view.path, Edit(view.span(kept), copied)),)),)
@@ -232,7 +236,7 @@ def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> F
         if found is None and handed is None:
             return None
         # This comes last because finding out where the arrays come from is slow.
-        if arg.label != OF_JAX and not sources.is_of_jax(scope, node):
+        if arg.label not in _CERTAIN and not sources.is_of_jax(scope, node):
             return None
         if found is not None:
             if not view.is_here(site) or _is_no_array(call, arg, key, key_of(found)):
@@ -293,7 +297,7 @@ def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator
         if twice is not None:
             yield Finding(view.span(arg.site), f'"{key}" is donated, but holds the arrays of "{twice}" twice')
         held = next((one for _, _, one in keys[:place] if one == key or are_aliases(path, key, one)), None)
-        if held is not None and (arg.label == OF_JAX or sources.is_of_jax(scope, node)):
+        if held is not None and (arg.label in _CERTAIN or sources.is_of_jax(scope, node)):
             yield Finding(view.span(arg.site), f'"{key}" holds the arrays of "{held}", which is also donated')
 
 

@@ -161,23 +161,25 @@ def _chosen(said: Iterable[Value], operand: Value, args: tuple[Arg, ...]) -> lis
 
 OF_JAX = "of-jax"
 """The label of a donated argument that certainly holds JAX arrays, whose memory the results use."""
+ARRAYS_OF_JAX = "arrays-of-jax"
+"""The label of such an argument if it certainly holds at least one array."""
 MAY_BE_LEFT = "may-be-left"
 """The label of a donated argument that may stay intact because the results may not need its memory."""
 _EVIDENCE = frozenset({"of-jax", "fresh", "key", "keys"})
 
 
-def _is_taken(run: Run, value: Value, returned: Value) -> bool:
-    """Returns whether an argument's arrays certainly come from JAX, and the result certainly uses their memory.
+def _of_jax(run: Run, value: Value, returned: Value) -> str | None:
+    """Returns the label of an argument with arrays that certainly come from JAX and whose memory the result will use.
 
     JAX does not reuse a donated array if no result has its shape.
     """
     if not _is_of_jax(run, value):
-        return False
-    # A training step returns its arguments, updated.
-    if "of-gradient" in labels_of(returned):
-        return True
+        return None
     results = list(_arrays_in(run, returned))
-    return any(one in results for one in _arrays_in(run, value))
+    if any(one in results for one in _arrays_in(run, value)):
+        return ARRAYS_OF_JAX
+    # A training step returns its arguments, updated.
+    return OF_JAX if "of-gradient" in labels_of(returned) else None
 
 
 def _arrays_of(returned: Value) -> tuple[Data, ...] | None:
@@ -197,10 +199,9 @@ def _taken(run: Run, value: Value, returned: Value, room: tuple[Data, ...] | Non
         room: the arrays of the result; None if their number is unknown.
         donated: the number of donated arguments.
     """
-    if _is_taken(run, value, returned):
-        return OF_JAX
-    if room is None:
-        return None
+    certain = _of_jax(run, value, returned)
+    if certain is not None or room is None:
+        return certain
     shapes = [_known(value), *map(_known, room)]
     has_none = None not in shapes and shapes[0] not in shapes[1:]
     return MAY_BE_LEFT if has_none or len(room) < donated else None
