@@ -17,7 +17,6 @@ from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
 from meshlens.jaxapi.meshes import SPECS_OF_METADATA
 
 _DEEPEST_TREE = 10
-_MOST_ENTRIES = 8
 _MOST_ITEMS = 16
 _WHOLE = SPECS_OF_METADATA | {"jax.sharding.NamedSharding"}
 
@@ -129,8 +128,10 @@ def mapped_trees(
             return mapped_trees(run, run_operand, operand, column, site, depth + 1) if _is_mapped(held) else held
 
         return with_fields(run, first, mapped, site)
-    leaves = tuple(Arg(None, leaf(tree), None, site) for tree in trees)
-    value = run_operand(operand, leaves)
+    # At a leaf of the first tree, JAX passes what the others hold there, even a tree such as a tuple of names.
+    is_certain = is_array(first) or is_whole(first)
+    leaves = [leaf(first), *(one if is_certain else leaf(one) for one in rest)]
+    value = run_operand(operand, tuple([Arg(None, one, None, site) for one in leaves]))
     return value if is_array(first) else as_tree(value)
 
 
@@ -143,7 +144,7 @@ def _fields_alike(run: Run, trees: tuple[Value, ...]) -> list[dict[str, Value]]:
 
 def _are_alike(one: Value, other: Value) -> bool:
     """Returns whether two trees have the same entries, which are few and all known."""
-    if not isinstance(one, (Seq, Dict)) or one.open or not 0 < len(one.items) <= _MOST_ENTRIES:
+    if not isinstance(one, (Seq, Dict)) or one.open or not 0 < len(one.items) <= _MOST_ITEMS:
         return False
     if isinstance(one, Dict) and isinstance(other, Dict):
         return not other.open and {key for key, _ in one.items} == {key for key, _ in other.items}

@@ -76,6 +76,10 @@ class World(Protocol):
         """Returns whether a block is short and creates arrays."""
         ...
 
+    def is_short(self, path: str, block: str) -> bool:
+        """Returns whether a block mentions few names."""
+        ...
+
     def matches_patterns(self, path: str, block: str) -> bool:
         """Returns whether a block mentions a function that selects a table entry by path or pattern."""
         ...

@@ -37,7 +37,7 @@ from meshlens.axes.domain.variation import VARYING
 from meshlens.axes.python.tables import forgotten, is_table
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
-from meshlens.axes.runs.heap import attributes_of
+from meshlens.axes.runs.heap import attributes_of, set_attribute
 from meshlens.axes.runs.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
 from meshlens.axes.runs.run import MOST_FOLLOWED, Run
 from meshlens.axes.runs.tree_objects import fields_of
@@ -59,6 +59,7 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     Yield,
 )
+from meshlens.facts.walking import nodes
 from meshlens.jaxapi.binders import BINDERS, MAPS_ON_DEVICES
 
 _HOLD_NAMES = frozenset(
@@ -76,6 +77,8 @@ _MOST_NAMED = 64
 """Maximum number of runs of a function that gets the path to a tree leaf."""
 _DEEPEST_OBJECT = 2
 """Maximum depth at which an object is searched for sizes."""
+_FEW = 5
+"""Maximum number of statements of a method that runs again for each name under which it keeps something."""
 _THIN = 2
 """Maximum number of statements of a thin wrapper, such as one around a map."""
 
@@ -145,15 +148,26 @@ def _may_run_again(run: Run, function: Function, values: dict[str, Value], count
     """Returns whether a function that has run this often may run again, because its result differs each time."""
     if count < _MOST_SHORT and _is_short(run, function, values):
         return True
-    return count < _MOST_NAMED and _tells_leaves_apart(run, function, values)
+    return count < _MOST_NAMED and (
+        _tells_leaves_apart(run, function, values) or _names_an_entry(run, function, values)
+    )
 
 
 def _tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -> bool:
     """Returns whether a function gets the path to a tree leaf, or matches the text of such a path with patterns."""
     if any(map(_is_path, values.values())):
         return True
-    has_text = any(type(value) is Const and type(value.value) is str for value in values.values())
-    return has_text and run.world.matches_patterns(function.path, function.block)
+    return any(map(_is_text, values.values())) and run.world.matches_patterns(function.path, function.block)
+
+
+def _names_an_entry(run: Run, function: Function, values: dict[str, Value]) -> bool:
+    """Returns whether a short method of an object gets a name, under which it may keep something in the object."""
+    body = run.body(function)
+    return len(body) <= _FEW and any(map(_is_text, values.values())) and bool(_filled(run, function))
+
+
+def _is_text(value: Value) -> bool:
+    return type(value) is Const and type(value.value) is str
 
 
 def _is_path(value: Value) -> bool:
@@ -356,6 +370,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if run.world.makes_arrays(function.path, function.block) and any(_holds_sizes(run, arg.value) for arg in args):
         return False
+    if not ctx.env.maps and run.world.is_short(function.path, function.block) and any(map(_is_one_key, args)):
+        # The function may make the parameters of a model.
+        return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
     if len(handed) < len(args) and _keeps_map(run, args[0].value):
         return False
@@ -425,6 +442,10 @@ def _holds_sizes(run: Run, value: Value, depth: int = 0) -> bool:
         return _has_sizes(value)
     held = {**(fields_of(run, value) or {}), **attributes_of(run, value)}
     return depth < _DEEPEST_OBJECT and any(_holds_sizes(run, one, depth + 1) for one in held.values())
+
+
+def _is_one_key(arg: Arg) -> bool:
+    return isinstance(arg.value, Data) and "key" in arg.value.labels
 
 
 def _has_sizes(value: Value) -> bool:
@@ -500,10 +521,40 @@ def _parts(value: Value) -> Iterable[Value]:
 
 
 def forget_tables(run: Run, function: Function, args: tuple[Arg, ...]) -> None:
-    """Forgets the entries of configurations passed to a function that is not run, if the function may set them."""
+    """Forgets the entries of configurations and of the object's tables that a function which is not run may set."""
     values = [arg.value for arg in args if is_table(arg.value)]
-    if values and _alters(run.body(function), frozenset(parameter[0] for parameter in function.parameters)):
+    if values and _alters(run.body(function), frozenset(parameter.name for parameter in function.parameters)):
         run.altered.extend((value, forgotten(value)) for value in values if isinstance(value, Dict))
+
+    owner = args[0].value if args else None
+    if isinstance(owner, Instance):
+        held = attributes_of(run, owner)
+        for name in _filled(run, function):
+            kept = held.get(name)
+            if isinstance(kept, (Seq, Dict)) and not kept.open:
+                set_attribute(run, owner, name, replace(kept, open=True))
+
+
+_FILL = frozenset("append extend add update setdefault insert".split())
+
+
+def _filled(run: Run, function: Function) -> list[str]:
+    """Returns the attributes of a method's object whose lists or tables the method adds to; none for a function."""
+    if function.owner is None or function.kind or not function.parameters:
+        return []
+    owner = function.parameters[0].name
+    found: dict[str, None] = {}
+    for node in nodes(run.body(function)):
+        if isinstance(node, Assign):
+            targets = [one.object for one in node.targets if isinstance(one, Subscript)]
+        elif isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in _FILL:
+            targets = [node.callee.object]
+        else:
+            continue
+        for one in targets:
+            if isinstance(one, Attribute) and isinstance(one.object, Name) and one.object.name == owner:
+                found[one.name] = None
+    return list(found)
 
 
 def _alters(statements: tuple[Any, ...], names: frozenset[str]) -> bool:

@@ -177,8 +177,9 @@ class Interest:
         is_light = len(mentioned) <= _SMALL or not _HOLD_NAMES_OR_FUNCTIONS.isdisjoint(mentioned)
         is_light |= CALLS_ENTRY in mentioned
         is_light |= len(mentioned) <= _SHORT and not (spec_words() | _MATCH).isdisjoint(mentioned)
-        arrays = len(mentioned) <= _SHORT and not _MAKE_ARRAYS.isdisjoint(mentioned)
-        return (is_light, *near, makes, draws, arrays)
+        is_short = len(mentioned) <= _SHORT
+        arrays = is_short and not _MAKE_ARRAYS.isdisjoint(mentioned)
+        return (is_light, *near, makes, draws, is_short, arrays)
 
     def _mentioned_in(self, path: str, key: str) -> tuple[str, ...] | None:
         mentions = self._mentioned.get(path)
@@ -193,7 +194,7 @@ class Interest:
         reach = self.reach(path, key)
         if not reach:
             return True
-        is_light, binds, uses, makes, draws, _ = reach
+        is_light, binds, uses, makes, draws, *_ = reach
         if is_light or binds:
             return True
         if env.open and not env.maps and not makes:
@@ -204,6 +205,11 @@ class Interest:
         """Returns whether a block is short and creates arrays whose sizes are determined by those of its arguments."""
         reach = self.reach(path, key)
         return bool(reach) and reach[-1]
+
+    def is_short(self, path: str, key: str) -> bool:
+        """Returns whether a block mentions few names, so that running it takes little."""
+        reach = self.reach(path, key)
+        return bool(reach) and reach[-2]
 
     def matches_patterns(self, path: str, key: str) -> bool:
         """Returns whether a block mentions a function that selects a table entry by path or pattern."""

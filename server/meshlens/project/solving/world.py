@@ -48,6 +48,7 @@ class SolvingWorld:
         self.ledgers = ledgers
         self.reaches = interest.reaches
         self.makes_arrays = interest.makes_arrays
+        self.is_short = interest.is_short
         self.matches_patterns = interest.matches_patterns
         self.is_worth_a_root = interest.is_worth_a_root
         self.names_axes = interest.names_axes
