@@ -49,7 +49,7 @@ def _topology(value: object) -> Topology:
     help="The Python or environment to query instead of the project's.",
 )
 @click.option("--installed", is_flag=True, help="Read package versions only; do not start JAX.")
-@click.option("--refresh", is_flag=True, help="Query again instead of using a cached answer; also starts a TPU.")
+@click.option("--refresh", is_flag=True, help="Query again instead of using a cached answer; this may start a TPU.")
 @click.option(
     "--untrusted",
     is_flag=True,

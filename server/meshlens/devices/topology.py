@@ -146,7 +146,7 @@ def named(topology: Topology) -> str:
 
 
 def coordinates(topology: Topology) -> tuple[tuple[int, ...], ...]:
-    """Returns the position of each device, by id; on TPUs (x, y, z, core), of which core varies fastest, then x."""
+    """Returns each device's position, by id; on TPUs, this is (x, y, z, core), where core varies fastest, then x."""
     if topology.platform == "tpu":
         axes = [range(size) for size in reversed(topology.shape)]
         places = [tuple(reversed(place)) for place in product(*axes)]

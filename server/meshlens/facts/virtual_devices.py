@@ -69,7 +69,7 @@ def _is_text(nodes: list[Node]) -> bool:
 
 
 def _number(source: bytes, word: re.Match[bytes], nodes: list[Node]) -> bytes | None:
-    """Returns the number that a word certainly sets; None if there is none."""
+    """Returns the number of devices that the flag or option at a match sets unconditionally; None if there is none."""
     for node in nodes:
         if node.kind_id in _SOMETIMES or (node.kind_id == _IF and not _MAIN.match(source, node.start_byte)):
             return None

@@ -106,7 +106,7 @@ ROWS = (
         (0, 6, 0),
         None,
         f"{_SHARDING}.NamedSharding",
-        "use a NamedSharding with a named mesh and a spec",
+        "use a NamedSharding with a mesh and a spec",
     ),
     Change(f"{_SHARDING}.GSPMDSharding", (0, 7, 0), (0, 6, 0), None, f"{_SHARDING}.NamedSharding"),
     Change(

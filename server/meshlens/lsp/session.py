@@ -1,4 +1,4 @@
-"""The mutable state of the server: open documents, loaded files, the client's wishes.
+"""The mutable state of the server: open documents, loaded projects, the client's capabilities and settings.
 
 Workspaces are immutable; a session replaces its folders' workspaces with newer ones, so every view stays consistent
 without locks.

@@ -50,7 +50,7 @@ _MESSAGES = {
 
 @rule("AX406", Severity.ERROR, reads="places")
 def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
-    """Reports each carry that is varying only before or only after a step of a loop in a checked map."""
+    """Reports each loop carry that, in a checked map, varies before a step but not after it, or vice versa."""
     seen: set[Span] = set()
     lacking = maps_that_lack_an_axis(view.solution)
     # If carries swap places, both messages may apply to one place; the advice to cast comes first and is kept.

@@ -15,7 +15,7 @@ def back(outputs):
     experts, rows, width = outputs.shape
     parts = outputs.reshape(8, experts, rows // 8, width)
     #       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX414: this reshape mixes \\
-    #       the parts of the devices along "expert"; split the axis in place, then move the devices' axis to the \\
+    #       the parts of the devices along "expert"; split the axis where it is, then move the new axis to the \\
     #       front (jnp.moveaxis)
     return jax.lax.all_to_all(parts, "expert", 0, 0)
 
@@ -25,7 +25,7 @@ mapped = jax.shard_map(back, mesh=mesh, in_specs=P("expert"), out_specs=P("exper
 print(mapped(jnp.ones((16, 32, 4))).shape)
 ```
 
-The axis is split in place, and then moved:
+Split the axis where it is, then move the new axis to the front:
 
 ```python
 import jax
@@ -57,7 +57,7 @@ from meshlens.project.view import FileView
 _MESSAGES = {
     "parts-mixed": (
         'this reshape mixes the parts of the devices along "{axis}"; '
-        "split the axis in place, then move the devices' axis to the front (jnp.moveaxis)"
+        "split the axis where it is, then move the new axis to the front (jnp.moveaxis)"
     ),
     "stack-mixed": (
         'this reshape mixes the parts of the devices along "{axis}", which all_gather stacked along the first axis; '

@@ -173,7 +173,10 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
 
 
 def _resharded(wrapped: Wrapped) -> frozenset[str]:
-    """Returns whose shardings a transformation changes: the arguments' ("args") and the result's ("result")."""
+    """Returns which shardings a transformation changes: the arguments' ("args"), the result's ("result"), or both.
+
+    Returns an empty set if it changes none.
+    """
     if wrapped.dotted.endswith(_CHANGE_TYPES):
         return frozenset({"args", "result"})
     said = {arg.label for arg in wrapped.arguments}

@@ -222,7 +222,8 @@ class Interest:
         Args:
             path: the file.
             key: the block.
-            starts: whether Python calls this block, so that the bound axes are known.
+            starts: whether Python or a test runner enters this block, as it does a module or a test, so the bound axes
+                are known.
         """
         found = self._roots.get((path, key, starts))
         if found is None:

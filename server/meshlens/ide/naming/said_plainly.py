@@ -77,7 +77,11 @@ def _of_call(node: Call, name: str) -> Iterator[int]:
 
 
 def _strings(node: Expression, name: str) -> Iterator[int]:
-    """Yields the literals of a name in an expression: a string, or the strings in a display or a condition."""
+    """Yields the sites of the string literals in an expression that equal a name.
+
+    Such a literal is the expression itself, an item of a display, a branch of a conditional expression, or an operand
+    of `and` or `or`.
+    """
     if isinstance(node, Constant):
         if node.value == name and isinstance(node.value, str):
             yield node.site

@@ -110,7 +110,8 @@ def _batch(text: str) -> tuple[tuple[str, int], ...]:
     if not text:
         return ()
     if not name.isidentifier() or not (axis or "0").isdecimal():
-        raise Refusal('"batch" must be an argument, optionally with an axis, as in "tokens:1"', INVALID_PARAMS)
+        message = '"batch" must be the name of an argument, optionally with an axis, as in "tokens:1"'
+        raise Refusal(message, INVALID_PARAMS)
     return ((name, int(axis or "0")),)
 
 

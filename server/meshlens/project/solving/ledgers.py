@@ -85,7 +85,10 @@ class OneAfterTheOther:
         return found
 
     def _agree(self, ledger: Ledger) -> bool:
-        """Returns whether a root would find the same entries now; adds the entries of the modules that it requested."""
+        """Returns whether a root would find the same entries now.
+
+        Also adds the entries left by the modules that the root requested.
+        """
         left = self._left
         for item, found in ledger.found.items():
             if type(item) is str:

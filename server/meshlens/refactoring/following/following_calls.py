@@ -137,7 +137,7 @@ def _around(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow 
 
 
 def _fold_into_arguments(follow: Follow, dotted: str, node: Call) -> None:
-    """Makes each device fold its index into keys that are passed to a call; the keys themselves stay the same."""
+    """Makes each device fold its index into the keys passed to a call; the variables that hold them are unchanged."""
     if not follow.kept or follow.lines is None or follow.reduce is None or changes_keys(dotted):
         return
     for _, _, value in node.arguments:

@@ -940,7 +940,7 @@ def _is_module(view: FileView, bases: Iterable[Argument], names: set[str]) -> bo
 
 
 def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
-    """Returns the `__call__` and one other method of every module that a file can reach, any of which may be called.
+    """Returns `__call__` and the method `also` of every module that a file can reach; the call may run any of them.
 
     Returns None if a library maps some modules in a way that may move rows to another axis, if a model's layers have no
     row axis, or if code outside a model reaches no module.

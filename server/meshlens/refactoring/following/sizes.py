@@ -213,7 +213,7 @@ def _used(statement: Assign) -> set[str]:
 
 
 def _assigned(nodes: Iterable[Node]) -> Iterator[tuple[str, Node]]:
-    """Yields each name that an assignment binds to an expression of its own, with the expression."""
+    """Yields each name that is assigned an expression, with that expression; `a, b = x, y` yields two pairs."""
     for node in nodes:
         if not isinstance(node, Assign) or len(node.targets) != 1:
             continue

@@ -119,13 +119,15 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
         dotted = dotted_name(view, above.callee) if isinstance(above, Call) else ""
         if dotted.startswith(_TRACES) and dotted not in _COMPILES:
             message = (
-                f'line {line} passes "{target.name}" to {dotted}; convert the outer function that untraced code calls'
+                f'line {line} passes "{target.name}" to {dotted}; '
+                "instead, convert the outer function, the one called from untraced code"
             )
             raise Obstacle("traced-use", message)
         return
     if is_traced(view, mention.site):
         message = (
-            f'line {line} calls "{target.name}" in traced code; convert the outer function that untraced code calls'
+            f'line {line} calls "{target.name}" in traced code; '
+            "instead, convert the outer function, the one called from untraced code"
         )
         raise Obstacle("traced-use", message)
 
@@ -142,7 +144,8 @@ def must_not_be_differentiated_elsewhere(view: FileView, target: Target) -> None
         if around and not around[-1].function.decorators and is_traced(other, site):
             where = f"{other.path.name}, line {line_of(other, site)},"
             message = (
-                f'{where} calls "{target.name}" in traced code; convert the outer function that untraced code calls'
+                f'{where} calls "{target.name}" in traced code; '
+                "instead, convert the outer function, the one called from untraced code"
             )
             raise Obstacle("traced-use", message)
 

@@ -121,7 +121,7 @@ def _calls_in(scope: tuple[Node, ...]) -> Iterator[Call]:
 
 
 def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
-    """Returns the function around a call and the statements of the top level."""
+    """Returns the function around a call, if there is one, and the top-level statements other than definitions."""
     top = tuple(one for one in view.facts.statements if not isinstance(one, (FunctionDef, ClassDef)))
     root = tree(view, site.path, site.block)
     return (root, *top) if isinstance(root, FunctionDef) else top

@@ -213,7 +213,7 @@ def {name}(tree, axis):
 
 _SHARD_STATE = '''\
 def {name}(tree):
-    """Splits every array over the devices along its largest dimension that divides evenly; others are copied to all."""
+    """Splits each array over the devices along its largest dimension that divides evenly; copies the others to all."""
     mesh = {mesh}()
 
     def place(x):

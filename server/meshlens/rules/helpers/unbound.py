@@ -118,10 +118,11 @@ def _fails(use: AxisUse, name: str) -> bool:
 
 
 def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
-    """Returns whether a failing use is certain: if other routes bind the axis, this one must be unconditional.
+    """Returns whether a use that leaves its axis unbound certainly fails.
 
-    A function picked from a table by a key fails whenever it is picked, unless another choice by the same key binds the
-    axis. So its failure counts only if every route to the use could be followed and none binds the axis.
+    If other routes bind the axis, the use must be unconditional on its own route. A failing function that a key picks
+    from a table fails whenever it is picked, unless another choice by the same key binds the axis. So its failure
+    counts only if every route to the use could be followed and none binds the axis.
     """
     if bound_elsewhere:
         return not use.context.conditional and (bool(use.context.env.maps) or not use.context.remote)

@@ -126,7 +126,7 @@ class Calls:
             why = f"line {row}: {type(error).__name__}: {' '.join(str(error).split())[:300]}".rstrip(": ")
         is_outside = bool(refused) or isinstance(error, (OSError, ImportError))
         comment = self._comment(site, rows) if is_outside else None
-        remedy = f"; write on line {comment[0]}: {comment[1]}" if comment else ""
+        remedy = f"; add to line {comment[0]}: {comment[1]}" if comment else ""
         return NoProgram("no-arguments", f"{self._begin(site)}: {why}{remedy}", {"place": [self._inside.file, row]})
 
     def _begin(self, site: Site) -> str:

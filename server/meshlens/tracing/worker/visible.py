@@ -165,7 +165,7 @@ class Program:
                 pass
         raise Unseen(
             f'no call in the file passes "{parameter.arg}" to "{owner.name}"; '
-            f"write on line {owner.lineno}: # meshlens: assume {parameter.arg} = …"
+            f"add to line {owner.lineno}: # meshlens: assume {parameter.arg} = …"
         )
 
     def _written(self, step: Step) -> ast.stmt:
