@@ -90,11 +90,11 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     elif short == "reshape" and args:
         labels.update(of_reshape(run, args[0].value, found.shape, site, ctx))
     elif short in ("mean", "sum"):
-        split = [axis for _, axis in of_kinds(own, _SQUARED) if is_different(found.over.over(axis).truth)]
-        labels.update((_SPREAD, axis, site) for axis in split)
+        squared = [axis for _, axis in of_kinds(own, _SQUARED)]
+        labels.update((_SPREAD, axis, site) for axis in squared if _is_over_rows(args[0].value, found, axis))
     elif short in _SPREADS and args:
-        split = [axis for axis, along in variation_of(args[0].value).axes if along.truth == ROWS]
-        labels.update((_SPREAD, axis, site) for axis in split if is_different(found.over.over(axis).truth))
+        split = [axis for axis, _ in variation_of(args[0].value).axes]
+        labels.update((_SPREAD, axis, site) for axis in split if _is_over_rows(args[0].value, found, axis))
     elif short in _LOOK_UP and len(args) > 1 and not any(arg.label in ("mode", "fill_value") for arg in args):
         labels.update(_lookups(args[0].value, args[1].value, site))
     return replace(found, labels=found.labels | labels) if labels else found
@@ -172,6 +172,13 @@ def _added_to_copy(copy: Value, other: Value) -> frozenset[Any]:
     copied = of_kinds(labels_of(copy), "copied")
     is_own = isinstance(other, (Data, Const)) and not of_kinds(labels_of(other), "copied")
     return frozenset([(_ADDED_TO_COPY, copied[0][1])]) if len(copied) == 1 and is_own else NONE
+
+
+def _is_over_rows(array: Value, found: Data, axis: str) -> bool:
+    """Returns whether a mean, sum or variance certainly puts a device's rows together, not the entries of each row."""
+    truth = found.over.over(axis).truth
+    is_whole = found.shape == () or variation_of(array).over(axis).truth == ROWS
+    return is_whole and is_different(truth) and truth not in _WHOLE_ROWS
 
 
 def _is_of_part(truth: str) -> bool:

@@ -64,6 +64,8 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
 
 def _layers_of(made: Made) -> tuple[Value, ...]:
     """Returns the layers of a sequence of layers; none if they are unknown."""
+    if any(key in ("*", "**") for key, _ in made.arguments):
+        return ()
     given = tuple([value for key, value in made.arguments if isinstance(key, int) or key == "layers"])
     if len(given) == 1 and isinstance(given[0], Seq):
         return () if given[0].open else given[0].items

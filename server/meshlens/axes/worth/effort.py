@@ -527,12 +527,11 @@ def forget_tables(run: Run, function: Function, args: tuple[Arg, ...]) -> None:
         run.altered.extend((value, forgotten(value)) for value in values if isinstance(value, Dict))
 
     owner = args[0].value if args else None
-    if isinstance(owner, Instance):
-        held = attributes_of(run, owner)
-        for name in _filled(run, function):
-            kept = held.get(name)
-            if isinstance(kept, (Seq, Dict)) and not kept.open:
-                set_attribute(run, owner, name, replace(kept, open=True))
+    held = attributes_of(run, owner) if isinstance(owner, Instance) and function.owner is not None else {}
+    known = {name: kept for name, kept in held.items() if isinstance(kept, (Seq, Dict)) and not kept.open}
+    for name in _filled(run, function) if known else ():
+        if isinstance(owner, Instance) and name in known:
+            set_attribute(run, owner, name, replace(known[name], open=True))
 
 
 _FILL = frozenset("append extend add update setdefault insert".split())
