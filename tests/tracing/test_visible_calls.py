@@ -141,7 +141,7 @@ def test_a_loader_that_is_not_run_is_named_with_the_comment_to_write(traced, tmp
             "def main():\n    import argparse\n    p = argparse.ArgumentParser()\n    p.add_argument('rows')\n"
             "    args = p.parse_args()\n    step(jnp.zeros((4, 2)), jnp.ones(int(args.rows)))\n\n\n"
             "if __name__ == '__main__':\n    main()\n",
-            "pass its command-line arguments after --",
+            "pass its command-line arguments after `--`",
         ),
     ],
     ids=["a parameter that nobody gives", "an error of the program", "a command line"],
