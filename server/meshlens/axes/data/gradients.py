@@ -216,7 +216,7 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
 def own_mean(left: Value, right: Value) -> frozenset[Any]:
     """Returns the labels of `left / right` if a gradient is divided by a count of the device's own rows."""
     above, below = labels_of(left), labels_of(right)
-    if "gradient" not in above or "of-gradient" in below or not of_kinds(below, "counted"):
+    if "gradient" not in above or "of-gradient" in below or not of_kinds(below, "counted", "own-sum"):
         return NONE
     return frozenset([(OWN_MEAN, axis) for axis, along in variation_of(right).axes if is_apart(along.truth)])
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.contractions import einsum_terms
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of, variations_in
-from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
+from meshlens.axes.domain.labels import NONE
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
     COLUMNS,
@@ -138,9 +140,12 @@ def of_method(receiver: Data, name: str, args: tuple[Arg, ...], site: object = N
     return _of_kind(kind, (Arg(None, receiver, None, None), *args), f"method.{name}")
 
 
-def counts_rows(over: Variation) -> bool:
-    """Returns whether a sum is one over each device's own rows."""
-    return any(along.truth == SUM or (is_apart(along.truth) and along.typed == VARYING) for _, along in over.axes)
+def counted(over: Variation, site: Site) -> frozenset[Any]:
+    """Returns the label of a sum over each device's own rows, or over other data of its own; none for any other sum."""
+    if any(along.truth == SUM for _, along in over.axes):
+        return NONE | {("counted", site)}
+    is_own = any(is_apart(along.truth) and along.typed == VARYING for _, along in over.axes)
+    return NONE | {("own-sum", site)} if is_own else NONE
 
 
 def of_all(values: Iterable[Value]) -> Variation:

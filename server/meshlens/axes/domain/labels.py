@@ -24,6 +24,7 @@ first operation on the value.
     met                    a part of the value was reduced
     opaque                 passed through unseen code that may reduce, or between devices
     ("counted", call)      computed from a sum over the device's rows
+    ("own-sum", call)      computed from a sum that each device has taken over its own data, perhaps not over its rows
     ("own-mean", axis)     a gradient divided by a count of the device's own rows, which are split over this axis
     ("rows-here", axis, place)   the number of rows of one device, which are split over this axis
     ("copies", place, n)   an array repeated along its first n axes
@@ -97,7 +98,7 @@ _TRAVELLING = frozenset(
 _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
-        "gathered all-rows slice slice-norm"
+        "own-sum gathered all-rows slice slice-norm"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -116,7 +117,7 @@ _CLEARED_BY_REDUCTION = frozenset(
     }
 )
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
-    {"wrt", "stepped", "of-psum", "drawn", "reduced-at", "drifted", "parted", "counted", "slice", "slice-norm"}
+    "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm".split()
 )
 
 _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "untouched", "auto-summed", "mean"})

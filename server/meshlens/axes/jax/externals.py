@@ -11,7 +11,7 @@ from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.halos import follow_edges
 from meshlens.axes.data.noise import note_saved
-from meshlens.axes.data.operating import SIZES, counts_rows, of_library
+from meshlens.axes.data.operating import SIZES, counted, of_library
 from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.positions import note_classes, note_picked, with_positions
 from meshlens.axes.data.slices import note_norm
@@ -209,9 +209,7 @@ def _with_variation(found: Data, name: str, call: Invocation) -> Value:
     over = of_library(name, call.args)
     if over is None or over is ANYTHING:
         return found
-    labels = found.labels
-    if OPERATIONS.get(name) == "sum" and counts_rows(over):
-        labels = labels | {("counted", call.site)}
+    labels = found.labels | counted(over, call.site) if OPERATIONS.get(name) == "sum" else found.labels
     return Data(labels, found.shape, found.made_by, found.array, over)
 
 

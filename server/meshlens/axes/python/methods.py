@@ -8,7 +8,7 @@ from itertools import takewhile
 from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import note_step, note_unreduced_step, note_updated
-from meshlens.axes.data.operating import counts_rows, of_all, of_method
+from meshlens.axes.data.operating import counted, of_all, of_method
 from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.data.slices import note_slices
@@ -139,7 +139,7 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
         if name == "sum" and not args:
             labels |= noise.summed_on_host(run, receiver.labels, site, ctx)
         labels |= {"mean"} if name == "mean" else NONE
-        labels |= {("counted", site)} if name == "sum" and counts_rows(over) else NONE
+        labels |= counted(over, site) if name == "sum" else NONE
         labels |= _MAY_REPEAT if shape else NONE
         return Data(labels, shape, None, arrays.is_array(receiver), over)
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
