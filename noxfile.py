@@ -103,8 +103,11 @@ def _target() -> str:
     return f"{system}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}"
 
 
-def _build(session: nox.Session, *targets: str) -> None:
-    """Builds the wheel, the sdist and the extensions; the same commit always yields the same bytes."""
+def _build(session: nox.Session, *arguments: str) -> None:
+    """Builds the wheel, the sdist and the extensions; the same commit always yields the same bytes.
+
+    Arguments go to `bundled/package.py`: platforms, and options for `vsce package`.
+    """
     session.install("uv")
     shutil.rmtree("dist", ignore_errors=True)
     asked = ["git", "log", "-1", "--format=%ct"]
@@ -113,7 +116,7 @@ def _build(session: nox.Session, *targets: str) -> None:
     _install_npm_packages(session)
     _npm(session, "run", "build")
     session.run("python", "-m", "uv", "build", "--quiet", "--out-dir", "dist")
-    session.run("python", "bundled/package.py", "dist", *targets)
+    session.run("python", "bundled/package.py", "dist", *arguments)
 
 
 @nox.session

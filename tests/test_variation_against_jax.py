@@ -23,7 +23,6 @@ LEAST = 250
 
 JAX_SAYS_OTHERWISE = {
     "jax.numpy.argsort": "JAX 0.10 sorts the places beside the array and gives them their own type; they differ",
-    "jax.numpy.linalg.matrix_power": "the call takes the power 0, for which JAX returns the identity matrix",
 }
 """Operations about which JAX says something else, with the reason why we are right."""
 

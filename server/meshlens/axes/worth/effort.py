@@ -527,10 +527,12 @@ def forget_tables(run: Run, function: Function, args: tuple[Arg, ...]) -> None:
         run.altered.extend((value, forgotten(value)) for value in values if isinstance(value, Dict))
 
     owner = args[0].value if args else None
-    held = attributes_of(run, owner) if isinstance(owner, Instance) and function.owner is not None else {}
+    if not isinstance(owner, Instance):
+        return
+    held = attributes_of(run, owner)
     known = {name: kept for name, kept in held.items() if isinstance(kept, (Seq, Dict)) and not kept.open}
     for name in _filled(run, function) if known else ():
-        if isinstance(owner, Instance) and name in known:
+        if name in known:
             set_attribute(run, owner, name, replace(known[name], open=True))
 
 

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import takewhile
+from typing import NamedTuple
 
 from meshlens.axes.runs.context import AxisEnv
 from meshlens.axes.worth.interesting_words import (
@@ -45,6 +46,28 @@ Row = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 """The names that a changed block owned and mentioned before, and those that it owns and mentions now."""
 
 
+class Reach(NamedTuple):
+    """What decides whether a function is entered.
+
+    Attributes:
+        is_light: whether it mentions few names, or is worth running in any case.
+        binds: whether names lead from it to something that binds an axis.
+        uses: whether they lead to something that binds or uses an axis.
+        makes_functions: whether it creates functions.
+        draws: whether it mentions what matters only inside maps, such as random numbers.
+        is_short: whether it mentions so few names that running it takes little.
+        makes_arrays: whether it is short and creates arrays.
+    """
+
+    is_light: bool
+    binds: bool
+    uses: bool
+    makes_functions: bool
+    draws: bool
+    is_short: bool
+    makes_arrays: bool
+
+
 class Interest:
     """The interesting blocks of one state of the workspace."""
 
@@ -53,7 +76,7 @@ class Interest:
     ) -> None:
         self._facts, self._mentioned, self._dated = facts, mentioned, dated
         self._binding, self._using = closures
-        self._reach: dict[tuple[str, str], tuple[bool, ...]] = {}
+        self._reach: dict[tuple[str, str], Reach | tuple[()]] = {}
         self._roots: dict[tuple[str, str, bool], bool] = {}
         self._names_axes: dict[tuple[str, str], tuple[bool, tuple[str, ...]]] = {}
         self._sorted: dict[str, list[str]] = {}
@@ -160,26 +183,25 @@ class Interest:
         starts = (self.is_worth_a_root(path, key, starts=True), self.is_worth_a_root(path, key, starts=False))
         return (*starts, "jax" in mentioned)
 
-    def reach(self, path: str, key: str) -> tuple[bool, ...]:
+    def reach(self, path: str, key: str) -> Reach | tuple[()]:
         """Returns everything that `reaches` depends on; empty if there is no such block."""
         found = self._reach.get((path, key))
         if found is None:
             found = self._reach[(path, key)] = self._reach_of(path, key)
         return found
 
-    def _reach_of(self, path: str, key: str) -> tuple[bool, ...]:
+    def _reach_of(self, path: str, key: str) -> Reach | tuple[()]:
         mentioned = self._mentioned_in(path, key)
         if mentioned is None:
             return ()
-        closures = (self._binding, self._using)
-        near = [not closure.keys().isdisjoint(mentioned) for closure in closures]
+        binds, uses = (not closure.keys().isdisjoint(mentioned) for closure in (self._binding, self._using))
         makes, draws = MAKES_FUNCTIONS in mentioned, not words_in_maps().isdisjoint(mentioned)
         is_light = len(mentioned) <= _SMALL or not _HOLD_NAMES_OR_FUNCTIONS.isdisjoint(mentioned)
         is_light |= CALLS_ENTRY in mentioned
         is_light |= len(mentioned) <= _SHORT and not (spec_words() | _MATCH).isdisjoint(mentioned)
         is_short = len(mentioned) <= _SHORT
         arrays = is_short and not _MAKE_ARRAYS.isdisjoint(mentioned)
-        return (is_light, *near, makes, draws, is_short, arrays)
+        return Reach(is_light, binds, uses, makes, draws, is_short, arrays)
 
     def _mentioned_in(self, path: str, key: str) -> tuple[str, ...] | None:
         mentions = self._mentioned.get(path)
@@ -194,22 +216,21 @@ class Interest:
         reach = self.reach(path, key)
         if not reach:
             return True
-        is_light, binds, uses, makes, draws, *_ = reach
-        if is_light or binds:
+        if reach.is_light or reach.binds:
             return True
-        if env.open and not env.maps and not makes:
+        if env.open and not env.maps and not reach.makes_functions:
             return False
-        return uses or (draws and bool(env.maps))
+        return reach.uses or (reach.draws and bool(env.maps))
 
     def makes_arrays(self, path: str, key: str) -> bool:
         """Returns whether a block is short and creates arrays whose sizes are determined by those of its arguments."""
         reach = self.reach(path, key)
-        return bool(reach) and reach[-1]
+        return reach.makes_arrays if reach else False
 
     def is_short(self, path: str, key: str) -> bool:
         """Returns whether a block mentions few names, so that running it takes little."""
         reach = self.reach(path, key)
-        return bool(reach) and reach[-2]
+        return reach.is_short if reach else False
 
     def matches_patterns(self, path: str, key: str) -> bool:
         """Returns whether a block mentions a function that selects a table entry by path or pattern."""
