@@ -47,7 +47,7 @@ Row = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
 class Reach(NamedTuple):
-    """What decides whether a function is entered.
+    """Facts that decide whether a function is entered.
 
     Attributes:
         is_light: whether it mentions few names, or is worth running in any case.
