@@ -153,7 +153,7 @@ async def test_a_preview_has_one_box_for_each_wrapped_argument(ed: Editor):
 async def test_a_question_is_answered_by_the_batch_argument(ed: Editor):
     ed.open("train.py", TRAIN.replace("swap(jnp.ones(8))", "swap"))
     refused = (await _ask(ed, "meshlens/convert", "swap(model)", to="jit"))["refused"]
-    assert refused == {"code": "which-batch", "message": 'which argument of "swap" holds the batch?'}
+    assert refused == {"code": "which-batch", "message": 'it is unknown which argument of "swap" holds the batch'}
     answer = await _ask(ed, "meshlens/convert", "swap(model)", to="jit", batch="model:0")
     assert answer["refused"] is None
 

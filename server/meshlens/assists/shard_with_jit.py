@@ -367,7 +367,7 @@ def _in_body(
     made_inside = () if names else batches_made(view, function)
     if not names and not made_inside:
         if function.parameters:
-            raise Obstacle("which-batch", f'which argument of "{function.name}" holds the batch?')
+            raise Obstacle("which-batch", f'it is unknown which argument of "{function.name}" holds the batch')
         raise Obstacle("nothing-to-split", f'"{function.name}" has no arguments, and no batch was found in its body')
     called, made = mesh_helper(view, spelling, mesh)
     split, helper = traced_batch_helper(view, spelling, mesh, called)

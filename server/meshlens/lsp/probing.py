@@ -121,7 +121,7 @@ class Probing:
         return replace(folder, workspace=folder.workspace.with_devices(target, report))
 
     def report_of(self, root: Path) -> Report | None:
-        """Returns the report of a project's Python."""
+        """Returns the report from a project's Python."""
         chosen = self._chosen.get(root)
         return self._reports.get(chosen.path) if chosen is not None else None
 

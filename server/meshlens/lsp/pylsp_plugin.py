@@ -40,7 +40,7 @@ def _hook(function: _F) -> _F:
 
 
 def _first(function: _F) -> _F:
-    """Marks a hook whose first answer the server uses: ours comes before jedi's, which is never None."""
+    """Marks a hook for which the server uses only the first answer: ours comes before jedi's, which is never None."""
     marked: _F = hookimpl(function, tryfirst=True)
     return marked
 

@@ -98,7 +98,7 @@ ABOVE = {
 """For each truth and type, the next more general one."""
 
 SOME_AXIS = "?"
-"""An axis of a map whose name is unknown."""
+"""A map axis whose name is unknown."""
 
 _MOST_AXES = 16
 

@@ -104,7 +104,7 @@ def after_steps(start: Variation, stepped: Variation) -> Variation:
 
 
 def after_step(start: Along, stepped: Along) -> Along:
-    """Returns what is known over one axis about a carry after the last step."""
+    """Returns what is known about a carry over one axis after the last step."""
     typed = stepped.typed if start.typed == stepped.typed else UNTOLD
     if is_apart(stepped.truth) and (is_apart(start.truth) or is_same(start.truth)):
         return Along(stepped.truth, typed)

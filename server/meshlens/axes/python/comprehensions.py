@@ -35,7 +35,7 @@ from meshlens.facts.walking import nodes
 _MOST_PAIRS = 64
 _OF_NUMBERS = frozenset({"min", "max", "abs"})
 _REPEATABLE = {name: f"jax.random.{name}" for name in ("PRNGKey", "key", "fold_in")}
-"""The functions that make the same key from the same arguments, by the last part of their names."""
+"""The functions that always return the same key for the same arguments, by the last part of their names."""
 
 
 def _is_pair(node: Expression | Pair) -> bool:

@@ -324,7 +324,7 @@ def _grown(
     mentioned: Mapping[str, Mentions],
     facts: Facts,
 ) -> Ranks | None:
-    """Returns a closure after blocks changed; None if a name may have dropped out of it."""
+    """Returns the closure updated for changed blocks; None if a name may have dropped out of it."""
     new: Ranks = {}
     for owned, was, owns, now in rows:
         before, rank = _nearest(closure, was), _nearest(closure, now)

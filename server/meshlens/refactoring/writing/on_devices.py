@@ -295,7 +295,7 @@ def _called(wanted: Wanted) -> list[str]:
         return ["            specs, out = (specs, out_specs) if divides else ({spec}(), {spec}())", *mapped]
     return [
         "            if not divides:",
-        "                # An axis of the same name and size 1: sums over it change nothing.",
+        "                # Bind the same axis name with size 1, so that sums over it change nothing.",
         "                alone = {vmap}(",
         f"                    {function},",
         "                    in_axes=None,",

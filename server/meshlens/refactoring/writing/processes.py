@@ -98,7 +98,7 @@ def _start(view: FileView) -> tuple[int, str, bool]:
             return start, head, False
     importer = next((path for path in sorted(view.solution.facts) if _imports(view, path)), None)
     if importer is not None:
-        message = f"{importer.rsplit('/', 1)[-1]} imports this file and would then join the processes too"
+        message = f"{importer.rsplit('/', 1)[-1]} imports this file, so importing it would call jax.distributed.initialize too"
         raise Obstacle("imported", message)
     for one in _top(view):
         shape = one.statement
