@@ -45,6 +45,7 @@ from meshlens.text import Span
 
 Node: TypeAlias = TreeNode
 
+_LEAVES = (Name, Constant, SeparateDef)
 _HOLDS_SUITES = (FunctionDef, If, For, While, With, Try, Match)
 _MANY = 40
 _NEAR = 8
@@ -160,6 +161,8 @@ def _by_start(entry: tuple[int, int, Node]) -> tuple[int, int]:
 
 def children(node: Node) -> Iterator[Node]:
     """Yields the statements and expressions directly below a node."""
+    if isinstance(node, _LEAVES):
+        return
     if isinstance(node, Call):
         yield node.callee
         yield from (argument.value for argument in node.arguments)
@@ -175,8 +178,8 @@ def children(node: Node) -> Iterator[Node]:
         yield from (base.value for base in node.bases)
         yield from node.decorators
         yield from node.body
-    elif not isinstance(node, (SeparateDef, Name, Constant)):
-        yield from _nodes(tuple(node))
+    else:
+        yield from _nodes(node)
 
 
 def suite_of(parent: Node, child: Node) -> Statements:
@@ -202,25 +205,32 @@ def _of_parameters(parameters: tuple[Parameter, ...]) -> Iterator[Node]:
         yield from (part for part in (parameter.default, parameter.annotation) if part is not None)
 
 
-def _nodes(part: object) -> Iterator[Node]:
-    if is_node(part):
-        yield part
-    elif isinstance(part, tuple):
-        for inner in part:
-            yield from _nodes(inner)
+def _nodes(parts: tuple[object, ...]) -> Iterator[Node]:
+    for part in parts:
+        if is_node(part):
+            yield part
+        elif isinstance(part, tuple):
+            yield from _nodes(part)
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yields a node and all nodes below it."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """Yields a node and all nodes below it, each before those below it."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [*children(node)][::-1]
 
 
 def names_used(node: Node) -> set[str]:
     """Returns the free names of a piece of code."""
-    used = {inner.name for inner in walk(node) if isinstance(inner, Name)}
-    bound = {name for inner in walk(node) for name in (*_bound_by(inner), *_parameters(inner))}
+    used: set[str] = set()
+    bound: set[str] = set()
+    for inner in walk(node):
+        if isinstance(inner, Name):
+            used.add(inner.name)
+        else:
+            bound.update(_bound_by(inner), _parameters(inner))
     return used - bound
 
 
@@ -240,6 +250,16 @@ def names_taken(nodes: Iterable[Node]) -> set[str]:
     """Returns the names that functions nested in code bind, including parameters."""
     inner = [node for top in nodes for node in walk(top) if isinstance(node, (FunctionDef, Lambda))]
     return {name for node in inner for below in walk(node) for name in (*_bound_by(below), *_parameters(below))}
+
+
+def bindings(nodes: Iterable[Node]) -> dict[str, list[Node]]:
+    """Returns the nodes that bind each name, in code and all functions nested in it."""
+    found: dict[str, list[Node]] = {}
+    for top in nodes:
+        for node in walk(top):
+            for name in _bound_by(node):
+                found.setdefault(name, []).append(node)
+    return found
 
 
 def bound_by(node: Node) -> set[str]:

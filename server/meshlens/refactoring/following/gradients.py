@@ -169,7 +169,9 @@ def _places(maker: Call) -> tuple[int, ...]:
 
 
 def _at_top(view: FileView) -> dict[str, Call]:
-    return _named(view, view.facts.statements)
+    key = f"assists: gradients named at the top of {view.path}"
+    found: dict[str, Call] = view.solution.once(key, lambda _: _named(view, view.facts.statements))
+    return found
 
 
 def _named(view: FileView, statements: Iterable[Node]) -> dict[str, Call]:

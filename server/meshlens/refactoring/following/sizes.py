@@ -228,8 +228,12 @@ def _assigned(nodes: Iterable[Node]) -> Iterator[tuple[str, Node]]:
 
 def around_call(view: FileView, use: Use) -> Shapes:
     """Returns the shapes of the variables at a call: those of its scope, then those of the top level."""
-    plain = [node for node in view.facts.statements if not isinstance(node, (FunctionDef, SeparateDef))]
-    at_top = shapes_inside(plain, {}, nothing_known)
+
+    def at_the_top() -> Shapes:
+        plain = [node for node in view.facts.statements if not isinstance(node, (FunctionDef, SeparateDef))]
+        return shapes_inside(plain, {}, nothing_known)
+
+    at_top: Shapes = view.solution.once(f"assists: shapes at the top of {view.path}", lambda _: at_the_top())
     root = tree(view, use.site.path, use.site.block)
     if not isinstance(root, FunctionDef):
         return at_top

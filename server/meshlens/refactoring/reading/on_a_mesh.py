@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
@@ -20,7 +21,7 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     last_name,
 )
-from meshlens.project.trees import Node, bound_by, tree, walk
+from meshlens.project.trees import Node, bindings, tree, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.model import Refused
@@ -39,6 +40,21 @@ _CONSTRAINS = frozenset({"jax.lax.with_sharding_constraint", "jax.sharding.resha
 _DEVICES = frozenset({"jax.devices", "jax.local_devices"})
 _DEEPEST = 4
 _ONE_DEVICE_REJECTED = (0, 8, 0), (0, 9, 1)
+
+
+class _Code(NamedTuple):
+    """A function, or the statements at the top of a file.
+
+    Attributes:
+        calls: the calls in it.
+        bound: the nodes that bind each name.
+    """
+
+    calls: tuple[Call, ...]
+    bound: Mapping[str, list[Node]]
+
+
+_Scope: TypeAlias = tuple[_Code, ...]
 
 
 def already_mapped(view: FileView, target: Target, title: str) -> Refused | None:
@@ -116,23 +132,35 @@ def must_not_be_split(view: FileView, target: Target, calls: Iterable[tuple[Site
             raise Obstacle("already-sharded", message)
 
 
-def _calls_in(scope: tuple[Node, ...]) -> Iterator[Call]:
-    yield from (node for root in scope for node in walk(root) if isinstance(node, Call))
+def _calls_in(scope: _Scope) -> Iterator[Call]:
+    yield from (call for code in scope for call in code.calls)
 
 
-def _scope(view: FileView, site: Site) -> tuple[Node, ...]:
+def _bound_in(scope: _Scope, name: str) -> Iterator[Node]:
+    yield from (node for code in scope for node in code.bound.get(name, ()))
+
+
+def _scope(view: FileView, site: Site) -> _Scope:
     """Returns the function around a call, if there is one, and the top-level statements other than definitions."""
-    top = tuple(one for one in view.facts.statements if not isinstance(one, (FunctionDef, ClassDef)))
+
+    def at_the_top() -> _Code:
+        return _code([one for one in view.facts.statements if not isinstance(one, (FunctionDef, ClassDef))])
+
+    top: _Code = view.solution.once(f"assists: bindings at the top of {view.path}", lambda _: at_the_top())
     root = tree(view, site.path, site.block)
-    return (root, *top) if isinstance(root, FunctionDef) else top
+    return (_code([root]), top) if isinstance(root, FunctionDef) else (top,)
 
 
-def _is_on_a_device(view: FileView, scope: tuple[Node, ...], call: Call) -> bool:
+def _code(roots: list[Node]) -> _Code:
+    return _Code(tuple([node for root in roots for node in walk(root) if isinstance(node, Call)]), bindings(roots))
+
+
+def _is_on_a_device(view: FileView, scope: _Scope, call: Call) -> bool:
     return dotted_name(view, call.callee) == "jax.device_put" and len(call.arguments) > 1
 
 
 def _comes_from(
-    view: FileView, scope: tuple[Node, ...], value: Node, is_source: Callable[[FileView, tuple[Node, ...], Call], bool]
+    view: FileView, scope: _Scope, value: Node, is_source: Callable[[FileView, _Scope, Call], bool]
 ) -> bool:
     """Returns whether an expression, or a value assigned to one of its names, contains a call that is a source."""
     waiting, seen = [value], {""}
@@ -142,16 +170,16 @@ def _comes_from(
             return True
         names = {node.name for node in nodes if isinstance(node, Name)} - seen
         seen |= names
-        waiting = [_value(one) for root in scope for one in walk(root) if names.intersection(bound_by(one))]
+        waiting = [_value(one) for name in names for one in _bound_in(scope, name)]
     return False
 
 
-def _is_split(view: FileView, scope: tuple[Node, ...], value: Node, deeper: int) -> bool:
+def _is_split(view: FileView, scope: _Scope, value: Node, deeper: int) -> bool:
     """Returns whether an expression, or an item of it, is an array that `device_put` splits over an axis."""
     if isinstance(value, (TupleDisplay, ListDisplay)):
         return any(_is_split(view, scope, item, deeper) for item in value.items)
     if isinstance(value, Name) and deeper:
-        made = (one for root in scope for one in walk(root) if isinstance(one, Assign) and value.name in bound_by(one))
+        made = (one for one in _bound_in(scope, value.name) if isinstance(one, Assign))
         return any(_is_split(view, scope, one.value, deeper - 1) for one in made if isinstance(one.targets[0], Name))
     return (
         isinstance(value, Call)
@@ -175,17 +203,18 @@ def _value(binding: Node) -> Node:
     return binding.value if isinstance(binding, Assign) else NOTHING
 
 
-def _places(view: FileView, scope: tuple[Node, ...], call: Call) -> bool:
+def _places(view: FileView, scope: _Scope, call: Call) -> bool:
     """Returns whether a call, or the function in this file that it calls, shards arrays."""
     if _shards(view, scope, call):
         return True
     called = functions_called(view, last_name(call.callee)) if isinstance(call.callee, Name) else ()
-    return len(called) == 1 and any(
-        _shards(view, (called[0].node,), node) for node in walk(called[0].node) if isinstance(node, Call)
-    )
+    if len(called) != 1:
+        return False
+    code = _code([called[0].node])
+    return any(_shards(view, (code,), call) for call in code.calls)
 
 
-def _shards(view: FileView, scope: tuple[Node, ...], call: Call) -> bool:
+def _shards(view: FileView, scope: _Scope, call: Call) -> bool:
     name = dotted_name(view, call.callee)
     if name in _CONSTRAINS:
         return True
@@ -202,10 +231,10 @@ def _shards(view: FileView, scope: tuple[Node, ...], call: Call) -> bool:
     return (len(call.arguments) > 1 or name != "jax.device_put") and not _is_device(view, scope, where)
 
 
-def _is_device(view: FileView, scope: tuple[Node, ...], where: Node) -> bool:
+def _is_device(view: FileView, scope: _Scope, where: Node) -> bool:
     """Returns whether an expression is certainly a single device."""
     if isinstance(where, Name):
-        made = [one for root in scope for one in walk(root) if where.name in bound_by(one)]
+        made = [*_bound_in(scope, where.name)]
         return bool(made) and all(_is_device(view, (), _value(one)) for one in made)
     if isinstance(where, (Subscript, Attribute)):
         where = where.object

@@ -98,7 +98,7 @@ def _start(view: FileView) -> tuple[int, str, bool]:
             return start, head, False
     importer = next((path for path in sorted(view.solution.facts) if _imports(view, path)), None)
     if importer is not None:
-        message = f"{importer.rsplit('/', 1)[-1]} imports this file, so importing it would call jax.distributed.initialize too"
+        message = f"{importer.rsplit('/', 1)[-1]} imports this file, which would then call jax.distributed.initialize"
         raise Obstacle("imported", message)
     for one in _top(view):
         shape = one.statement
