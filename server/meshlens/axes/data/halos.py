@@ -67,13 +67,13 @@ def sent_edge(value: Value, perm: Value, result: Data, axis: str) -> Data:
         axis: the axis.
     """
     edges = of_kinds(labels_of(value), _EDGE)
-    direction = _direction(perm) if len(edges) == 1 else None
+    direction = direction_of(perm) if len(edges) == 1 else None
     if direction is None:
         return result
     return replace(result, labels=result.labels | {(_HALO, axis, direction, edges[0][1])})
 
 
-def _direction(perm: Value) -> int | None:
+def direction_of(perm: Value) -> int | None:
     """Returns 1 if each device sends to the next one, -1 if to the previous one; None for anything else."""
     if not isinstance(perm, Seq) or (perm.open and perm.kind != PAIRS_FOR_EXAMPLE):
         return None

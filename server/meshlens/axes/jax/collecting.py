@@ -14,6 +14,7 @@ from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.mixing import note_sent, of_gather
 from meshlens.axes.data.parts import OWN_INDEX, note_parts
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
+from meshlens.axes.data.rings import note_move
 from meshlens.axes.data.slices import note_reduced
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
@@ -94,6 +95,8 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     answer = result(row, value, labels, site, names, is_plain)
     if "perm" in found and isinstance(answer, Data) and len(names) == 1:
         answer = sent_edge(value, found["perm"].value, answer, names[0])
+    if "perm" in found and len(names) == 1:
+        note_move(run, found["perm"].value, names[0], site, ctx)
     counts = row.reduces == "size" or (row.reduces == "sum" and isinstance(value, Const) and value.value == 1)
     if counts and isinstance(answer, Data) and "axis_index_groups" not in found:
         size = size_along_all(ctx.env, names)

@@ -113,13 +113,18 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
         labels |= {"varying", *_slices(gathered)}
         return Data(frozenset(labels), over=over if "reduced-behind" not in loss_labels else ANYTHING)
     sums = run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
-    if binder.checked and sums and "varying" not in own:
+    if binder.checked and sums and not _is_varying(value):
         known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
         return Data(frozenset(labels | ({"auto-summed"} if known else set())), over=over)
     if gathered:
         return _scattered(run, loss, gathered, Data(frozenset(labels | {"varying"}), over=over), ctx)
     wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}
     return Data(frozenset(labels | wrt | {"gradient", "varying"}), over=over)
+
+
+def _is_varying(value: Value) -> bool:
+    """Returns whether JAX types a value as varying, so that its gradient is not summed automatically."""
+    return "varying" in labels_of(value) or any(along.typed == VARYING for _, along in variation_of(value).axes)
 
 
 def _scattered(run: Run, loss: Value, gathered: list[Any], gradient: Data, ctx: Context) -> Data:

@@ -14,6 +14,7 @@ from meshlens.axes.data.noise import note_saved
 from meshlens.axes.data.operating import SIZES, counted, of_library
 from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.positions import note_classes, note_picked, with_positions
+from meshlens.axes.data.rings import note_owner
 from meshlens.axes.data.slices import note_norm
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
@@ -186,6 +187,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         edge = follow_edges(run, name, call.args, call.site, call.ctx)
         value = replace(value, labels=value.labels | edge) if edge else value
     note_classes(run, name, call.args, call.ctx)
+    note_owner(run, name, call.args, call.ctx)
     norm = note_norm(run, name, call.args, call.site, call.ctx)
     if norm:
         return replace(value, labels=value.labels | norm)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.data import transfer
+from meshlens.axes.data.rings import counted, counter
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import anyhow, note_scanned, without_sharding
 from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
@@ -230,7 +231,11 @@ def _run_now(
         carry = given(row.parameters[1])
         if row.dotted == "jax.lax.scan":
             note_scanned(run, args, site, ctx)
-        stepped = run_operand(first, positional(carry, step_of(run, given(row.parameters[2]), site)), inner)
+        arrays = given(row.parameters[2])
+        item = step_of(run, arrays, site)
+        if "reverse" not in {arg.label for arg in args}:
+            item = counted(item, arrays, first.site or site)
+        stepped = run_operand(first, positional(carry, item), inner)
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
             return Seq(
                 "tuple",
@@ -249,7 +254,8 @@ def _run_now(
         return behind(found.get(row.parameters[-1]), value, run_operand(operands[-1], positional(value)))
     if how == "fori":
         value = given(row.parameters[-1])
-        return behind(found.get(row.parameters[-1]), value, run_operand(first, positional(STATIC, value)))
+        number = replace(STATIC, labels=counter(first.site or site))
+        return behind(found.get(row.parameters[-1]), value, run_operand(first, positional(number, value)))
     if how == "map":
         steps = positional(*(step_of(run, arg.value, site) for arg in _rest_of_map(row, args)))
         return _stacked(run, run_operand(first, steps), site)

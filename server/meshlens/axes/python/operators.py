@@ -9,6 +9,7 @@ from meshlens.axes.data.gradients import Operation, divided, drift, gradient_ste
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.parts import note_scaled, of_operation
 from meshlens.axes.data.positions import note_shifted
+from meshlens.axes.data.rings import note_owner, of_sum
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number
 from meshlens.axes.domain.joining import labels_of
@@ -60,9 +61,12 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels |= of_operation(operator, left, right, site)
         if operator in ("+", "-"):
             note_shifted(run, left, right, ctx)
+            labels |= of_sum(operator, left, right, site)
         elif operator == "/":
             note_quotient(run, left, right, site, ctx)
             labels |= own_mean(left, right)
+        elif operator == "%":
+            note_owner(run, operator, (Arg(None, left, None, None),), ctx)
         if operator in ("*", "/"):
             note_scaled(run, operator, (left, right), site, ctx)
     is_number = isinstance(sides[1], Constant)

@@ -1,0 +1,77 @@
+"""Rings: loops in which blocks move from device to device, and each device computes whose block it holds.
+
+If every step sends the blocks to the next device, then after `step` steps, a device holds the block of the device that
+is `step` places before it, so `axis_index - step` is the owner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.data.halos import direction_of
+from meshlens.axes.data.parts import OWN_INDEX
+from meshlens.axes.domain.axis_sizes import SOME_COUNT
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import COUNT, FROM_ZERO, NONE, of_kinds
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.run import Run
+
+_COUNTER, _PLACE, _OWNER = "counter", "place-in-ring", "owner"
+_REMAINDERS = frozenset({"%", "jax.numpy.mod", "jax.numpy.remainder", "jax.lax.rem"})
+
+
+def counter(loop: Site) -> frozenset[Any]:
+    """Returns the label of a number that counts the steps of a loop, given the place that passes the loop its body."""
+    return frozenset([(_COUNTER, loop)])
+
+
+def counted(item: Value, arrays: Value, loop: Site) -> Value:
+    """Returns what one step of a `scan` gets, with a label if it is a counter: an entry of `arange`."""
+    if isinstance(item, Seq) and isinstance(arrays, Seq) and len(item.items) == len(arrays.items):
+        pairs = zip(item.items, arrays.items, strict=True)
+        return Seq(item.kind, tuple([counted(one, array, loop) for one, array in pairs]), item.open)
+    if not isinstance(item, Data) or FROM_ZERO not in labels_of(arrays):
+        return item
+    return replace(item, labels=item.labels | counter(loop))
+
+
+def of_sum(operator: str, left: Value, right: Value, site: Site) -> frozenset[Any]:
+    """Returns the labels of `left + right` or `left - right`: of the owner of a block, or of a number that leads to it.
+
+    A constant or the number of devices may be added at any point: it moves all owners by as much.
+    """
+    for one, other in ((left, right), (right, left)) if operator == "+" else ((left, right),):
+        labels = labels_of(one)
+        places = [axis for _, axis in of_kinds(labels, OWN_INDEX, _PLACE)]
+        if _is_fixed(other):
+            return frozenset([*of_kinds(labels, _COUNTER, _OWNER), *((_PLACE, axis) for axis in places)])
+        counters = of_kinds(labels_of(other), _COUNTER)
+        if len(places) == len(counters) == 1:
+            return frozenset([(_OWNER, places[0], operator, counters[0][1], site)])
+    return NONE
+
+
+def note_owner(run: Run, name: str, args: tuple[Arg, ...], ctx: Context) -> None:
+    """Notes the owner of a block, computed from a device's index and a loop's counter modulo the number of devices."""
+    if name not in _REMAINDERS or not args:
+        return
+    for _, axis, operator, loop, site in of_kinds(labels_of(args[0].value), _OWNER):
+        kind = "owner-ahead" if operator == "+" else "owner-before"
+        run.records.gradient_uses.append(GradientUse(kind, site, loop, ctx, axis))
+
+
+def note_move(run: Run, perm: Value, axis: str, site: Site, ctx: Context) -> None:
+    """Notes that blocks move to the next or to the previous device."""
+    direction = direction_of(perm)
+    if direction is not None:
+        kind = "moved-on" if direction == 1 else "moved-back"
+        run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, axis))
+
+
+def _is_fixed(value: Value) -> bool:
+    """Returns whether a value is a constant or the number of devices along an axis."""
+    labels = labels_of(value)
+    return isinstance(value, Const) or SOME_COUNT in labels or bool(of_kinds(labels, COUNT))

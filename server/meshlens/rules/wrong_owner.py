@@ -1,0 +1,122 @@
+"""The steps of a ring are counted in the wrong direction, so a device takes a block for that of another device.
+
+In ring attention and similar algorithms, every step of a loop sends the blocks to a neighbor. If they move to the next
+device, then after `step` steps, a device holds the block of the device that is `step` places before it. If the owner is
+computed in the wrong direction, masks and positions belong to another block, and the result is silently wrong.
+
+```python
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+
+def weighted(x, weights):
+    n, me = lax.axis_size("ring"), lax.axis_index("ring")
+    to_next = [(i, (i + 1) % n) for i in range(n)]
+
+    def hop(carry, step):
+        total, block = carry
+        owner = (me + step) % n
+        #        ^^^^^^^^^ AX415: each step brings blocks from before this device along "ring"; subtract the step \\
+        #        instead
+        return (total + weights[owner] * block, lax.ppermute(block, "ring", to_next)), None
+
+    (total, _), _ = lax.scan(hop, (jnp.zeros_like(x), x), jnp.arange(n))
+    return total
+
+
+mesh = jax.make_mesh((8,), ("ring",))
+mapped = jax.shard_map(weighted, mesh=mesh, in_specs=(P("ring"), P()), out_specs=P("ring"), check_vma=False)
+```
+
+becomes
+
+```python
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+
+def weighted(x, weights):
+    n, me = lax.axis_size("ring"), lax.axis_index("ring")
+    to_next = [(i, (i + 1) % n) for i in range(n)]
+
+    def hop(carry, step):
+        total, block = carry
+        owner = (me - step) % n
+        return (total + weights[owner] * block, lax.ppermute(block, "ring", to_next)), None
+
+    (total, _), _ = lax.scan(hop, (jnp.zeros_like(x), x), jnp.arange(n))
+    return total
+
+
+mesh = jax.make_mesh((8,), ("ring",))
+mapped = jax.shard_map(weighted, mesh=mesh, in_specs=(P("ring"), P()), out_specs=P("ring"), check_vma=False)
+```
+
+The rule is silent if blocks move in both directions, or if owners are counted in both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from meshlens.axes.domain.values import Site
+from meshlens.checking.model import FileEdit, Finding, Fix, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain_uses
+from meshlens.facts.nodes import BinaryOperation
+from meshlens.project.solving.solution import Solution
+from meshlens.project.trees import path_to
+from meshlens.project.view import FileView
+from meshlens.text import Edit, Span
+
+_WRONG = {
+    "owner-ahead": ("moved-on", "before", "subtract"),
+    "owner-before": ("moved-back", "after", "add"),
+}
+"""For each way to count: the moves that it contradicts, where their blocks come from, and the remedy."""
+_OTHER = {"+": "-", "-": "+"}
+
+Loop = tuple[Site, str]
+
+
+@rule("AX415", Severity.WARNING, reads="workspace", state="preview")
+def wrong_owner(view: FileView) -> Iterator[Finding]:
+    """Reports owners of blocks that are counted against the direction in which the blocks move."""
+    kinds = view.solution.once_of_records("rings", _kinds)
+    for use in certain_uses(view, _WRONG):
+        move, where, remedy = _WRONG[use.kind]
+        if use.other is not None and kinds.get((use.other, use.axis)) == {use.kind, move}:
+            message = f'each step brings blocks from {where} this device along "{use.axis}"; {remedy} the step instead'
+            yield Finding(view.span(use.site), message, _turned(view, use.site, remedy))
+
+
+def _turned(view: FileView, site: Site, remedy: str) -> tuple[Fix, ...]:
+    """Returns the fix that replaces the operator of a sum or difference."""
+    node = next(reversed(path_to(view, site)), None)
+    if not isinstance(node, BinaryOperation):
+        return ()
+    begin, end = (view.span(site._replace(index=side.site)) for side in (node.left, node.right))
+    text = view.source[begin.end : end.start].decode()
+    if text.count(node.operator) != 1 or node.operator not in _OTHER:
+        return ()
+    edit = Edit(Span(begin.end, end.start), text.replace(node.operator, _OTHER[node.operator]))
+    why = "the results change"
+    return (Fix(f"{remedy} the step", (FileEdit(view.path, edit),), "unsafe", why),)
+
+
+def _kinds(solution: Solution) -> Mapping[Loop, set[str]]:
+    """Returns the kinds of the records of each loop and axis: how owners are counted, and where blocks move."""
+    found: defaultdict[Loop, set[str]] = defaultdict(set)
+    for records in solution.by_file.values():
+        for use in records.gradient_uses:
+            if use.kind in _WRONG and use.other is not None:
+                found[use.other, use.axis].add(use.kind)
+            elif use.kind in ("moved-on", "moved-back"):
+                for step in use.context.route:
+                    found[step.site, use.axis].add(use.kind)
+    return found
