@@ -63,6 +63,14 @@ _MESSAGES = {
         'this reshape mixes the parts of the devices along "{axis}", which all_gather stacked along the first axis; '
         "move that axis first (jnp.moveaxis)"
     ),
+    "sent-stack-mixed": (
+        'this reshape mixes the parts of the devices along "{axis}", which all_to_all stacked along the first axis; '
+        "move that axis first (jnp.moveaxis)"
+    ),
+    "joined-mixed": (
+        'this reshape mixes the parts of the devices along "{axis}", which all_to_all put one after the other; '
+        "use concat_axis=1 instead"
+    ),
 }
 
 

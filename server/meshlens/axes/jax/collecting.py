@@ -11,7 +11,7 @@ from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
 from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
-from meshlens.axes.data.mixing import note_sent, of_gather
+from meshlens.axes.data.mixing import note_sent, of_collective
 from meshlens.axes.data.parts import OWN_INDEX, note_parts
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.rings import note_move
@@ -103,7 +103,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         return replace(answer, labels=answer.labels | {(COUNT, size) if size is not None else SOME_COUNT})
     if isinstance(answer, Data) and isinstance(value, Data) and value.shape is not None and answer.shape is None:
         shape = shape_after(row.reduces, row.name, value.shape, found, ctx.env, names)
-        return replace(answer, labels=answer.labels | of_gather(row.name, found, names), shape=shape)
+        return replace(answer, labels=answer.labels | of_collective(row.name, found, names), shape=shape)
     return answer
 
 
@@ -260,7 +260,7 @@ def result(
         own = {(OWN_INDEX, name) for name in names}
         return Data(frozenset({"index", "varying", *own}), (), over=with_axes(EVERYWHERE, names or (SOME_AXIS,), INDEX))
     if row.reduces == "size":
-        return Data(frozenset({"axis-size"}), (), over=EVERYWHERE)
+        return Data(frozenset({"axis-size", *(("size-of", name) for name in names)}), (), over=EVERYWHERE)
     if row.reduces in _REDUCES:
         # A `psum` of a number counts devices and reduces nothing.
         kinds = ("over",) if isinstance(value, Const) else ("over", "reduced-at")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
-from math import prod
 from typing import Any, TypeGuard
 
 from meshlens.axes.data.arrays import count_of, product, sizes
 from meshlens.axes.data.gradients import rows_here
+from meshlens.axes.data.operating import of_all
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.constants import counted, fits_pattern, joined
 from meshlens.axes.domain.joining import join_all, labels_of
@@ -165,7 +166,7 @@ def _choices(values: Values, args: tuple[Arg, ...]) -> Value | None:
     if any(arg.label is not None for arg in args):
         return None
     columns = _columns(values)
-    if columns is not None and prod(map(len, columns)) <= _MOST_CHOICES:
+    if columns is not None and math.prod(map(len, columns)) <= _MOST_CHOICES:
         return Seq("list", tuple(Seq("tuple", row) for row in itertools.product(*columns)))
     return Seq("list", (Seq("tuple", tuple(element(value) for value in values)),), True)
 
@@ -231,6 +232,34 @@ def _number(values: Values, args: tuple[Arg, ...]) -> Value:
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
         return value
     return Data(travelling(labels_of(value)), ())
+
+
+def _integer(values: Values, args: tuple[Arg, ...]) -> Value:
+    value = values[0] if values else UNKNOWN
+    if isinstance(value, Const) and isinstance(value.value, float) and math.isfinite(value.value):
+        return Const(int(value.value))
+    return _number(values, args)
+
+
+def _computed(name: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
+    """Returns the handler of a function in `math`, which always returns a number."""
+    function = getattr(math, name)
+
+    def compute(values: Values, args: tuple[Arg, ...]) -> Value:
+        numbers = [
+            value.value for value in values if isinstance(value, Const) and isinstance(value.value, (int, float))
+        ]
+        try:
+            return Const(function(*numbers)) if len(numbers) == len(args) == len(values) else _not_computed(values)
+        except (ArithmeticError, ValueError, TypeError):
+            return _not_computed(values)
+
+    return compute
+
+
+def _not_computed(values: Values) -> Data:
+    labels = [travelling(labels_of(value)) for value in values]
+    return Data(frozenset().union(*labels), (), over=of_all(values))
 
 
 def _str(values: Values, args: tuple[Arg, ...]) -> Value:
@@ -371,6 +400,11 @@ def _nothing(values: Values, args: tuple[Arg, ...]) -> Value:
     return Const(None)
 
 
+_IN_MATH = (
+    "ceil cos cosh erf exp expm1 fabs floor gcd hypot isqrt log log10 log1p log2 pow sin sinh sqrt tan tanh trunc"
+).split()
+"""The functions of `math` that take and return numbers, without those that take long for large numbers."""
+
 _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "all": _verdict_on(True),
     "any": _verdict_on(False),
@@ -391,7 +425,7 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "collections.OrderedDict": _dict,
     "types.MappingProxyType": _dict,
     "next": _any_item,
-    "int": _number,
+    "int": _integer,
     "float": _number,
     "str": _str,
     "callable": _callable,
@@ -401,6 +435,7 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "sorted": _sorted,
     "numpy.prod": _product,
     "math.prod": _product,
+    **{f"math.{name}": _computed(name) for name in _IN_MATH},
     "print": _nothing,
     "re.search": _pattern("search"),
     "re.match": _pattern("match"),

@@ -45,7 +45,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         if operator != "@":
             noise.meet(run, (left_labels, right_labels), ctx)
         labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
-        if "of-gradient" in labels and ctx.env.maps:
+        if operator in ("+", "-") and "of-gradient" in labels and ctx.env.maps:
             labels |= drift((left, right))
     combined = matmul if operator == "@" else arrays.broadcast
     shapes = arrays.shape_of(left), arrays.shape_of(right)
