@@ -56,6 +56,7 @@ from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.keywords import with_keyword
+from meshlens.rules.helpers.reductions import divided_later
 from meshlens.text import Span
 
 _AGAIN = frozenset({"summed-again", "same-summed", "host-reduced", "copies-summed"})
@@ -73,7 +74,7 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
         if span not in seen:
             seen.add(span)
             yield _of_gradient(view, use, binder, span)
-    divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
+    divided = divided_later(view)
     for again in view.records.gradient_uses:
         if again.kind not in _AGAIN or again.context.guarded or again.context.expected:
             continue

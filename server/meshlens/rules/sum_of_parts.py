@@ -85,6 +85,10 @@ _MESSAGES = {
         "this is the variance of one device's rows, but the subtracted mean is that of all devices along "
         '"{axis}"; average the squares over all devices too (lax.pmean)'
     ),
+    "scaled-by-averaged": (
+        "this is the variance around the mean of one device's rows, but the subtracted mean is that of all devices "
+        'along "{axis}"; average the squares of the differences from that mean'
+    ),
 }
 """The messages, by the kind of the recorded use."""
 
@@ -96,7 +100,7 @@ def sum_of_parts(view: FileView) -> Iterator[Finding]:
     """Reports values that each device computes from its own part alone and that are then summed over all devices."""
     for (place, kind, axis), site in view.solution.once_of_records("sums of parts", _summed).items():
         if view.is_here(place):
-            said = "scales the rows here" if kind == "scaled-by-own" else "summed here"
+            said = "scales the rows here" if kind.startswith("scaled") else "summed here"
             related = (Related(view.path_of(site), view.span(site), said),)
             severity = Severity.HINT if kind in _HINTS else None
             yield Finding(view.span(place), _MESSAGES[kind].format(axis=axis), (), related, severity)

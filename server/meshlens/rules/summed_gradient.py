@@ -61,7 +61,7 @@ from meshlens.checking.registry import rule
 from meshlens.facts.nodes import BinaryOperation, FunctionDef
 from meshlens.project.trees import path_to, walk
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.reductions import unchecked_map
+from meshlens.rules.helpers.reductions import divided_later, unchecked_map
 from meshlens.text import Edit, FileEdit, Span
 
 _COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")
@@ -70,7 +70,7 @@ _COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")
 @rule("AX402", Severity.HINT)
 def summed_gradient(view: FileView) -> Iterator[Finding]:
     """Reports gradients that a sum makes too large by a factor of the number of devices."""
-    divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
+    divided = divided_later(view)
     seen: set[Span] = set()
     for use in view.records.uses:
         if _is_sum_of_mean(use) and use.call not in divided and not _counts_devices(view, use.call):

@@ -45,6 +45,7 @@ from meshlens.checking.registry import rule
 from meshlens.facts.nodes import BinaryOperation, Constant
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
+from meshlens.rules.helpers.reductions import divided_later
 from meshlens.text import Span
 
 _HINTS = {
@@ -76,7 +77,7 @@ _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
 def uneven_average(view: FileView) -> Iterator[Finding]:
     """Reports averages that combine values from different sets of devices."""
     seen: set[Span] = set()
-    divided = {use.other for use in view.records.gradient_uses if use.kind == "divided"}
+    divided = divided_later(view)
     for use in view.records.gradient_uses:
         context = use.context
         if use.kind not in _HINTS and use.kind not in _WARNINGS:

@@ -23,6 +23,8 @@ _MAXIMUM, _BELOW, _EXPONENTIAL, _PICKED, _CENTRED = "own-max", "below-own-max", 
 _PICKED_ELSEWHERE = "picked-elsewhere"
 _CENTRED_BY_ALL, _SQUARED, _SPREAD = "centred-by-all", "squared", "own-spread"
 """The kinds of labels of rows minus a value that is reduced over the devices, of their squares, and of a variance."""
+_OWN_SQUARED, _VARIANCE, _AVERAGED = "own-squared", "own-variance", "averaged-variance"
+"""The kinds of labels of squares of rows minus their own mean, of the mean of those, and of its mean over devices."""
 _ADDED_TO_COPY = "added-to-copy"
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
@@ -36,8 +38,12 @@ _SUMMED = {
 """The kind of record for a sum over the devices, by the label of the summed value."""
 
 _ARRANGED = frozenset(
-    {_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED, _CENTRED_BY_ALL, _SQUARED, _SPREAD}
+    {
+        *(_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED),
+        *(_CENTRED_BY_ALL, _SQUARED, _SPREAD, _OWN_SQUARED, _VARIANCE, _AVERAGED),
+    }
 )
+_VARIANCES = frozenset({_SPREAD, _VARIANCE, _AVERAGED})
 _ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
 # A mask that zeroes the entries of other devices does not help if the index counts along another axis.
 _MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED})
@@ -49,8 +55,8 @@ _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("square abs multiply power".split(), frozenset({_CENTRED})),
     "@": _MULTIPLIED,
     "*": frozenset({_CENTRED, _PICKED_ELSEWHERE}),
-    "**": frozenset({_CENTRED, _SPREAD}),
-    **dict.fromkeys(("sqrt", "rsqrt", "maximum", "clip", "+", "reciprocal"), frozenset({_SPREAD})),
+    "**": _VARIANCES | {_CENTRED},
+    **dict.fromkeys(("sqrt", "rsqrt", "maximum", "clip", "+", "reciprocal"), _VARIANCES),
 }
 """For functions, methods and operators, the kinds of labels that their results keep."""
 
@@ -87,14 +93,16 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
         labels.update((_EXPONENTIAL, axis, site) for _, axis in of_kinds(own, _BELOW))
     elif short == "square" or (short == "abs" and of_kinds(own, _SQUARED)):
         labels.update((_SQUARED, axis) for _, axis in of_kinds(own, _CENTRED_BY_ALL, _SQUARED))
+        labels.update((_OWN_SQUARED, axis) for _, axis, *_ in of_kinds(own, _CENTRED, _OWN_SQUARED))
     elif short == "reshape" and args:
         labels.update(of_reshape(run, args[0].value, found.shape, site, ctx))
     elif short in ("mean", "sum"):
-        squared = [axis for _, axis in of_kinds(own, _SQUARED)]
-        labels.update((_SPREAD, axis, site) for axis in squared if _is_over_rows(args[0].value, found, axis))
+        squared = [label for label in of_kinds(own, _SQUARED, _OWN_SQUARED) if _is_over_rows(args, found, label[1])]
+        labels.update((_SPREAD if kind == _SQUARED else _VARIANCE, axis, site) for kind, axis in squared)
     elif short in _SPREADS and args:
         split = [axis for axis, _ in variation_of(args[0].value).axes]
-        labels.update((_SPREAD, axis, site) for axis in split if _is_over_rows(args[0].value, found, axis))
+        over_rows = [axis for axis in split if _is_over_rows(args, found, axis)]
+        labels.update((kind, axis, site) for axis in over_rows for kind in (_SPREAD, _VARIANCE))
     elif short in _LOOK_UP and len(args) > 1 and not any(arg.label in ("mode", "fill_value") for arg in args):
         labels.update(_lookups(args[0].value, args[1].value, site))
     return replace(found, labels=found.labels | labels) if labels else found
@@ -107,8 +115,9 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
         return kept(operator, labels) | _added_to_copy(left, right) | _added_to_copy(right, left)
     if operator in ("**", "*"):
         is_square = right == Const(2) if operator == "**" else left is right
-        centred = of_kinds(labels[0], _CENTRED_BY_ALL) if is_square else ()
-        return kept(operator, labels).union((_SQUARED, axis) for _, axis in centred)
+        centred = of_kinds(labels[0], _CENTRED_BY_ALL, _CENTRED) if is_square else ()
+        squares = {(_SQUARED if label[0] == _CENTRED_BY_ALL else _OWN_SQUARED, label[1]) for label in centred}
+        return kept(operator, labels) | squares
     if operator == "/":
         return kept("reciprocal", labels[1:])
     if operator != "-":
@@ -127,6 +136,14 @@ def note_scaled(run: Run, operator: str, sides: tuple[Value, Value], site: Site,
         for _, axis, place in of_kinds(labels_of(scale), _SPREAD):
             if axis in centred and is_different(variation_of(scale).over(axis).truth):
                 run.records.gradient_uses.append(GradientUse("scaled-by-own", site, place, ctx, axis))
+        for _, axis, place in of_kinds(labels_of(scale), _AVERAGED):
+            if axis in centred:
+                run.records.gradient_uses.append(GradientUse("scaled-by-averaged", site, place, ctx, axis))
+
+
+def averaged(labels: frozenset[Any], names: Collection[str]) -> frozenset[Any]:
+    """Returns the labels of the mean over the devices of variances, each around the mean of one device's rows."""
+    return frozenset([(_AVERAGED, axis, place) for _, axis, place in of_kinds(labels, _VARIANCE) if axis in names])
 
 
 def of_item(array: Data, index: Value, site: Site) -> frozenset[Any]:
@@ -174,10 +191,10 @@ def _added_to_copy(copy: Value, other: Value) -> frozenset[Any]:
     return frozenset([(_ADDED_TO_COPY, copied[0][1])]) if len(copied) == 1 and is_own else NONE
 
 
-def _is_over_rows(array: Value, found: Data, axis: str) -> bool:
+def _is_over_rows(args: tuple[Arg, ...], found: Data, axis: str) -> bool:
     """Returns whether a mean, sum or variance certainly puts a device's rows together, not the entries of each row."""
     truth = found.over.over(axis).truth
-    is_whole = found.shape == () or variation_of(array).over(axis).truth == ROWS
+    is_whole = len(args) == 1 or found.shape == () or variation_of(args[0].value).over(axis).truth == ROWS
     return is_whole and is_different(truth) and truth not in _WHOLE_ROWS
 
 

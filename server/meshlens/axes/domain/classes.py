@@ -28,6 +28,11 @@ def lineage(cls: Class) -> tuple[Class, ...]:
     return (cls, *cls.above)
 
 
+def names_of_fields(cls: Class) -> tuple[str, ...]:
+    """Returns the names of a class's fields, those of its bases first."""
+    return tuple(dict.fromkeys(field for member in reversed(lineage(cls)) for field in member.fields))
+
+
 def has_unknown_base(cls: Class) -> bool:
     """Returns whether a base is outside the workspace, not counting `object` and a few others, or is too far up."""
     line = lineage(cls)

@@ -12,7 +12,7 @@ from meshlens.axes.data.collected_shapes import shape_after
 from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.mixing import note_sent, of_collective
-from meshlens.axes.data.parts import OWN_INDEX, note_parts
+from meshlens.axes.data.parts import OWN_INDEX, averaged, note_parts
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.rings import note_move
 from meshlens.axes.data.slices import note_reduced
@@ -267,6 +267,8 @@ def result(
         after = after_reduction(labels) | {(kind, name, site) for name in names for kind in kinds}
         # A gradient that was reduced over one axis and then over another is reduced over both.
         after |= {one for one in labels if isinstance(one, tuple) and one[0] == "reduced-at" and one[1] not in names}
+        if row.reduces == "mean":
+            after |= averaged(labels, names)
         if row.reduces == "sum":
             after |= {("psum", site)}
             is_of_mean = any(value_over.over(name).truth in (MEAN, RATIO) for name in names)

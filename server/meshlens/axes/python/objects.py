@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.domain.classes import class_attribute, has_unknown_base, inner_of, lineage
+from meshlens.axes.domain.classes import (
+    class_attribute,
+    has_unknown_base,
+    inner_of,
+    is_named_tuple,
+    lineage,
+    names_of_fields,
+)
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -19,6 +26,7 @@ from meshlens.axes.domain.values import (
     Made,
     Mapped,
     Partial,
+    Seq,
     Site,
     Super,
     Union,
@@ -42,6 +50,8 @@ def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
     """Returns the value of `Class.name`."""
     if name == "__name__":
         return Const(cls.name)
+    if name == "_fields" and is_named_tuple(cls):
+        return Seq("tuple", tuple([Const(field) for field in names_of_fields(cls)]))
     value = class_attribute(cls, name)
     if value is None:
         return creator(cls, name) or UNKNOWN
@@ -66,6 +76,8 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
         return own
     if name == "__class__":
         return instance.cls
+    if name == "_fields":
+        return static_attribute(run, instance.cls, name, site)
     value = class_attribute(instance.cls, name)
     if value is None and name in ("_replace", "replace") and instance.cls.dataclass:
         # Named tuples have `_replace`, structs of flax and chex `replace`.
@@ -193,8 +205,7 @@ def _initialise(run: Run, instance: Instance, held: dict[str, Value], call: Invo
 
 
 def _fill_fields(cls: Class, args: tuple[Arg, ...], held: dict[str, Value]) -> None:
-    fields = [field for member in reversed(lineage(cls)) for field in member.fields]
-    names = list(dict.fromkeys(fields))
+    names = names_of_fields(cls)
     splat = any(arg.label in ("*", "**") for arg in args)
     for name, arg in zip(names, [arg for arg in args if arg.label is None], strict=False):
         held[name] = through(arg)

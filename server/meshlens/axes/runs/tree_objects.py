@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import is_ as _is
 
-from meshlens.axes.domain.classes import class_attribute, is_named_tuple, lineage
+from meshlens.axes.domain.classes import class_attribute, is_named_tuple, names_of_fields
 from meshlens.axes.domain.joining import labels_of, variations_in
 from meshlens.axes.domain.values import Arg, Data, Dict, Instance, Seq, Site, Union, Value
 from meshlens.axes.domain.variation import of_tree
@@ -21,7 +21,7 @@ def fields_of(run: Run, value: Value) -> dict[str, Value] | None:
     if not isinstance(value, Instance) or not value.cls.dataclass:
         return None
     held = attributes_of(run, value)
-    names = dict.fromkeys(field for member in reversed(lineage(value.cls)) for field in member.fields)
+    names = names_of_fields(value.cls)
     found = {name: held[name] if name in held else class_attribute(value.cls, name) for name in names}
     return {name: one for name, one in found.items() if one is not None}
 

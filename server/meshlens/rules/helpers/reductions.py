@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from meshlens.axes.domain.values import Binder
+from meshlens.axes.domain.values import Binder, Site
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
@@ -33,6 +33,16 @@ def reductions_of(solution: Solution, binder: Binder) -> Iterator[AxisUse]:
                 continue
             if any(outer.site == binder.site for outer in use.context.env.maps):
                 yield use
+
+
+def divided_later(view: FileView) -> frozenset[Site]:
+    """Returns the reductions in the workspace whose results are divided, perhaps in another file."""
+    return view.solution.once_of_records("reductions that are divided", _divided)
+
+
+def _divided(solution: Solution) -> frozenset[Site]:
+    uses = (use for records in solution.by_file.values() for use in records.gradient_uses)
+    return frozenset([use.other for use in uses if use.kind == "divided" and use.other is not None])
 
 
 def in_own_optimizer(view: FileView) -> bool:
