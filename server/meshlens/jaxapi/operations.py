@@ -133,8 +133,8 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("numpy", _OVER_ALL), "mixed"),
     **dict.fromkeys(_names("numpy", "reshape ravel"), "reshaped"),
     "jax.lax.reshape": "mixed",
-    **dict.fromkeys(_names("numpy", "concatenate stack expand_dims squeeze repeat flip roll cumsum"), "arranged"),
-    **dict.fromkeys(_names("lax", "concatenate expand_dims cumsum"), "arranged"),
+    **dict.fromkeys(_names("numpy", "concatenate stack expand_dims squeeze repeat flip roll cumsum pad"), "arranged"),
+    **dict.fromkeys(_names("lax", "concatenate expand_dims cumsum pad"), "arranged"),
     **dict.fromkeys(_names("numpy", "take_along_axis cumprod nancumsum nancumprod linalg.norm"), "inner"),
     **dict.fromkeys(_names("lax", "cumprod cummax cummin cumlogsumexp"), "inner"),
     **dict.fromkeys(_names("numpy", "swapaxes moveaxis"), "reordered"),
@@ -159,7 +159,7 @@ OPERATIONS: dict[str, Kind] = {
         _names(
             "numpy",
             "rollaxis vstack hstack dstack tile "
-            "pad broadcast_to kron "
+            "broadcast_to kron "
             "append insert delete resize searchsorted digitize interp convolve correlate polyval cross outer inner "
             "vdot tensordot einsum cov corrcoef quantile percentile nanquantile histogram unwrap vander "
             "select column_stack atleast_1d atleast_2d atleast_3d partition argpartition lexsort "
@@ -170,7 +170,7 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(
         _names(
             "lax",
-            "broadcast broadcast_in_dim squeeze pad slice slice_in_dim "
+            "broadcast broadcast_in_dim squeeze slice slice_in_dim "
             "dynamic_slice dynamic_slice_in_dim dynamic_update_slice dynamic_update_slice_in_dim index_in_dim "
             "dynamic_index_in_dim dot_general batch_matmul top_k full_like reduce_max reduce_min "
             "reduce_sum collapse optimization_barrier",
@@ -226,6 +226,7 @@ AXES: dict[str, tuple[int, int | None]] = {
     "cummax": (1, 0),
     "cummin": (1, 0),
     "cumlogsumexp": (1, 0),
+    "pad": (3, None),
     "take_along_axis": (2, -1),
     "norm": (2, None),
     "take": (2, None),

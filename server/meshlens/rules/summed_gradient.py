@@ -64,6 +64,8 @@ from meshlens.project.view import FileView
 from meshlens.rules.helpers.reductions import divided_later, unchecked_map
 from meshlens.text import Edit, FileEdit, Span
 
+_COLLECTIVES = {"mean-summed": "psum", "mean-scattered": "psum_scatter"}
+"""The collective that sums gradients of means, by the kind of the record."""
 _COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")
 
 
@@ -80,15 +82,16 @@ def summed_gradient(view: FileView) -> Iterator[Finding]:
                 yield _summed(view, use.call, use.kind, str(literal_name(use.name)))
     for again in view.records.gradient_uses:
         context = again.context
-        if again.kind not in ("mean-summed", "scattered") or again.site in divided or not view.is_here(again.site):
+        is_gather = again.kind == "scattered"
+        collective = _COLLECTIVES.get(again.kind, "")
+        if not (is_gather or collective) or again.site in divided or not view.is_here(again.site):
             continue
         if not context.sure or context.guarded or context.expected or _counts_devices(view, again.site):
             continue
-        is_gather = again.kind == "scattered"
-        span = view.span(again.site) if is_gather else callee_span(view, again.site, "psum")
+        span = view.span(again.site) if is_gather else callee_span(view, again.site, collective)
         if span not in seen:
             seen.add(span)
-            yield _gathered(span, again.axis) if is_gather else _summed(view, again.site, "psum", again.axis)
+            yield _gathered(span, again.axis) if is_gather else _summed(view, again.site, collective, again.axis)
     yield from _differentiated(view)
 
 

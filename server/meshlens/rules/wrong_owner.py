@@ -65,14 +65,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from meshlens.axes.domain.values import Site
-from meshlens.checking.model import FileEdit, Finding, Fix, Severity
+from meshlens.checking.model import Finding, Fix, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain_uses
 from meshlens.facts.nodes import BinaryOperation
 from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
-from meshlens.text import Edit, Span
+from meshlens.text import Edit, FileEdit, Span
 
 _WRONG = {
     "owner-ahead": ("moved-on", "before", "subtract"),

@@ -78,8 +78,9 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if row.reduces == "sum":
         _note_own_means(run, labels, names, call, "own-means-summed")
         note_averages(run, value, names, call, _SUMMED_GRADIENTS if "of-gradient" in labels else _SUMMED)
-    if row.reduces == "sum":
         note_parts(run, value, names, site, ctx)
+    if row.reduces == "scatter" and "of-gradient" in labels:
+        note_averages(run, value, names, call, _SCATTERED_GRADIENTS)
     if row.name == "all_to_all":
         note_sent(run, value, found, names, ctx)
     if row.reduces in ("sum", "mean"):
@@ -192,6 +193,7 @@ _AVERAGED = {
 }
 _SUMMED = {SHIFTED: "shifted-summed", MEAN: "means-summed"}
 _SUMMED_GRADIENTS = {SHIFTED: "shifted-summed", MEAN: "mean-summed", RATIO: "mean-summed"}
+_SCATTERED_GRADIENTS = dict.fromkeys((MEAN, RATIO), "mean-scattered")
 
 
 def note_uses(
@@ -283,7 +285,9 @@ def result(
         positions = gathered_positions(value, names, site)
         return Data(after_reduction(labels) | gathered | rows | positions, None, None, is_array(value), over)
     if row.reduces == "scatter":
-        summed = {("summed", site)} if {"gradient", "mean"} <= labels else set()
+        is_of_mean = any(value_over.over(name).truth in (MEAN, RATIO) for name in names)
+        is_summed = {"gradient", "mean"} <= labels or ("of-gradient" in labels and is_of_mean)
+        summed = {("summed", site)} if is_summed else set()
         slices = {("slice", name, site) for name in names} if "of-gradient" in labels else NONE
         kept = after_reduction(labels) - {"reduced"} | {"varying"} | summed | slices
         return Data(kept, None, None, is_array(value), over)

@@ -47,7 +47,7 @@ from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.collectives import NAMED_METHODS
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.known_names import OPTIMIZERS_IN_PLACE
-from meshlens.jaxapi.layers import METHODS_OF_ROWS
+from meshlens.jaxapi.layers import METHODS_OF_ROWS, PARAMETERS
 from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
 
 _OPAQUE = frozenset({"opaque"})
@@ -84,6 +84,8 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
         return _of_string(receiver, name, args)
     if isinstance(receiver, (Mapped, Wrapped)):
         return _of_transformed(run, receiver, name, call)
+    if isinstance(receiver, Made) and receiver.dotted in PARAMETERS and name == "get_value":
+        return arrays.held_in(receiver)
     if isinstance(receiver, Made):
         return _of_made(run, receiver, name, call)
     return call_unknown(run, call.of(receiver, call.args))

@@ -43,6 +43,7 @@ from meshlens.axes.runs.heap import MADE_LATER, MERGED_ARRAYS, altered, attribut
 from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.run import MOST_FOLLOWED, Run
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.jaxapi.layers import PARAMETERS
 from meshlens.jaxapi.libraries import APPLY
 
 
@@ -67,13 +68,9 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
     """Returns the value of `object.name`: its own attribute, a bound method, a property or a class attribute."""
     held = attributes_of(run, instance)
     if name in held:
-        own = held[name]
-        if ctx.env.maps and isinstance(own, Data):
-            merged = held.get(MERGED_ARRAYS)
-            if isinstance(merged, Data):
-                return replace(own, labels=travelling(own.labels), over=merged.over)
-            return own if instance.number in run.of_maps else from_outside(own, 0, ctx)
-        return own
+        own = _as_merged(held, held[name], ctx)
+        is_known = instance.number in run.of_maps or MERGED_ARRAYS in held
+        return from_outside(own, 0, ctx) if ctx.env.maps and isinstance(own, Data) and not is_known else own
     if name == "__class__":
         return instance.cls
     if name == "_fields":
@@ -91,6 +88,14 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
             return Bound(instance.cls, value)
         return value if value.kind == "static" else Bound(instance, value)
     return as_method(instance, value)
+
+
+def _as_merged(held: dict[str, Value], own: Value, ctx: Context) -> Value:
+    """Returns an array of a module as `nnx.merge` put it there, perhaps each device its own."""
+    merged = held.get(MERGED_ARRAYS) if ctx.env.maps else None
+    if isinstance(merged, Data) and (isinstance(own, Data) or (isinstance(own, Made) and own.dotted in PARAMETERS)):
+        return replace(own, labels=travelling(own.labels), over=merged.over)
+    return own
 
 
 def _made_later(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
@@ -112,7 +117,7 @@ def _made_later(run: Run, instance: Instance, name: str, site: Site, ctx: Contex
             bound, perhaps = Bound(instance, method), ctx.perhaps(ctx.env)
             run.invoke(Invocation(bound, args, site, site, method.frame, perhaps, "start"))
     held.update(known)
-    return held.get(name, UNKNOWN)
+    return _as_merged(held, held.get(name, UNKNOWN), ctx)
 
 
 def member_attribute(run: Run, value: Made, name: str, site: Site, ctx: Context) -> Value | None:
