@@ -144,11 +144,11 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
         return
     # A tree may include a reduced value only so that it is divided together with the other values; in a model's
     # method, each device may have its own parameters.
+    is_sum_of_alike = adds and all(is_same(over.over(name).truth) for name in names)
     is_sum_of_same = (
-        adds
+        is_sum_of_alike
         and not any(step.how == "run" for step in call.ctx.route)
         and isinstance(call.args[0].value, Data)
-        and all(is_same(over.over(name).truth) for name in names)
         and not any(isinstance(label, tuple) and label[0] == "over" for label in labels)
     )
     for label in of_kinds(labels, "over", "reduced-at", "drawn"):
@@ -156,7 +156,9 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
             run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))
         elif label[0] == "reduced-at" and label[1] in names and label[2] != site and is_sum_of_same:
             run.records.gradient_uses.append(GradientUse("same-summed", site, label[2], ctx))
-        elif label[0] == "drawn" and "mean" in labels:
+        elif label[0] == "drawn" and (
+            "mean" in labels or (adds and all(is_same(over.over(name).truth) for name in names))
+        ):
             run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
 
 

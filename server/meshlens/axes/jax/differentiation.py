@@ -10,7 +10,17 @@ from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Data, Dict, Instance, Seq, Site, Value, Wrapped
-from meshlens.axes.domain.variation import ANYTHING, DIFFERS, MEAN, RATIO, VARYING, Along, Variation, with_axes
+from meshlens.axes.domain.variation import (
+    ANYTHING,
+    DIFFERS,
+    INVARIANT,
+    MEAN,
+    RATIO,
+    VARYING,
+    Along,
+    Variation,
+    with_axes,
+)
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import MERGED_ARRAYS, attributes_of
 from meshlens.axes.runs.invocation import Invocation
@@ -104,22 +114,31 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
     labels: set[Any] = {"of-gradient", "untouched"} | ({"mean", "scaled"} & loss_labels)
     labels |= {label for label in loss_labels if isinstance(label, tuple) and label[0] == "alike"}
     everything = loss_labels.union(labels_of(value), *(labels_of(arg.value) for arg in args))
-    if binder is None or "varying" not in everything:
-        return Data(frozenset(labels | ({"varying"} & everything)), over=over)
     own = labels_of(value)
+    known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
+    sums = binder is not None and run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
+    if binder is None or "varying" not in everything:
+        is_summed = binder is not None and binder.checked and sums and known and _is_summed(loss, value)
+        return Data(
+            frozenset(labels | ({"varying"} & everything) | ({"auto-summed"} if is_summed else set())), over=over
+        )
     # A value that was gathered earlier is differentiated as a whole.
     gathered = [label for label in of_kinds(loss_labels - own, "gathered") if label[1] in own]
     if "varying" not in loss_labels or "reduced-behind" in loss_labels:
         labels |= {"varying", *_slices(gathered)}
         return Data(frozenset(labels), over=over if "reduced-behind" not in loss_labels else ANYTHING)
-    sums = run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
     if binder.checked and sums and not _is_varying(value):
-        known = isinstance(value, Const) or any(isinstance(label, tuple) and label[0] == "argument" for label in own)
         return Data(frozenset(labels | ({"auto-summed"} if known else set())), over=over)
     if gathered:
         return _scattered(run, loss, gathered, Data(frozenset(labels | {"varying"}), over=over), ctx)
     wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}
     return Data(frozenset(labels | wrt | {"gradient", "varying"}), over=over)
+
+
+def _is_summed(loss: Value, value: Value) -> bool:
+    """Returns whether JAX types a loss as varying over an axis over which the value is invariant."""
+    over = variation_of(value)
+    return any(along.typed == VARYING and over.over(axis).typed == INVARIANT for axis, along in variation_of(loss).axes)
 
 
 def _is_varying(value: Value) -> bool:

@@ -6,9 +6,9 @@ The structure remembers the module, so that calls to it can be followed; the arr
 from __future__ import annotations
 
 from meshlens.axes.data.noise import on_devices
-from meshlens.axes.domain.joining import labels_of, variations_in
+from meshlens.axes.domain.joining import labels_of, variation_of, variations_in
 from meshlens.axes.domain.labels import NONE, travelling
-from meshlens.axes.domain.values import Const, Data, Ext, Instance, Made, Seq, Value
+from meshlens.axes.domain.values import STATIC, Const, Data, Ext, Instance, Made, Seq, Value
 from meshlens.axes.domain.variation import DIFFERS, VARYING, Along, Variation, of, of_tree
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
@@ -38,7 +38,7 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
             labels = frozenset().union(*(labels_of(value) for value in arrays))
             over = of_tree([one for value in arrays for one in variations_in(value)])
             set_attribute(run, module, MERGED_ARRAYS, Data(labels, over=over))
-        return module
+        return module or _combined(name, call)
     if name == _STATE:
         return _arrays(run, args[0].value, args[1].value if args[1:] else None, call.ctx) if args else None
     if name == _UPDATE:
@@ -46,15 +46,28 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
         updated = args[0].value if args and not call.ctx.env.maps else None
         return updated if isinstance(updated, Instance) else None
     structure = _SPLITS.get(name)
-    if structure is None or not args or any(arg.label is not None for arg in args) or not _holds_module(args[0].value):
+    if structure is None or not args or any(arg.label is not None for arg in args):
         return None
     module = args[0].value
+    if not _holds_module(module):
+        is_tree = name == "equinox.partition" and isinstance(module, (Data, Made))
+        arrays = Data(travelling(labels_of(module)), over=variation_of(module))
+        return Seq("tuple", (arrays, STATIC)) if is_tree else None
     whole = Made(structure, call.site, ((_MODULE, module),))
     if name == "equinox.partition":
         return Seq("tuple", (Data(travelling(labels_of(module))), whole))
     filters: list[Value | None] = [arg.value for arg in args[1:]]
     filters = filters or [None]
     return Seq("tuple", (whole, *[_arrays(run, module, chosen, call.ctx) for chosen in filters]))
+
+
+def _combined(name: str, call: Invocation) -> Value | None:
+    """Returns a tree of arrays that `equinox.combine` puts together; None for any other call."""
+    values = [arg.value for arg in call.args]
+    if name != "equinox.combine" or not values or any(arg.label is not None for arg in call.args):
+        return None
+    labels = frozenset().union(*(travelling(labels_of(value)) for value in values))
+    return Made(name, call.site, (), labels, of_tree([one for value in values for one in variations_in(value)]))
 
 
 def note_called(run: Run, module: Instance, result: Value) -> None:

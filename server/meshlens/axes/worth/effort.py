@@ -405,10 +405,10 @@ def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Contex
 
 
 def _is_split_in_map(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Returns whether a function in a map over devices may see arrays that differ between the devices."""
+    """Returns whether a function in a map over devices gets a key, or may see arrays that differ between them."""
     if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
         return False
-    return function.frame.maps > 0 or any(_varies(run, arg.value) for arg in args)
+    return function.frame.maps > 0 or any(_varies(run, arg.value) or _is_one_key(arg) for arg in args)
 
 
 def _may_be_split(run: Run, args: tuple[Arg, ...]) -> bool:
