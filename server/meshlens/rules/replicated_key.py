@@ -41,6 +41,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from meshlens.axes.data.noise import ALONG
+from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Binder
 from meshlens.axes.runs.records import RandomUse
 from meshlens.checking.model import Finding, Fix, Related, Severity
@@ -66,11 +68,13 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         binder = _device_map(use)
         # If `is_argument` is false, the cause is elsewhere: where the key was copied to devices or passed to a model.
         is_argument = use.key[:2] == use.call[:2] and ("copied", use.key) not in use.labels
-        if binder is None or use.how == "draw" or not view.is_here(use.key) or (use.call in differing and is_argument):
+        if binder is None or use.how == "draw" or not view.is_here(use.key):
+            continue
+        if use.call in differing and is_argument and use.how != "along":
             continue
         if use.context.guarded or use.context.expected or use.context.skip or not use.context.sure:
             continue
-        if use.how == "noise" and not _LIKE_THE_DATA.search(view.text(use.call)):
+        if use.how in ("noise", "along") and not _LIKE_THE_DATA.search(view.text(use.call)):
             continue
         span = view.span(use.key)
         if span in seen:
@@ -79,6 +83,9 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         what = "these keys" if use.how == "apply" else "this key"
         place = Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")
         message = f"every device draws the same random numbers with {what}"
+        if use.how == "along":
+            axis = min(axis for _, call, _, axis in of_kinds(use.labels, ALONG) if call == use.call)
+            message = f'the devices along "{axis}" have their own data, but draw the same random numbers with this key'
         severity = Severity.HINT if _WRITTEN_OUT.search(view.text(use.key)) else None
         # Copies are made outside the map, where no device has an index.
         fixes = _fixes(view, use, span, binder) if is_argument else ()

@@ -7,7 +7,7 @@ from typing import Any
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import ON_DEVICES, of_kinds
 from meshlens.axes.domain.values import Arg, Data, Dict, Seq, Site, Value
-from meshlens.axes.domain.variation import is_same
+from meshlens.axes.domain.variation import ROW, ROWS, is_same
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
@@ -17,6 +17,8 @@ from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _MOST_LEAVES = 100
+ALONG = "drawn-along"
+"""The kind of the label of random numbers that are the same along one axis of a map, but not along all."""
 
 
 def on_devices(ctx: Context) -> bool:
@@ -119,14 +121,29 @@ def _is_beside(one: Site, other: Site) -> bool:
     return one.path == other.path and (one.block == other.block or are_at_top)
 
 
-def meet(run: Run, parts: tuple[frozenset[Any], ...], ctx: Context) -> None:
+def shared_along(key: Value, ctx: Context) -> list[str]:
+    """Returns the axes of the innermost map over devices along which a key is the same, if it is not along all."""
+    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    over = variation_of(key)
+    axes = axes_of(binder) if binder is not None and "index" in labels_of(key) else ()
+    return [axis for axis in axes if is_same(over.over(axis).truth)]
+
+
+def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
     """Notes an elementwise operation that combines shared random numbers with data that differs.
 
     Args:
         run: the run.
-        parts: the labels of each operand.
+        operands: the operands.
         ctx: the context.
     """
+    parts = tuple([labels_of(operand) for operand in operands])
+    if not any(parts):
+        return
+    for labels in parts:
+        for _, call, key, axis in of_kinds(labels, ALONG):
+            if any(variation_of(operand).over(axis).truth in (ROWS, ROW) for operand in operands):
+                run.records.random_uses.append(RandomUse(call, key, labels, ctx, "along"))
     if not any(_certainly_differs(labels, ctx) for labels in parts):
         return
     for labels in parts:

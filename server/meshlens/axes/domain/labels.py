@@ -39,6 +39,7 @@ first operation on the value.
     some-count             exactly the number of devices along an axis, if that number is unknown
     ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
+    ("drawn-along", call, key, axis)   random numbers that are the same along this axis, but not along another
     ("alike", call, key)   computed from such numbers, even if reduced since
     ("host-sum", call)     sum over the devices of a value that they all hold
     ("gathered", argument, axis, call)   computed from an argument whose parts an `all_gather` concatenated
@@ -99,7 +100,7 @@ _TRAVELLING = frozenset(
 _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
-        "own-sum gathered all-rows slice slice-norm size-of"
+        "own-sum gathered all-rows slice slice-norm size-of drawn-along"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -118,7 +119,7 @@ _CLEARED_BY_REDUCTION = frozenset(
     }
 )
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
-    "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm".split()
+    "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along".split()
 )
 
 _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "untouched", "auto-summed", "mean"})

@@ -83,7 +83,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
             return None
         labels = of_verdict(_labels(args)) if name.rsplit(".", 1)[-1] in libraries.VERDICTS else _labels(args)
         if how != "array":
-            noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
+            noise.meet(run, tuple([arg.value for arg in args]), ctx)
         return _array(run, name, args, labels, frame, ctx) if how != "elementwise" else None
     if name in libraries.RESTORES:
         parameters = libraries.RESTORES[name]
@@ -166,7 +166,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
             result = replace(result, labels=result.labels | {("copies", site, count)})
         return replace(result, labels=result.labels | {"uniform"}) if alike and isinstance(result, Data) else result
     if short in ELEMENTWISE:
-        noise.meet(run, tuple(labels_of(arg.value) for arg in args), ctx)
+        noise.meet(run, tuple([arg.value for arg in args]), ctx)
     return _array(run, name, args, labels, frame, ctx) if name.startswith(known_names.MODULES_OF_ARRAYS) else None
 
 
@@ -320,8 +320,10 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
         # Mapping over copies of one key gives the same numbers on each device.
         labels = labels - {"varying", "data"} | {("drawn", site, place), ("alike", site, place)}
         if name.rsplit(".", 1)[-1] not in ("permutation", "choice", "shuffle"):
-            others = tuple(labels_of(arg.value) for arg in args if arg is not key)
-            noise.meet(run, (labels, *others), ctx)
+            others = tuple([arg.value for arg in args if arg is not key])
+            noise.meet(run, (Data(labels), *others), ctx)
+    elif key is not None and key.site is not None:
+        labels |= {(noise.ALONG, site, key.site, axis) for axis in noise.shared_along(key.value, ctx)}
     shaped = libraries.SHAPED.get(name)
     return _shaped(shaped, args, labels) if shaped is not None else Data(labels)
 

@@ -318,7 +318,7 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
     over = across(transfer.judged, *map(variation_of, items)) if is_of_arrays else ANYTHING
     if not any(labels):
         return UNKNOWN if over == ANYTHING and shape is None else Data(frozenset(), shape, over=over)
-    noise.meet(run, labels, ctx)
+    noise.meet(run, tuple(items), ctx)
     return Data(frozenset().union(*map(of_verdict, labels)), shape, over=over)
 
 

@@ -43,7 +43,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             if scaled:
                 labels |= _SCALED
         if operator != "@":
-            noise.meet(run, (left_labels, right_labels), ctx)
+            noise.meet(run, (left, right), ctx)
         labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
         if operator in ("+", "-") and "of-gradient" in labels and ctx.env.maps:
             labels |= drift((left, right))
