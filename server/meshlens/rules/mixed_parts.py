@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.checking.model import Finding, Severity
+from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain_uses
 from meshlens.project.view import FileView
@@ -71,6 +71,10 @@ _MESSAGES = {
         'this reshape mixes the parts of the devices along "{axis}", which all_to_all put one after the other; '
         "use concat_axis=1 instead"
     ),
+    "pieces-mixed": (
+        'each device along "{axis}" splits its own columns, but whole arrays were concatenated before the columns were '
+        "split; keep the arrays apart, or concatenate them for each device"
+    ),
 }
 
 
@@ -78,4 +82,6 @@ _MESSAGES = {
 def mixed_parts(view: FileView) -> Iterator[Finding]:
     """Reports each reshape that certainly mixes the parts of different devices."""
     for use in certain_uses(view, _MESSAGES):
-        yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis))
+        place = use.other
+        related = (Related(view.path_of(place), view.span(place), "concatenated here"),) if place is not None else ()
+        yield Finding(view.span(use.site), _MESSAGES[use.kind].format(axis=use.axis), (), related)

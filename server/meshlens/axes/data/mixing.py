@@ -11,14 +11,17 @@ from typing import Any
 
 from meshlens.axes.data.arrays import Sizes, shape_of
 from meshlens.axes.domain.axis_sizes import size_along
-from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, of_kinds
-from meshlens.axes.domain.values import Arg, Const, Site, Value
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
+from meshlens.axes.domain.variation import COLUMNS
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 
 _MIXED, _STACKED, _JOINED = "mixed-parts", "stacked-parts", "joined-parts"
+_PIECES = "pieces"
+_CONCATENATE = frozenset({"jax.numpy.concatenate", "numpy.concatenate"})
 _PLACES = {"all_gather": "axis", "all_to_all": "concat_axis"}
 """The parameter that says along which axis a collective puts the parts together."""
 _NOTED = {
@@ -66,6 +69,35 @@ def of_reshape(run: Run, array: Value, shape: Sizes | None, site: Site, ctx: Con
     if not is_moved or None in (count, rows, *before[2:]) or 1 in (count, rows):
         return NONE
     return frozenset([(_MIXED, count, site)])
+
+
+def of_concatenation(name: str, args: tuple[Arg, ...], shape: Sizes | None, site: Site) -> frozenset[Any]:
+    """Returns the label of arrays of equal width, such as the weights Q, K and V, concatenated along the last axis.
+
+    The label gives their number and their width together; it survives as long as the columns are not reordered.
+    """
+    parts = args[0].value if name in _CONCATENATE and len(args) == 2 else None
+    if not isinstance(parts, Seq) or parts.open or len(parts.items) < 2 or not shape or shape[-1] is None:
+        return NONE
+    widths = {(shape_of(part) or (None,))[-1] for part in parts.items}
+    if args[1].label not in (None, "axis") or args[1].value not in (Const(-1), Const(len(shape) - 1)):
+        return NONE
+    return frozenset([(_PIECES, len(parts.items), shape[-1], site)]) if len(widths) == 1 and len(shape) > 1 else NONE
+
+
+def note_split(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
+    """Notes that each device splits its columns into parts, although whole arrays were concatenated before."""
+    if name != "jax.numpy.split" or len(args) < 2 or not isinstance(args[0].value, Data):
+        return
+    shape, last = args[0].value.shape, [arg.value for arg in args[2:] if arg.label in (None, "axis")]
+    if not shape or shape[-1] is None or last not in ([Const(-1)], [Const(len(shape) - 1)]):
+        return
+    for _, count, width, place in of_kinds(labels_of(args[0].value), _PIECES):
+        for axis, along in variation_of(args[0].value).axes:
+            size = size_along(ctx.env, axis)
+            is_cut = size not in (None, 1) and shape[-1] * (size or 1) == width
+            if is_cut and along.truth == COLUMNS and args[1].value == Const(count):
+                run.records.gradient_uses.append(GradientUse("pieces-mixed", site, place, ctx, axis))
 
 
 def note_sent(run: Run, value: Value, found: Mapping[str, Arg], names: tuple[str, ...], ctx: Context) -> None:

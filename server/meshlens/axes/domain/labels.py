@@ -35,6 +35,7 @@ first operation on the value.
     ("parted", place, axis)    likewise, but each device has its own parameters, which may be copies
     ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis
     axis-size              computed from the number of devices along an axis
+    ("pieces", n, width, place)   columns of n arrays that were concatenated, as wide as all of them together
     ("size-of", axis)      computed from the number of devices along this axis
     some-count             exactly the number of devices along an axis, if that number is unknown
     ("over", axis, call)   exactly the result of a reduction over this axis
@@ -100,7 +101,7 @@ _TRAVELLING = frozenset(
 _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
-        "own-sum gathered all-rows slice slice-norm size-of drawn-along"
+        "own-sum gathered all-rows slice slice-norm size-of drawn-along pieces"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(

@@ -10,6 +10,7 @@ from typing import Any
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.halos import follow_edges
+from meshlens.axes.data.mixing import note_split, of_concatenation
 from meshlens.axes.data.noise import note_saved
 from meshlens.axes.data.operating import SIZES, counted, of_library
 from meshlens.axes.data.parts import of_part
@@ -174,8 +175,12 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         found = library_calls.call_library(run, name, call)
     if found is None:
         found = library_calls.call_elsewhere(run, name, call)
+    if call.ctx.env.maps:
+        note_split(run, name, call.args, call.site, call.ctx)
     if type(found) is not Data:
         return found
+    pieces = of_concatenation(name, call.args, found.shape, call.site)
+    found = replace(found, labels=found.labels | pieces) if pieces else found
     if name.startswith(_MAKE_ARRAYS) and not call.ctx.env.maps and all(map(_says_no_place, call.args)):
         found = replace(found, labels=found.labels | UNPLACED)
     found = with_sharding(run, name, call.args, found, call.site, call.ctx)
