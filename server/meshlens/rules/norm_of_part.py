@@ -70,15 +70,24 @@ from meshlens.checking.routes import certain_uses
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 
+_MESSAGES = {
+    "norm-of-slice": 'this is the norm of one device\'s part of the gradient; sum the squares over "{axis}" first',
+    "verdict-on-slice": (
+        "each device decides this from its part of the gradient alone; combine the verdicts over "
+        '"{axis}" first (lax.pmin)'
+    ),
+}
+"""The messages, by the kind of the recorded use."""
+
 
 @rule("AX409", Severity.WARNING, reads="workspace", state="preview")
 def norm_of_part(view: FileView) -> Iterator[Finding]:
     """Reports each norm of one device's part of a gradient, unless the norm is reduced over the devices."""
     reduced = view.solution.once_of_records("norms that are reduced", _reduced)
-    for use in certain_uses(view, ("norm-of-slice",)):
+    for use in certain_uses(view, _MESSAGES):
         if use.site in reduced or use.other is None:
             continue
-        text = f'this is the norm of one device\'s part of the gradient; sum the squares over "{use.axis}" first'
+        text = _MESSAGES[use.kind].format(axis=use.axis)
         place = Related(view.path_of(use.other), view.span(use.other), "each device receives its part here")
         yield Finding(view.span(use.site), text, (), (place,))
 

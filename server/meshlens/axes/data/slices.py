@@ -1,4 +1,4 @@
-"""Norms of a device's part of a gradient, as sharded optimizers hold it after `psum_scatter`."""
+"""Norms of a device's part of a gradient, as sharded optimizers hold it after `psum_scatter`, and verdicts on it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from meshlens.jaxapi.libraries import NORMS
 
 _ROOTS = frozenset({"jax.numpy.sqrt", "jax.lax.sqrt", "jax.lax.rsqrt"})
 _NORMS = NORMS | {"jax.numpy.linalg.norm"}
+_VERDICT = "slice-verdict"
+_VERDICTS = frozenset({"jax.numpy.all", "jax.numpy.any"})
+_CHOOSE = frozenset({"jax.numpy.where", "jax.lax.select"})
 
 
 def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context) -> frozenset[Any]:
@@ -33,6 +36,21 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
         return NONE
     is_norm = name in _NORMS or shape_of(args[0].value) == ()
     return NONE | {("slice-norm", site)} if is_norm and note_slices(run, args[0].value, site, ctx) else NONE
+
+
+def of_verdict_on(name: str, args: Sequence[Arg], site: Site) -> frozenset[Any]:
+    """Returns the labels of `all` or `any` of a device's part of a gradient, such as whether all of it is finite."""
+    labels = labels_of(args[0].value) if name in _VERDICTS and len(args) == 1 else NONE
+    slices = of_kinds(labels, "slice") if not of_kinds(labels, _VERDICT) else ()
+    return frozenset([(_VERDICT, axis, place, site) for _, axis, place in slices])
+
+
+def note_chosen(run: Run, name: str, args: Sequence[Arg], ctx: Context) -> None:
+    """Notes that a verdict on a device's part of a gradient chooses between two values on that device alone."""
+    if name not in _CHOOSE or not args:
+        return
+    for _, axis, scattered, site in of_kinds(labels_of(args[0].value), _VERDICT):
+        run.records.gradient_uses.append(GradientUse("verdict-on-slice", site, scattered, ctx, axis))
 
 
 def note_reduced(run: Run, labels: frozenset[Any], ctx: Context) -> None:

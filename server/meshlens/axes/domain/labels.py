@@ -47,6 +47,7 @@ first operation on the value.
     ("typed", mesh, entries)   split in this way over explicit axes, which is part of the array's type
     ("all-rows", axis, call)   computed from rows of all devices, which an `all_gather` concatenated
     ("slice", axis, call)  a device's part of a gradient that was summed over this axis, or computed from it
+    ("slice-verdict", axis, place, call)   computed from whether all or any of such a part passes a test
     ("slice-norm", call)   computed from the norm of such a part
     from-zero              exactly the numbers 0, 1, 2, …, as from `arange`
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
@@ -101,7 +102,7 @@ _TRAVELLING = frozenset(
 _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
-        "own-sum gathered all-rows slice slice-norm size-of drawn-along pieces"
+        "own-sum gathered all-rows slice slice-norm size-of drawn-along pieces slice-verdict"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -120,7 +121,9 @@ _CLEARED_BY_REDUCTION = frozenset(
     }
 )
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
-    "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along".split()
+    (
+        "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along slice-verdict"
+    ).split()
 )
 
 _OF_GRADIENTS = frozenset({"gradient", "of-gradient", "untouched", "auto-summed", "mean"})

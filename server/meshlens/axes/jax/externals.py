@@ -16,7 +16,7 @@ from meshlens.axes.data.operating import SIZES, counted, of_library
 from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.positions import note_classes, note_picked, with_positions
 from meshlens.axes.data.rings import note_owner
-from meshlens.axes.data.slices import note_norm
+from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.labels import UNPLACED
@@ -193,7 +193,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         value = replace(value, labels=value.labels | edge) if edge else value
     note_classes(run, name, call.args, call.ctx)
     note_owner(run, name, call.args, call.ctx)
-    norm = note_norm(run, name, call.args, call.site, call.ctx)
+    note_chosen(run, name, call.args, call.ctx)
+    norm = note_norm(run, name, call.args, call.site, call.ctx) | of_verdict_on(name, call.args, call.site)
     if norm:
         return replace(value, labels=value.labels | norm)
     if name in ("jax.numpy.take_along_axis", "jax.numpy.take") and len(call.args) > 1:

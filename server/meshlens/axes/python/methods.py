@@ -11,7 +11,7 @@ from meshlens.axes.data.gradients import note_step, note_unreduced_step, note_up
 from meshlens.axes.data.operating import counted, of_all, of_method
 from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.shapes import shape_of_result
-from meshlens.axes.data.slices import note_slices
+from meshlens.axes.data.slices import note_slices, of_verdict_on
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of, variation_of
@@ -74,6 +74,8 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
             return result
         given = (Arg(None, receiver, None, None), *args)
         if call.ctx.env.maps:
+            verdict = of_verdict_on(f"jax.numpy.{name}", given, site)
+            result = replace(result, labels=result.labels | verdict) if verdict else result
             return of_part(run, name, given, result, site, call.ctx)
         return with_sharding(run, f"jax.numpy.{name}", given, result, site, call.ctx)
     if isinstance(receiver, Dict):
