@@ -122,8 +122,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         if isinstance(state, (Instance, Made)):
             return _on_devices(run, state, NONE, site)
     if name in libraries.SHARDS:
-        given = labels_of(args[0].value) if args else NONE
-        return Data(travelling(given) | _split_over_devices(name, given))
+        return _sharded(name, args[0].value if args else UNKNOWN)
     if name in libraries.FRESH_STATE:
         first = labels_of(args[0].value) if args else frozenset()
         fresh = frozenset({"fresh"}) & first if name in libraries.KEEPS_FRESH else frozenset({"fresh"})
@@ -200,6 +199,17 @@ def _joins_others(args: tuple[Arg, ...]) -> bool:
     items = args[0].value.items if args and isinstance(args[0].value, Seq) and not args[0].value.open else ()
     differ = len(items) > 1 and len({*items}) == len(items)
     return differ and any(isinstance(item, Data) and item.shape and "uniform" not in item.labels for item in items)
+
+
+def _sharded(name: str, value: Value) -> Value:
+    """Returns arrays with a new leading axis, along which each device gets its part; trees keep their structure."""
+    if name in libraries.SPLITS_ROWS and isinstance(value, Seq) and not value.open:
+        return Seq(value.kind, tuple([_sharded(name, item) for item in value.items]))
+    if name in libraries.SPLITS_ROWS and isinstance(value, Dict) and not value.open:
+        return Dict(tuple([(key, _sharded(name, item)) for key, item in value.items]))
+    given = labels_of(value)
+    shape = value.shape if name in libraries.SPLITS_ROWS and isinstance(value, Data) else None
+    return Data(travelling(given) | _split_over_devices(name, given), (None, None, *shape[1:]) if shape else None)
 
 
 def _split_over_devices(name: str, given: frozenset[object]) -> frozenset[object]:

@@ -46,7 +46,7 @@ def call_module_method(run: Run, receiver: Instance, dotted: str, call: Invocati
     args, ctx = call.args, call.ctx
     name = dotted.rsplit(".", 1)[-1]
     if name == "is_initializing":
-        return Const(True) if ctx.skip else UNKNOWN
+        return Const(True) if ctx.skip else Const(False) if run.given_parameters is not None else UNKNOWN
     if name == "bind":
         return receiver
     if name == "param":
