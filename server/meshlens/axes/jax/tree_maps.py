@@ -132,7 +132,8 @@ def mapped_trees(
     is_certain = is_array(first) or is_whole(first)
     leaves = [leaf(first), *(one if is_certain else leaf(one) for one in rest)]
     value = run_operand(operand, tuple([Arg(None, one, None, site) for one in leaves]))
-    return value if is_array(first) else as_tree(value)
+    is_one = is_array(first) or (is_certain and all(map(is_array, rest)))
+    return value if is_one else as_tree(value)
 
 
 def _fields_alike(run: Run, trees: tuple[Value, ...]) -> list[dict[str, Value]]:

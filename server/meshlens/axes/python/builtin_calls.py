@@ -35,6 +35,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax import logical_rules
+from meshlens.axes.jax.replaced_leaves import TREE_AT, call_tree_at
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf
 from meshlens.axes.python.attributes import attribute
@@ -63,6 +64,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     """Returns the result of a built-in function; None if the function is not followed."""
     args, site = call.args, call.site
     handler = _HANDLERS.get(name)
+    if name == TREE_AT:
+        return call_tree_at(run, call)
     if name in _OF_LIBRARIES:
         if name in logical_rules.TO_SPEC:
             return logical_rules.as_spec(args, site)
