@@ -385,8 +385,8 @@ def test_a_state_is_not_split_where_nobody_calls_the_function(tmp_path):
 def test_a_question_names_the_option_that_answers_it(tmp_path):
     write(tmp_path, {"a.py": PLAIN})
     ran = meshlens("parallelize", "a.py::outer", cwd=tmp_path)
-    question = 'a.py:8: refused (which-batch): it is unknown which argument of "outer" holds the batch; pass --batch ARG[:AXIS] '
-    question += "for each argument that holds rows"
+    question = 'a.py:8: refused (which-batch): it is unknown which argument of "outer" holds the batch; '
+    question += "pass --batch ARG[:AXIS] for each argument that holds rows"
     assert (ran.code, ran.err.split("\n")[0]) == (1, question)
     ran = meshlens("parallelize", "a.py::outer", "--batch", "rows", cwd=tmp_path)
     assert 'refused (no-such-argument): "outer" has no argument "rows"' in ran.err

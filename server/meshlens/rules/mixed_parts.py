@@ -2,8 +2,12 @@
 
 A reshape keeps the order of the elements. To send the second axis of an array in parts, one for each of `n` devices,
 split it with a reshape to `(a, n, c)` and move the axis `n` to the front; a reshape to `(n, a, c)` puts elements of
-different parts together. Likewise, `all_gather` stacks the devices' parts along a new first axis, which must be moved
-next to the axis that it is merged with. JAX raises no error.
+different parts together. Likewise, `all_gather` and `all_to_all` stack the devices' parts along a new first axis, which
+must be moved next to the axis that it is merged with. JAX raises no error.
+
+Weights that are concatenated along their columns, such as Q, K and V, have the same problem if the columns are then
+split over devices: a device holds consecutive columns of the whole, so splitting its own columns into three parts does
+not give its columns of Q, K and V.
 
 ```python
 import jax

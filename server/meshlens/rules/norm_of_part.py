@@ -6,6 +6,9 @@ each part differently, so the step silently no longer points along the gradient.
 Sum the squares over the devices before taking the root; `optax.clip_by_global_norm` cannot do that, so clip the
 gradient yourself before the update.
 
+The same holds for a verdict on a part: if each device checks only whether its own part is finite, some devices skip the
+step while others take it.
+
 ```python
 import jax
 import jax.numpy as jnp

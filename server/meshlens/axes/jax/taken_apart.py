@@ -51,8 +51,8 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
     module = args[0].value
     if not _holds_module(module):
         is_tree = name == "equinox.partition" and isinstance(module, (Data, Made))
-        arrays = Data(travelling(labels_of(module)), over=variation_of(module))
-        return Seq("tuple", (arrays, STATIC)) if is_tree else None
+        held = Data(travelling(labels_of(module)), over=variation_of(module))
+        return Seq("tuple", (held, STATIC)) if is_tree else None
     whole = Made(structure, call.site, ((_MODULE, module),))
     if name == "equinox.partition":
         return Seq("tuple", (Data(travelling(labels_of(module))), whole))

@@ -142,7 +142,8 @@ class RandomUse:
         context: the context.
         how: "draw"; "noise" if random numbers that are the same on every device are combined with data that differs;
             "reduced" if their mean is reduced over the devices; "apply" if a model gets the key, for example for
-            dropout; "dropped" if a layer uses the key to drop parts of each device's data.
+            dropout; "dropped" if a layer uses the key to drop parts of each device's data; "along" for noise that is
+            the same only along some axes.
         alike: whether the key is certainly the same on all devices.
     """
 
@@ -188,7 +189,13 @@ class GradientUse:
             for indices that may be in another part), "picked-elsewhere-summed" (a `psum` of entries that devices picked
             by their index along another axis), "centred-summed" (a `psum` of values that each device centered on its
             own mean); "halo-at-front", "halo-at-back" (another device's rows are joined to the wrong end),
-            "index-tested" (a Python condition depends on the device index).
+            "index-tested" (a Python condition depends on the device index), "mean-scattered" (a `psum_scatter` of
+            gradients of means), "scaled-by-own", "scaled-by-averaged" (rows minus the mean of all devices are scaled by
+            one device's variance, or by the mean of the variances around each device's own mean), "verdict-on-slice" (a
+            verdict on a device's part of a gradient chooses between values), "parts-mixed", "stack-mixed",
+            "sent-stack-mixed", "joined-mixed", "pieces-mixed" (parts that are not moved before a reshape or split, see
+            `mixing.py`), "moved-on", "moved-back" (blocks move to the next or previous device), "owner-ahead",
+            "owner-before" (a loop's counter is added to or subtracted from the device's index).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
