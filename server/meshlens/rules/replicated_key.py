@@ -6,6 +6,10 @@ appears to.
 Fold the device index into the key, or map over one key for each device.
 Parameters drawn from a shared key should be the same on every device, so the rule does not report them.
 
+If the map has several axes, fold in the index along those that split the batch: along any other, as in tensor
+parallelism, the devices hold the same rows and must drop the same entries before they multiply them by their parts of
+the parameters.
+
 ```python
 import jax
 import jax.numpy as jnp
@@ -41,8 +45,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from meshlens.axes.data.noise import ALONG
-from meshlens.axes.domain.labels import of_kinds
+from meshlens.axes.data.noise import axis_of
 from meshlens.axes.domain.values import Binder
 from meshlens.axes.runs.records import RandomUse
 from meshlens.checking.model import Finding, Fix, Related, Severity
@@ -56,6 +59,11 @@ _LIKE_THE_DATA = re.compile(r"\bshape\b|_like\b|\b(bernoulli|categorical|rademac
 
 _WRITTEN_OUT = re.compile(r"^(\w+\.)*(PRNGKey|key)\(\s*(seed\s*=\s*)?\d+\s*\)$")
 """Matches a key made from a literal number, usually a placeholder rather than an oversight."""
+_OF_AXES = {
+    "along": 'the devices along "{axis}" have their own data, but draw the same random numbers with this key',
+    "noised": 'the devices along "{axis}" hold the same rows, but each draws its own random numbers with this key',
+}
+"""The messages about a single axis, by the kind of use."""
 
 
 @rule("AX403", Severity.WARNING, reads="places")
@@ -70,7 +78,7 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         is_argument = use.key[:2] == use.call[:2] and ("copied", use.key) not in use.labels
         if binder is None or use.how == "draw" or not view.is_here(use.key):
             continue
-        if use.call in differing and is_argument and use.how != "along":
+        if use.call in differing and is_argument and use.how not in _OF_AXES:
             continue
         if use.context.guarded or use.context.expected or use.context.skip or not use.context.sure:
             continue
@@ -83,9 +91,8 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         what = "these keys" if use.how == "apply" else "this key"
         place = Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")
         message = f"every device draws the same random numbers with {what}"
-        if use.how == "along":
-            axis = min(axis for _, call, _, axis in of_kinds(use.labels, ALONG) if call == use.call)
-            message = f'the devices along "{axis}" have their own data, but draw the same random numbers with this key'
+        if use.how in _OF_AXES:
+            message = _OF_AXES[use.how].format(axis=axis_of(use))
         severity = Severity.HINT if _WRITTEN_OUT.search(view.text(use.key)) else None
         # Copies are made outside the map, where no device has an index.
         fixes = _fixes(view, use, span, binder) if is_argument else ()

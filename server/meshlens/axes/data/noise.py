@@ -7,7 +7,7 @@ from typing import Any
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import ON_DEVICES, of_kinds
 from meshlens.axes.domain.values import Arg, Data, Dict, Seq, Site, Value
-from meshlens.axes.domain.variation import ROW, ROWS, is_same
+from meshlens.axes.domain.variation import ROW, ROWS, VARYING, is_apart, is_different, is_same
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
@@ -17,8 +17,9 @@ from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _MOST_LEAVES = 100
-ALONG = "drawn-along"
-"""The kind of the label of random numbers that are the same along one axis of a map, but not along all."""
+ALONG, APART, _NOISED = "drawn-along", "drawn-apart", "noised"
+"""The kinds of labels of random numbers that are the same along one axis of a map but not along all, of those that
+differ along an axis, and of rows that all devices along that axis held before they were combined with such numbers."""
 
 
 def on_devices(ctx: Context) -> bool:
@@ -129,6 +130,46 @@ def shared_along(key: Value, ctx: Context) -> list[str]:
     return [axis for axis in axes if is_same(over.over(axis).truth)]
 
 
+def folded_along(key: Value, ctx: Context) -> list[str]:
+    """Returns the axes of the innermost map over devices along which a key differs because an index is part of it."""
+    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    over = variation_of(key)
+    axes = axes_of(binder) if binder is not None and "index" in labels_of(key) else ()
+    return [axis for axis in axes if is_different(over.over(axis).truth)]
+
+
+def noised(operands: tuple[Value, ...]) -> frozenset[Any]:
+    """Returns the labels of rows that all devices along an axis hold, combined with numbers that each of them drew."""
+    marks = {label for operand in operands for label in of_kinds(labels_of(operand), APART)}
+    return frozenset(
+        [
+            (_NOISED, call, key, axis)
+            for _, call, key, axis in marks
+            if any(_are_shared_rows(operand, axis) for operand in operands)
+        ]
+    )
+
+
+def _are_shared_rows(value: Value, axis: str) -> bool:
+    """Returns whether a value is each device's own, such as rows of a batch, but the same on all along one axis."""
+    over = variation_of(value)
+    is_own = any(is_apart(along.truth) and along.typed == VARYING for _, along in over.axes)
+    return is_own and is_same(over.over(axis).truth)
+
+
+def note_multiplied(run: Run, left: Value, right: Value, ctx: Context) -> None:
+    """Notes that such rows are multiplied by parameters that are split over the axis."""
+    for label in of_kinds(labels_of(left), _NOISED):
+        _, call, key, axis = label
+        if is_different(variation_of(right).over(axis).truth) and of_kinds(labels_of(right), "argument"):
+            run.records.random_uses.append(RandomUse(call, key, frozenset([label]), ctx, "noised"))
+
+
+def axis_of(use: RandomUse) -> str:
+    """Returns the axis that a use along one axis is about."""
+    return min(axis for _, call, _, axis in of_kinds(use.labels, ALONG, _NOISED) if call == use.call)
+
+
 def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
     """Notes an elementwise operation that combines shared random numbers with data that differs.
 
@@ -140,9 +181,10 @@ def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
     parts = tuple([labels_of(operand) for operand in operands])
     if not any(parts):
         return
-    for labels in parts:
+    for operand, labels in zip(operands, parts, strict=True):
         for _, call, key, axis in of_kinds(labels, ALONG):
-            if any(variation_of(operand).over(axis).truth in (ROWS, ROW) for operand in operands):
+            is_alike = is_same(variation_of(operand).over(axis).truth)
+            if is_alike and any(variation_of(other).over(axis).truth in (ROWS, ROW) for other in operands):
                 run.records.random_uses.append(RandomUse(call, key, labels, ctx, "along"))
     if not any(_certainly_differs(labels, ctx) for labels in parts):
         return

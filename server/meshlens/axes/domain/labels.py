@@ -41,6 +41,8 @@ first operation on the value.
     ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
     ("drawn-along", call, key, axis)   random numbers that are the same along this axis, but not along another
+    ("drawn-apart", call, key, axis)   computed from random numbers that differ along this axis
+    ("noised", call, key, axis)   rows that all devices along this axis held, combined with such numbers
     ("alike", call, key)   computed from such numbers, even if reduced since
     ("host-sum", call)     sum over the devices of a value that they all hold
     ("gathered", argument, axis, call)   computed from an argument whose parts an `all_gather` concatenated
@@ -102,7 +104,7 @@ _TRAVELLING = frozenset(
 _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
-        "own-sum gathered all-rows slice slice-norm size-of drawn-along pieces slice-verdict"
+        "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -122,7 +124,8 @@ _CLEARED_BY_REDUCTION = frozenset(
 )
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
     (
-        "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along slice-verdict"
+        "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along drawn-apart "
+        "noised slice-verdict"
     ).split()
 )
 

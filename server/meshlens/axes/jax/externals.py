@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from meshlens.axes.data import noise
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.halos import follow_edges
 from meshlens.axes.data.mixing import note_split, of_concatenation
-from meshlens.axes.data.noise import note_saved
 from meshlens.axes.data.operating import SIZES, counted, of_library
 from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.positions import note_classes, note_picked, with_positions
@@ -19,7 +19,7 @@ from meshlens.axes.data.rings import note_owner
 from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
-from meshlens.axes.domain.labels import UNPLACED
+from meshlens.axes.domain.labels import NONE, UNPLACED
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Made, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import library_calls
@@ -39,10 +39,11 @@ from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.libraries import SAVES
 from meshlens.jaxapi.meshes import CONSTRAINT, MESH_CONTEXTS, MESHES, OUT_SHARDING, PARTITION_SPEC, TAKE_SPECS
 from meshlens.jaxapi.names import canonical
-from meshlens.jaxapi.operations import OPERATIONS
+from meshlens.jaxapi.operations import ELEMENTWISE, OPERATIONS
 from meshlens.jaxapi.transparent import transparent
 
 _RECORDED_ROOTS = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "objax.", "haliax.")
+_PRODUCTS = frozenset({"jax.numpy.matmul", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot"})
 _MAKE_ARRAYS = ("jax.numpy.", "jax.random.", "jax.nn.", "numpy.")
 _NOT_RECORDED = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.tree.", "jax.scipy.")
 
@@ -164,7 +165,7 @@ def _identity(run: Run, callee: Callee, call: Invocation) -> Value:
 def _save(run: Run, callee: Callee, call: Invocation) -> Value:
     saved = by_parameter(callee.row, call.args).get(callee.row[-1])
     if saved is not None and not call.ctx.env.maps:
-        note_saved(run, saved, call.ctx)
+        noise.note_saved(run, saved, call.ctx)
     return _ordinary(run, callee, call)
 
 
@@ -193,6 +194,11 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         value = replace(value, labels=value.labels | edge) if edge else value
     note_classes(run, name, call.args, call.ctx)
     note_owner(run, name, call.args, call.ctx)
+    is_elementwise = name.rpartition(".")[2] in ELEMENTWISE or name == "jax.numpy.where"
+    noised = noise.noised(tuple([arg.value for arg in call.args])) if is_elementwise else NONE
+    value = replace(value, labels=value.labels | noised) if noised else value
+    if name in _PRODUCTS and len(call.args) > 1:
+        noise.note_multiplied(run, call.args[-2].value, call.args[-1].value, call.ctx)
     note_chosen(run, name, call.args, call.ctx)
     norm = note_norm(run, name, call.args, call.site, call.ctx) | of_verdict_on(name, call.args, call.site)
     if norm:

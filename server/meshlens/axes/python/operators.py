@@ -59,6 +59,10 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels |= UNPLACED
     if ctx.env.maps:
         labels |= of_operation(operator, left, right, site)
+        if operator == "@":
+            noise.note_multiplied(run, left, right, ctx)
+        else:
+            labels |= noise.noised((left, right))
         if operator in ("+", "-"):
             note_shifted(run, left, right, ctx)
             labels |= of_sum(operator, left, right, site)

@@ -143,7 +143,8 @@ class RandomUse:
         how: "draw"; "noise" if random numbers that are the same on every device are combined with data that differs;
             "reduced" if their mean is reduced over the devices; "apply" if a model gets the key, for example for
             dropout; "dropped" if a layer uses the key to drop parts of each device's data; "along" for noise that is
-            the same only along some axes.
+            the same only along some axes; "noised" for rows that all devices along an axis hold, combined with noise
+            that differs along it and multiplied by split parameters.
         alike: whether the key is certainly the same on all devices.
     """
 
