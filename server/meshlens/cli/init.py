@@ -144,7 +144,7 @@ def _devices_lines(devices: DevicesWanted | None, report: Report | None) -> Iter
     here = summary(report) if report is not None and (report.devices or report.accelerators) else ""
     accelerators = [one for one in (report.devices or report.accelerators) if one.platform != "cpu"] if report else []
     if accelerators:
-        yield f"devices = {len(accelerators)}  # {here}, as on this machine; the target of checks that count devices"
+        yield f"devices = {len(accelerators)}  # the target, for rules that count devices; this machine has {here}"
     else:
         why = f"; this machine has {here}" if here else ""
         yield f"# devices = 8  # the target; rules that count devices need it{why}"

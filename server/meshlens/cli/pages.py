@@ -81,9 +81,9 @@ def settings_page() -> str:
         default = getattr(defaults, entry.name)
         out.append(f"## {key}\n")
         out.append(f"{entry.metadata['doc']}\n")
-        out.append(
-            f"Default: {'none' if default is None else f'`{shown(default)}`'} · Type: {entry.metadata['kind']}\n"
-        )
+        kind = entry.metadata["kind"]
+        written = "{}" if default == () and kind.startswith("table") else shown(default)
+        out.append(f"Default: {'none' if default is None else f'`{written}`'} · Type: {kind}\n")
         out.append(f"```toml\n{entry.metadata['example']}\n```\n")
     out.append(
         "## In an editor\n\n"

@@ -40,9 +40,9 @@ Kind: TypeAlias = Literal[
     "looked up",
     "untold",
 ]
-"""How an operation treats its arguments.
+"""The ways in which an operation can treat its arguments.
 
-"rowwise": each element separately; "curved": the same, and certainly not linear;
+"rowwise": each element separately; "curved": the same, but not linear;
 "linear": one argument, whose elements may move within their rows;
 "added", "multiplied", "divided", "product": `+ * / @`; "bounded": `maximum` and similar functions;
 "chosen": the first argument selects from the others;

@@ -1,4 +1,4 @@
-"""Schedules when findings are computed and sent: after all received messages, only for the newest text."""
+"""Schedules the computation and sending of findings: after all received messages, and only for the newest text."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ each part differently, so the step silently no longer points along the gradient.
 Sum the squares over the devices before taking the root; `optax.clip_by_global_norm` cannot do that, so clip the
 gradient yourself before the update.
 
-The same holds for a verdict on a part: if each device checks only whether its own part is finite, some devices skip the
+The same holds for a check of a part: if each device checks only whether its own part is finite, some devices skip the
 step while others take it.
 
 ```python
@@ -76,8 +76,7 @@ from meshlens.project.view import FileView
 _MESSAGES = {
     "norm-of-slice": 'this is the norm of one device\'s part of the gradient; sum the squares over "{axis}" first',
     "verdict-on-slice": (
-        "each device decides this from its part of the gradient alone; combine the verdicts over "
-        '"{axis}" first (lax.pmin)'
+        'each device checks only its own part of the gradient; reduce the result over "{axis}" first with lax.pmin'
     ),
 }
 """The messages, by the kind of the recorded use."""

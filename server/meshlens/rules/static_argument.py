@@ -193,8 +193,9 @@ def _unhashable_in_jit(view: FileView) -> Iterator[Finding]:
             continue
         edits = as_tuple(view, site) if isinstance(found.value, Seq) and found.site is not None else ()
         fixes = (Fix("pass a tuple", edits),) if edits else ()
-        what = "a static argument of jit" if found.site is not None else "the method's object is static in jit and"
-        yield Finding(view.span(site), f"{what} must be hashable, but this is {_kind(found.value)}", fixes)
+        beginning = "" if found.site is not None else "the instance (self) is static: "
+        what = f"{beginning}a static argument of jit must be hashable, but this is {_kind(found.value)}"
+        yield Finding(view.span(site), what, fixes)
 
 
 def _first_unhashable(call: MappedCall) -> int | None:

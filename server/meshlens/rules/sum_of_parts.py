@@ -70,8 +70,8 @@ _MESSAGES = {
         "subtract the maximum over all devices (lax.pmax)"
     ),
     "picked-summed": (
-        'each device picks an entry of its own part along "{axis}" before the sum over all devices, even if the index '
-        "is in another part; let the other devices contribute zeros"
+        'each device adds an entry of its own part along "{axis}" to the sum over all devices, even if the index is '
+        "in another part; use zero there (jnp.where)"
     ),
     "picked-elsewhere-summed": (
         'each device picks an entry of its part along "{axis}", but the index depends on the device\'s place along '

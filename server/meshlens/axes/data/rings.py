@@ -24,7 +24,7 @@ _REMAINDERS = frozenset({"%", "jax.numpy.mod", "jax.numpy.remainder", "jax.lax.r
 
 
 def counter(loop: Site) -> frozenset[Any]:
-    """Returns the label of a number that counts the steps of a loop, given the place that passes the loop its body."""
+    """Returns the label of a loop's counter; the loop is identified by the place where its body is passed."""
     return frozenset([(_COUNTER, loop)])
 
 

@@ -117,7 +117,7 @@ def _merge(table: Dict, other: Value) -> Dict:
 
 
 def _opened(table: Dict) -> Dict:
-    """Returns a table with unknown entries set; in a configuration they may replace any entry."""
+    """Returns a table after unknown keys were assigned; in a configuration, they may overwrite any entry."""
     return forgotten(table) if table.attributes else replace(table, open=True)
 
 

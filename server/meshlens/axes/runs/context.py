@@ -111,5 +111,5 @@ class Context(NamedTuple):
         return self._replace(route=(*self.route, step), function=function)
 
     def perhaps(self, env: AxisEnv) -> Context:
-        """Returns the context in another environment, where the code may not run at all."""
+        """Returns the context in another environment, for code that might not run at all."""
         return self._replace(env=env, conditional=True, sure=False)

@@ -356,7 +356,7 @@ class Run:
         return True
 
     def begin_loop(self) -> Share | None:
-        """Returns the share of a loop that begins; None if it is nested and uses the outer loop's share."""
+        """Begins a loop and returns its share of the budget; None if it is nested and uses the outer loop's share."""
         if self.loop is not None:
             return None
         outer = self.limit
@@ -375,7 +375,7 @@ class Run:
             self.end_call(share.limit)
 
     def begin_call(self) -> Limit | None:
-        """Limits the budget of a call that begins; returns the previous limit."""
+        """Begins a call, limits its budget and returns the previous limit."""
         outer = self.limit
         if outer is None:
             self.limit = self._begin_at_the_top()

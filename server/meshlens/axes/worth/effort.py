@@ -78,7 +78,7 @@ _MOST_NAMED = 64
 _DEEPEST_OBJECT = 2
 """Maximum depth at which an object is searched for sizes."""
 _FEW = 5
-"""Maximum number of statements of a method that runs again for each name under which it keeps something."""
+"""Maximum number of statements of a method that stores values by name; such a method runs again for each name."""
 _THIN = 2
 """Maximum number of statements of a thin wrapper, such as one around a map."""
 

@@ -22,7 +22,7 @@ LOOK_SECONDS = 0.5
 """Seconds between checks that the process is alive."""
 
 STOPPED_SECONDS = 5.0
-"""Seconds that the process may stay stopped by a signal before it is abandoned."""
+"""Seconds that a signal may suspend the process before it is abandoned."""
 _MOST_SOLVED = 40
 """Number of times that a process solves its project before it is replaced, in case it cannot measure its memory use."""
 
@@ -122,7 +122,7 @@ async def _answer_unless_stopped(
     """Returns the answer, however long it takes, and whether it is the last one from this process.
 
     Raises:
-        EOFError: the process stays stopped by a signal, and would never answer or end by itself.
+        EOFError: a signal has suspended the process for too long; it would never answer or end by itself.
     """
     answer = asyncio.ensure_future(_answer(process, question, progress))
     halted = 0.0
@@ -130,7 +130,7 @@ async def _answer_unless_stopped(
         while not (await asyncio.wait((answer,), timeout=LOOK_SECONDS))[0]:
             halted = halted + LOOK_SECONDS if is_stopped(process.pid) else 0.0
             if halted >= STOPPED_SECONDS:
-                raise EOFError("it was stopped by a signal")
+                raise EOFError("it was suspended by a signal")
         return answer.result()
     finally:
         answer.cancel()

@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 LOOK_SECONDS = 0.5
 STOPPED_SECONDS = 5.0
-"""Seconds that a process may stay stopped by a signal before it is killed."""
+"""Seconds that a signal may suspend a process before it is killed."""
 
 PARENT_SECONDS = 0.4
 """Seconds between a process's checks that its parent is alive."""
@@ -94,7 +94,7 @@ def _hand(pipe: Any, tasks: Sequence[Any], waiting: Iterator[int], busy: dict[An
 
 @contextmanager
 def _started(work: Callable[[Any], Any], count: int, context: BaseContext) -> Iterator[list[_Worker]]:
-    """Starts processes, kills those that stay stopped by a signal, and finally ends all of them."""
+    """Starts processes, kills any that a signal has suspended for too long, and ends them all on exit."""
     workers: list[_Worker] = []
     is_done = Event()
     # Start the thread after the last process, because a process with threads should not be forked.
@@ -126,7 +126,7 @@ def _start(work: Callable[[Any], Any], context: BaseContext) -> _Worker:
 
 
 def _give_up_halted(workers: Sequence[_Worker], is_done: Event) -> None:
-    """Kills processes that stay stopped by a signal, so that code that waits for them continues."""
+    """Kills processes that a signal has suspended for too long, so that code that waits for them continues."""
     halted = 0.0
     while not is_done.wait(LOOK_SECONDS):
         processes = [worker.process for worker in workers]

@@ -192,7 +192,7 @@ def _number(item: object, names: list[str], label: str) -> int:
         return names.index(value)
     if label in _NUMBERS and type(value) is int and 0 <= value < len(names):
         return value
-    raise Obstacle("unknown-static", f"{label} is unknown here")
+    raise Obstacle("unknown-static", f"it is unknown which arguments {label} selects")
 
 
 def _tuple(numbers: list[int]) -> str:
