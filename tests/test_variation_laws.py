@@ -70,7 +70,7 @@ def test_a_join_is_above_both_and_the_least_that_is(a: Variation, b: Variation) 
                 assert knows_more(both.over(axis), upper)
 
 
-ORDERED = [(more, less) for more, less in product(ALL, ALL) if knows_more(more, less)]
+ORDERED = {(more, less): None for more, less in product(ALL, ALL) if knows_more(more, less)}
 
 
 @pytest.mark.parametrize("name", ONE)
@@ -80,13 +80,12 @@ def test_functions_of_one_argument_are_monotone(name: str) -> None:
         assert knows_more(how(more), how(less)), (more, less, how(more), how(less))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", TWO)
 def test_functions_of_two_arguments_are_monotone(name: str) -> None:
-    how = TWO[name]
+    found = {pair: TWO[name](*pair) for pair in product(ALL, ALL)}
     for (more, less), other in product(ORDERED, ALL):
-        assert knows_more(how(more, other), how(less, other)), (more, less, other)
-        assert knows_more(how(other, more), how(other, less)), (more, less, other)
+        assert (found[more, other], found[less, other]) in ORDERED, (more, less, other)
+        assert (found[other, more], found[other, less]) in ORDERED, (more, less, other)
 
 
 @pytest.mark.parametrize("name", [*ONE, *TWO])
