@@ -16,3 +16,9 @@ def modules() -> Mapping[str, ast.Module]:
     return {
         path.relative_to(SERVER).as_posix(): ast.parse(path.read_text("utf-8")) for path in sorted(SERVER.rglob("*.py"))
     }
+
+
+@cache
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Returns a tree and all nodes below it."""
+    return tuple(ast.walk(tree))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from own_sources import SERVER, modules
+from own_sources import SERVER, modules, nodes_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -81,7 +81,7 @@ def _is_text(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFuncti
 
 def docstrings(tree: ast.Module) -> Iterator[str]:
     """Yields the docstrings of a program, including those below constants."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value
 
@@ -122,7 +122,7 @@ def test_docstrings_of_functions_begin_with_what_they_do():
     opened = [
         f"{module}: {text}"
         for module, tree in modules().items()
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (text := ast.get_docstring(node))
         if re.match(r"(?:Whether|Who)\b", text) and "property" not in map(ast.unparse, node.decorator_list)
     ]

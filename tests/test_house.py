@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from meshlens.facts.extract import extract
-from own_sources import SERVER, modules
+from own_sources import SERVER, modules, nodes_of
 from reading_nodes import MAY_READ_BY_NUMBER, PACKAGE
 
 MOST_MODULES = 30
@@ -47,7 +47,7 @@ def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     return [
         (name, node)
         for name, tree in modules().items()
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
 
@@ -110,7 +110,7 @@ def test_fields_of_named_tuples_have_types_that_are_imported():
     missing = [
         f"{module}: {made.name}.{name}"
         for module, tree in modules().items()
-        for made in ast.walk(tree)
+        for made in nodes_of(tree)
         if isinstance(made, ast.ClassDef) and any(ast.unparse(base) == "NamedTuple" for base in made.bases)
         for name in sorted(_names(made) & _only_for_type_checkers(tree))
     ]
@@ -122,7 +122,7 @@ def test_no_type_alias_stands_for_anything():
     aliases = [
         f"{module}:{made.lineno}"
         for module, tree in modules().items()
-        for made in ast.walk(tree)
+        for made in nodes_of(tree)
         if isinstance(made, ast.AnnAssign) and ast.unparse(made.annotation) == "TypeAlias"
         if made.value is not None and ast.unparse(made.value) == "Any"
     ]
@@ -132,7 +132,7 @@ def test_no_type_alias_stands_for_anything():
 def test_nothing_is_written_that_mypyc_gets_wrong():
     """Checks for `in` on a generator, and for a slice that starts before the first byte, which raises a SystemError."""
     compiled = [(module, tree) for module, tree in modules().items() if module.startswith(COMPILED)]
-    nodes = [(module, node) for module, tree in compiled for node in ast.walk(tree)]
+    nodes = [(module, node) for module, tree in compiled for node in nodes_of(tree)]
     generators = {
         node.name
         for _, node in nodes
