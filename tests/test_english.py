@@ -109,7 +109,6 @@ def test_messages_are_plain_english(room: str):
     assert [found for path in paths for text in strings(path.read_text("utf-8")) for found in habits(text)] == []
 
 
-@pytest.mark.slow
 def test_docstrings_and_comments_are_plain_english():
     sources = [path.read_text("utf-8") for path in sorted(SERVER.rglob("*.py"))]
     written = [text for tree in modules().values() for text in docstrings(tree)]
