@@ -63,6 +63,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from meshlens.axes.domain.values import Site
 from meshlens.checking.model import Finding, Fix, Severity
@@ -80,6 +81,8 @@ _WRONG = {
 }
 """For each way to count: the moves that it contradicts, where their blocks come from, and the remedy."""
 _OTHER = {"+": "-", "-": "+"}
+_FEWEST = 3
+"""Minimum number of iterations that show in which direction a loop counts."""
 
 Loop = tuple[Site, str]
 
@@ -90,9 +93,35 @@ def wrong_owner(view: FileView) -> Iterator[Finding]:
     kinds = view.solution.once_of_records("rings", _kinds)
     for use in certain_uses(view, _WRONG):
         move, where, remedy = _WRONG[use.kind]
-        if use.other is not None and kinds.get((use.other, use.axis)) == {use.kind, move}:
+        loops = [one for one in (use.other, use.context.function) if one is not None]
+        if any(kinds.get((loop, use.axis)) == {use.kind, move} for loop in loops):
             message = f'each step brings blocks from {where} this device along "{use.axis}"; {remedy} the step instead'
             yield Finding(view.span(use.site), message, _turned(view, use.site, remedy))
+    places = view.solution.once_of_records("places in rings", _places)
+    for use in certain_uses(view, ("place-in-ring",)):
+        kind = _counted(places.get((use.site, use.axis), []))
+        move, where, remedy = _WRONG.get(kind, ("", "", ""))
+        if move and kinds.get((use.context.function or use.site, use.axis)) == {move}:
+            message = f'each step brings blocks from {where} this device along "{use.axis}"; {remedy} the step instead'
+            yield Finding(view.span(use.site), message)
+
+
+def _counted(offsets: list[int]) -> str:
+    """Returns how the numbers that a loop adds to the device's index count, in the order of its iterations."""
+    steps = {later - sooner for sooner, later in pairwise(offsets)}
+    if len(offsets) < _FEWEST or len(steps) != 1:
+        return ""
+    return {1: "owner-ahead", -1: "owner-before"}.get(steps.pop(), "")
+
+
+def _places(solution: Solution) -> Mapping[Loop, list[int]]:
+    """Returns the numbers that are added to the device's index at each place, without repetitions."""
+    found: defaultdict[Loop, dict[int, None]] = defaultdict(dict)
+    for records in solution.by_file.values():
+        for use in records.gradient_uses:
+            if use.kind == "place-in-ring":
+                found[use.site, use.axis][use.offset] = None
+    return {place: list(offsets) for place, offsets in found.items()}
 
 
 def _turned(view: FileView, site: Site, remedy: str) -> tuple[Fix, ...]:
@@ -110,13 +139,20 @@ def _turned(view: FileView, site: Site, remedy: str) -> tuple[Fix, ...]:
 
 
 def _kinds(solution: Solution) -> Mapping[Loop, set[str]]:
-    """Returns the kinds of the records of each loop and axis: how owners are counted, and where blocks move."""
+    """Returns the kinds of the records of each loop and axis: how owners are counted, and where blocks move.
+
+    A loop is named by the place that passes its body, or by the function that contains it.
+    """
     found: defaultdict[Loop, set[str]] = defaultdict(set)
     for records in solution.by_file.values():
         for use in records.gradient_uses:
-            if use.kind in _WRONG and use.other is not None:
-                found[use.other, use.axis].add(use.kind)
+            if use.kind in _WRONG:
+                for loop in (use.other, use.context.function if use.context.loop else None):
+                    if loop is not None:
+                        found[loop, use.axis].add(use.kind)
             elif use.kind in ("moved-on", "moved-back"):
                 for step in use.context.route:
                     found[step.site, use.axis].add(use.kind)
+                    if step.function is not None and use.context.loop:
+                        found[step.function, use.axis].add(use.kind)
     return found

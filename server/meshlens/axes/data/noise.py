@@ -167,7 +167,8 @@ def note_multiplied(run: Run, left: Value, right: Value, ctx: Context) -> None:
 
 def axis_of(use: RandomUse) -> str:
     """Returns the axis that a use along one axis is about."""
-    return min(axis for _, call, _, axis in of_kinds(use.labels, ALONG, _NOISED) if call == use.call)
+    axes = [str(axis) for _, call, _, axis in of_kinds(use.labels, ALONG, _NOISED) if call == use.call]
+    return min(axes)
 
 
 def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:

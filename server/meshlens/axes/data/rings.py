@@ -45,12 +45,16 @@ def of_sum(operator: str, left: Value, right: Value, site: Site) -> frozenset[An
     """
     for one, other in ((left, right), (right, left)) if operator == "+" else ((left, right),):
         labels = labels_of(one)
-        places = [axis for _, axis in of_kinds(labels, OWN_INDEX, _PLACE)]
+        places = {axis: 0 for _, axis in of_kinds(labels, OWN_INDEX)}
+        places |= {axis: offset for _, axis, offset, _ in of_kinds(labels, _PLACE)}
         if _is_fixed(other):
-            return frozenset([*of_kinds(labels, _COUNTER, _OWNER), *((_PLACE, axis) for axis in places)])
+            added = other.value if isinstance(other, Const) and type(other.value) is int else 0
+            added = added if operator == "+" else -added
+            moved = [(_PLACE, axis, offset + added, site) for axis, offset in places.items()]
+            return frozenset([*of_kinds(labels, _COUNTER, _OWNER), *moved])
         counters = of_kinds(labels_of(other), _COUNTER)
         if len(places) == len(counters) == 1:
-            return frozenset([(_OWNER, places[0], operator, counters[0][1], site)])
+            return frozenset([(_OWNER, *places, operator, counters[0][1], site)])
     return NONE
 
 
@@ -61,6 +65,8 @@ def note_owner(run: Run, name: str, args: tuple[Arg, ...], ctx: Context) -> None
     for _, axis, operator, loop, site in of_kinds(labels_of(args[0].value), _OWNER):
         kind = "owner-ahead" if operator == "+" else "owner-before"
         run.records.gradient_uses.append(GradientUse(kind, site, loop, ctx, axis))
+    for _, axis, offset, site in of_kinds(labels_of(args[0].value), _PLACE) if ctx.loop else ():
+        run.records.gradient_uses.append(GradientUse("place-in-ring", site, None, ctx, axis, offset))
 
 
 def note_move(run: Run, perm: Value, axis: str, site: Site, ctx: Context) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from meshlens.axes.data.rings import counter
 from meshlens.axes.domain.joining import join, join_all
 from meshlens.axes.domain.leaving import LEFT_LOOP, RAISED, RETURNED, joined
-from meshlens.axes.domain.values import UNKNOWN, Data, Dict, Instance, Seq, Site, Value
+from meshlens.axes.domain.values import STATIC, UNKNOWN, Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.python import conditions
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.expressions import evaluate
@@ -15,7 +18,7 @@ from meshlens.axes.runs.frames import Frame, site_of
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import fields_of, with_fields
 from meshlens.axes.worth.forgetting import forget
-from meshlens.facts.nodes import For, While
+from meshlens.facts.nodes import Call, Expression, For, Name, While
 
 
 def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
@@ -28,6 +31,8 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
         return run.execute(orelse, frame, ctx) if orelse else None
     frame.open_loops += not exact
     turns = values if exact else [*values, join_all(values)] if values else [UNKNOWN]
+    if not exact and _is_range(iterable, frame):
+        turns = [replace(STATIC, labels=counter(site_of(frame, node)))]
     share = run.begin_loop()
     is_first = True
     for value in turns:
@@ -54,6 +59,13 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
     run.end_loop(share)
     frame.open_loops -= not exact
     return run.execute(orelse, frame, ctx) if orelse else None
+
+
+def _is_range(iterable: Expression, frame: Frame) -> bool:
+    """Returns whether an expression is `range(…)` with a step of 1, whose numbers are the same on all devices."""
+    if not isinstance(iterable, Call) or not isinstance(iterable.callee, Name) or iterable.callee.name != "range":
+        return False
+    return frame.find("range") is None and len(iterable.arguments) < 3
 
 
 def _after_iterations(run: Run, before: dict[str, Value], now: dict[str, Value], site: Site) -> dict[str, Value]:

@@ -196,11 +196,13 @@ class GradientUse:
             verdict on a device's part of a gradient chooses between values), "parts-mixed", "stack-mixed",
             "sent-stack-mixed", "joined-mixed", "pieces-mixed" (parts that are not moved before a reshape or split, see
             `mixing.py`), "moved-on", "moved-back" (blocks move to the next or previous device), "owner-ahead",
-            "owner-before" (a loop's counter is added to or subtracted from the device's index).
+            "owner-before" (a loop's counter is added to or subtracted from the device's index), "place-in-ring" (a
+            known number is added to it in a loop).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
         axis: the axis, if known.
+        offset: the number that is added, for "place-in-ring".
     """
 
     kind: str
@@ -208,6 +210,7 @@ class GradientUse:
     other: Site | None
     context: Context
     axis: str = ""
+    offset: int = 0
 
 
 class SameName(NamedTuple):
