@@ -70,8 +70,8 @@ class _Check(click.Command):
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Check files and folders (default: the current folder).
 
-    Exit codes: 0 if nothing is found, 1 if there are findings, 2 for an error in the usage, the configuration or
-    I/O and, if there are no findings, also for a syntax error or an internal error of MeshLens.
+    Exit codes: 0 if nothing is found, 1 if there are findings, 2 for a usage, configuration or I/O error. A syntax
+    error or an internal error of MeshLens also gives 2, unless there are findings.
     """
     _refuse_nonsense(paths, options)
     speak_utf8()

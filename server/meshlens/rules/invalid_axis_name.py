@@ -113,5 +113,5 @@ def _fixes(view: FileView, binder: Binder, axis: Arg, site: Site) -> tuple[Fix, 
     positional = axis.label is None
     if isinstance(value, Const) and type(value.value) is int and positional and binder.argument("in_axes") is None:
         edit = FileEdit(path, Edit(view.span(site), f"in_axes={view.text(site)}"))
-        return (Fix("pass as in_axes", (edit,), "unsafe", "an axis name may have been meant"),)
+        return (Fix("pass as in_axes", (edit,), "unsafe", "you may have meant an axis name"),)
     return ()

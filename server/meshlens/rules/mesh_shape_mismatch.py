@@ -15,7 +15,7 @@ mesh = Mesh(np.array(jax.devices()), ("data", "model"))
 #                                    dimension
 
 grid = jax.make_mesh((4, 2), ("data",))
-#                            ^^^^^^^^^ AX203: the mesh has 1 axis name, but its shape has 2 sizes
+#                            ^^^^^^^^^ AX203: the mesh has 1 axis name, but its shape has 2 dimensions
 ```
 
 Reshape the array, or use `jax.make_mesh`, which takes the sizes and arranges the devices:
@@ -84,7 +84,7 @@ def _of_sizes(view: FileView, call: ApiCall) -> Finding:
     what = (
         f"its device array has {counted(dimensions, 'dimension')}"
         if row.shape is None
-        else f"its shape has {counted(dimensions, 'size')}"
+        else f"its shape has {counted(dimensions, 'dimension')}"
     )
     message = f"the mesh has {counted(len(mesh.names), 'axis name')}, but {what}"
     shape = argument_of(call.args, row.shape or row.devices or "", 0)

@@ -70,8 +70,8 @@ _MESSAGES = {
         "subtract the maximum over all devices (lax.pmax)"
     ),
     "picked-summed": (
-        'each device adds an entry of its own part along "{axis}" to the sum over all devices, even if the index is '
-        "in another part; use zero there (jnp.where)"
+        'each device adds an entry from its part along "{axis}" to the sum, even if the index is outside that part; '
+        "use jnp.where to add 0 instead"
     ),
     "picked-elsewhere-summed": (
         'each device picks an entry of its part along "{axis}", but the index depends on the device\'s place along '

@@ -121,7 +121,7 @@ def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:
         if not view.is_here(site) or view.span(site) in seen:
             continue
         seen.add(view.span(site))
-        drift = "the parameters, which start out the same along it, drift apart"
+        drift = "the parameters start out equal along this axis but drift apart"
         text = f'this gradient is not reduced over "{axis}", so {drift}'
         yield Finding(view.span(site), text, (), (_bound(view, binder),))
 

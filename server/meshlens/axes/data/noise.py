@@ -17,7 +17,7 @@ from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _MOST_LEAVES = 100
-ALONG, APART, _NOISED = "drawn-along", "drawn-apart", "noised"
+_ALONG, _APART, _NOISED = "drawn-along", "drawn-apart", "noised"
 """The kinds of labels of random numbers that are the same along one axis of a map but not along all, of those that
 differ along an axis, and of rows that all devices along that axis held before they were combined with such numbers."""
 
@@ -122,25 +122,20 @@ def _is_beside(one: Site, other: Site) -> bool:
     return one.path == other.path and (one.block == other.block or are_at_top)
 
 
-def shared_along(key: Value, ctx: Context) -> list[str]:
-    """Returns the axes of the innermost map over devices along which a key is the same, if it is not along all."""
+def of_draw(key: Arg, site: Site, ctx: Context) -> frozenset[Any]:
+    """Returns the labels of numbers drawn with a key that contains a device's index: how they vary along each axis."""
     binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
-    over = variation_of(key)
-    axes = axes_of(binder) if binder is not None and "index" in labels_of(key) else ()
-    return [axis for axis in axes if is_same(over.over(axis).truth)]
-
-
-def folded_along(key: Value, ctx: Context) -> list[str]:
-    """Returns the axes of the innermost map over devices along which a key differs because an index is part of it."""
-    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
-    over = variation_of(key)
-    axes = axes_of(binder) if binder is not None and "index" in labels_of(key) else ()
-    return [axis for axis in axes if is_different(over.over(axis).truth)]
+    over = variation_of(key.value)
+    axes = axes_of(binder) if binder is not None and "index" in labels_of(key.value) else ()
+    truths = {axis: over.over(axis).truth for axis in axes}
+    alike = [(_ALONG, site, key.site, axis) for axis, truth in truths.items() if is_same(truth)]
+    apart = [(_APART, site, key.site, axis) for axis, truth in truths.items() if is_different(truth)]
+    return frozenset([*alike, *apart])
 
 
 def noised(operands: tuple[Value, ...]) -> frozenset[Any]:
     """Returns the labels of rows that all devices along an axis hold, combined with numbers that each of them drew."""
-    marks = {label for operand in operands for label in of_kinds(labels_of(operand), APART)}
+    marks = {label for operand in operands for label in of_kinds(labels_of(operand), _APART)}
     return frozenset(
         [
             (_NOISED, call, key, axis)
@@ -166,8 +161,8 @@ def note_multiplied(run: Run, left: Value, right: Value, ctx: Context) -> None:
 
 
 def axis_of(use: RandomUse) -> str:
-    """Returns the axis that a use along one axis is about."""
-    axes = [str(axis) for _, call, _, axis in of_kinds(use.labels, ALONG, _NOISED) if call == use.call]
+    """Returns the axis of a use of kind "along" or "noised", the first if there are several."""
+    axes = [str(axis) for _, call, _, axis in of_kinds(use.labels, _ALONG, _NOISED) if call == use.call]
     return min(axes)
 
 
@@ -183,7 +178,7 @@ def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
     if not any(parts):
         return
     for operand, labels in zip(operands, parts, strict=True):
-        for _, call, key, axis in of_kinds(labels, ALONG):
+        for _, call, key, axis in of_kinds(labels, _ALONG):
             is_alike = is_same(variation_of(operand).over(axis).truth)
             if is_alike and any(variation_of(other).over(axis).truth in (ROWS, ROW) for other in operands):
                 run.records.random_uses.append(RandomUse(call, key, labels, ctx, "along"))

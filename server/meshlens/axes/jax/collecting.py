@@ -94,10 +94,10 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
 
         return with_fields(run, given, collected, site)
     answer = result(row, value, labels, site, names, is_plain)
-    if "perm" in found and isinstance(answer, Data) and len(names) == 1:
-        answer = sent_edge(value, found["perm"].value, answer, names[0])
     if "perm" in found and len(names) == 1:
         note_move(run, found["perm"].value, names[0], site, ctx)
+        if isinstance(answer, Data):
+            answer = sent_edge(value, found["perm"].value, answer, names[0])
     counts = row.reduces == "size" or (row.reduces == "sum" and isinstance(value, Const) and value.value == 1)
     if counts and isinstance(answer, Data) and "axis_index_groups" not in found:
         size = size_along_all(ctx.env, names)
@@ -144,7 +144,7 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
         return
     # A tree may include a reduced value only so that it is divided together with the other values; in a model's
     # method, each device may have its own parameters.
-    is_sum_of_alike = adds and all(is_same(over.over(name).truth) for name in names)
+    is_sum_of_alike = adds and bool(names) and all(is_same(over.over(name).truth) for name in names)
     is_sum_of_same = (
         is_sum_of_alike
         and not any(step.how == "run" for step in call.ctx.route)
@@ -156,9 +156,7 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
             run.records.gradient_uses.append(GradientUse("summed-again", site, label[2], ctx))
         elif label[0] == "reduced-at" and label[1] in names and label[2] != site and is_sum_of_same:
             run.records.gradient_uses.append(GradientUse("same-summed", site, label[2], ctx))
-        elif label[0] == "drawn" and (
-            "mean" in labels or (adds and all(is_same(over.over(name).truth) for name in names))
-        ):
+        elif label[0] == "drawn" and ("mean" in labels or is_sum_of_alike):
             run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
 
 

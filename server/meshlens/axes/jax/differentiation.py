@@ -119,9 +119,8 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
     sums = binder is not None and run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
     if binder is None or "varying" not in everything:
         is_summed = binder is not None and binder.checked and sums and known and _is_summed(loss, value)
-        return Data(
-            frozenset(labels | ({"varying"} & everything) | ({"auto-summed"} if is_summed else set())), over=over
-        )
+        labels |= {"auto-summed"} if is_summed else {"varying"} & everything
+        return Data(frozenset(labels), over=over)
     # A value that was gathered earlier is differentiated as a whole.
     gathered = [label for label in of_kinds(loss_labels - own, "gathered") if label[1] in own]
     if "varying" not in loss_labels or "reduced-behind" in loss_labels:

@@ -333,8 +333,7 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
             others = tuple([arg.value for arg in args if arg is not key])
             noise.meet(run, (Data(labels), *others), ctx)
     elif key is not None and key.site is not None:
-        labels |= {(noise.ALONG, site, key.site, axis) for axis in noise.shared_along(key.value, ctx)}
-        labels |= {(noise.APART, site, key.site, axis) for axis in noise.folded_along(key.value, ctx)}
+        labels |= noise.of_draw(key, site, ctx)
     shaped = libraries.SHAPED.get(name)
     return _shaped(shaped, args, labels) if shaped is not None else Data(labels)
 

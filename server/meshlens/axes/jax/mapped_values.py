@@ -197,7 +197,7 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
 
 
 def _shaped_like(value: Value, entry: Value) -> Value:
-    """Returns an unknown tree with the structure that its entry in `in_specs` or `in_axes` must have."""
+    """Returns an unknown value with the structure of its entry in `in_specs` or `in_axes`; any other unchanged."""
     is_bare = isinstance(value, Seq) and value.open and not value.items
     if not is_bare and not _is_unknown(value):
         return value

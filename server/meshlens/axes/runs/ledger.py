@@ -102,5 +102,5 @@ def is_number(item: Item, left: Entry | None) -> bool:
 
 
 def is_same(one: Entry | None, other: Entry | None) -> bool:
-    """Returns whether a root finds the same entry, comparing results by identity."""
+    """Returns whether two entries are the same: numbers are compared by value, results by identity."""
     return one is other or (type(one) is int and one == other)

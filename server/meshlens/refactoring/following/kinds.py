@@ -65,7 +65,7 @@ def kept(kinds: Iterable[Kind]) -> str:
 
 
 def either(left: Kind, right: Kind) -> Kind:
-    """Returns the kind of a value that may be either of two."""
+    """Returns the kind of a value that may have either of two kinds."""
     if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
         return tuple(either(one, other) for one, other in zip(left, right, strict=True))
     return left if left == right else together((left, right))
