@@ -30,7 +30,7 @@ async def test_it_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert halted is not None
     os.kill(halted, signal.SIGSTOP)
     try:
-        with pytest.raises(IndexFailed, match="stopped by a signal"):
+        with pytest.raises(IndexFailed, match="suspended by a signal"):
             await asyncio.wait_for(aside.ask("findings", overlay={}), 60)
         assert list(await aside.ask("findings", overlay={})) == [tmp_path / "a.py"]
         assert aside.process_id != halted
