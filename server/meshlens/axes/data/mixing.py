@@ -61,7 +61,8 @@ def of_reshape(run: Run, array: Value, shape: Sizes | None, site: Site, ctx: Con
             is_mixed = before[0] == count != before[1] == shape[0] and before[1] != 1
         else:
             each = before[0] // count
-            is_mixed = 1 != each != count and (*shape,) == (each, before[1] * count, *before[2:])
+            merged = (each, before[1] * count, *before[2:])
+            is_mixed = each not in (1, count) and shape == merged
         if is_mixed:
             run.records.gradient_uses.append(GradientUse(_NOTED[kind, name], site, None, ctx, axis))
     count, rows = shape[0], before[0]
