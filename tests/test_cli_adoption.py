@@ -80,7 +80,9 @@ def test_the_devices_that_the_projects_python_has_become_the_target(tmp_path: Pa
     (tmp_path / ".venv" / "pyvenv.cfg").touch()
     ran = meshlens("init", "--print", cwd=tmp_path)
     assert ran.code == 0
-    assert "devices = 4  # the target, for rules that count devices; this machine has 4 × NVIDIA H100 80GB HBM3" in ran.out
+    assert (
+        "devices = 4  # the target, for rules that count devices; this machine has 4 × NVIDIA H100 80GB HBM3" in ran.out
+    )
     assert not (tmp_path / "meshlens.toml").exists()
 
 

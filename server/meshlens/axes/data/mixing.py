@@ -67,7 +67,8 @@ def of_reshape(run: Run, array: Value, shape: Sizes | None, site: Site, ctx: Con
             run.records.gradient_uses.append(GradientUse(_NOTED[kind, name], site, None, ctx, axis))
     count, rows = shape[0], before[0]
     is_moved = len(shape) == len(before) + 1 and count != rows == shape[1] and before[2:] == shape[3:]
-    if not is_moved or None in (count, rows, *before[2:]) or 1 in (count, rows):
+    sizes = (count, rows, *before[2:])
+    if not is_moved or None in sizes or 1 in (count, rows):
         return NONE
     return frozenset([(_MIXED, count, site)])
 
