@@ -130,7 +130,7 @@ def test_no_type_alias_stands_for_anything():
 
 
 def test_nothing_is_written_that_mypyc_gets_wrong():
-    """Checks for `in` on a generator, a slice that starts before the first byte, and `in (a, *b)`, which fails to build."""
+    """Checks for `in` on a generator or on `(a, *b)`, and for a slice that starts before the first byte."""
     compiled = [(module, tree) for module, tree in modules().items() if module.startswith(COMPILED)]
     nodes = [(module, node) for module, tree in compiled for node in nodes_of(tree)]
     generators = {
