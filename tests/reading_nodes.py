@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from meshlens.facts import nodes
+from meshlens.facts import nodes, walking
 
 _PARTS = ("Argument", "Pair", "Clause", "Parameter", "FunctionShape", "WithItem", "Handler", "Imported", "Arm")
 MAY_READ_BY_NUMBER = {
@@ -22,7 +22,12 @@ PACKAGE = Path(nodes.__file__).parents[1].as_posix() + "/"
 
 
 def forbid_numbers() -> None:
-    """Makes `node[2]` fail in MeshLens's own code; in tests and libraries it works as before."""
+    """Makes `node[2]` fail in MeshLens's own code; in tests and libraries it works as before.
+
+    Compiled modules are left alone, because they have no frames that would name them.
+    """
+    if not walking.__file__.endswith(".py"):
+        return
     for kind in (*nodes.CLASSES.values(), *(getattr(nodes, name) for name in _PARTS)):
         kind.__getitem__ = _named_only
 
