@@ -74,12 +74,11 @@ def double_reduction(view: FileView) -> Iterator[Finding]:
         if span not in seen:
             seen.add(span)
             yield _of_gradient(view, use, binder, span)
-    divided = divided_later(view)
     for again in view.records.gradient_uses:
         if again.kind not in _AGAIN or again.context.guarded or again.context.expected:
             continue
         span = view.span(again.site)
-        if span in seen or again.site in divided:
+        if span in seen or again.site in divided_later(view):
             continue
         if again.kind == "same-summed" and not _is_on_every_route(view, again.site):
             continue

@@ -72,10 +72,9 @@ _COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")
 @rule("AX402", Severity.HINT)
 def summed_gradient(view: FileView) -> Iterator[Finding]:
     """Reports gradients that a sum makes too large by a factor of the number of devices."""
-    divided = divided_later(view)
     seen: set[Span] = set()
     for use in view.records.uses:
-        if _is_sum_of_mean(use) and use.call not in divided and not _counts_devices(view, use.call):
+        if _is_sum_of_mean(use) and use.call not in divided_later(view) and not _counts_devices(view, use.call):
             span = callee_span(view, use.call, use.kind)
             if span not in seen:
                 seen.add(span)
@@ -84,7 +83,7 @@ def summed_gradient(view: FileView) -> Iterator[Finding]:
         context = again.context
         is_gather = again.kind == "scattered"
         collective = _COLLECTIVES.get(again.kind, "")
-        if not (is_gather or collective) or again.site in divided or not view.is_here(again.site):
+        if not (is_gather or collective) or again.site in divided_later(view) or not view.is_here(again.site):
             continue
         if not context.sure or context.guarded or context.expected or _counts_devices(view, again.site):
             continue

@@ -77,7 +77,6 @@ _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
 def uneven_average(view: FileView) -> Iterator[Finding]:
     """Reports averages that combine values from different sets of devices."""
     seen: set[Span] = set()
-    divided = divided_later(view)
     for use in view.records.gradient_uses:
         context = use.context
         if use.kind not in _HINTS and use.kind not in _WARNINGS:
@@ -87,7 +86,7 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
         site = use.other if use.other is not None and _is_to_blame(view, use, use.other) else use.site
         if not view.is_here(site) or (use.kind in _MAY_GO_ON and _goes_on(view, use.site)):
             continue
-        if use.kind in ("means-summed", "own-means-summed") and use.site in divided:
+        if use.kind in ("means-summed", "own-means-summed") and use.site in divided_later(view):
             continue
         span = view.span(site)
         if span not in seen:

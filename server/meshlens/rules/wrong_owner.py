@@ -66,6 +66,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from meshlens.axes.domain.values import Site
+from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Fix, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain_uses
@@ -80,34 +81,33 @@ _WRONG = {
     "owner-before": ("moved-back", "after", "add"),
 }
 """For each way to count: the moves that it contradicts, where their blocks come from, and the remedy."""
+_COUNTS = frozenset({*_WRONG, "place-in-ring"})
 _OTHER = {"+": "-", "-": "+"}
 _FEWEST = 3
 """Minimum number of iterations that show in which direction a loop counts."""
 
-Loop = tuple[Site, str]
+Loop = tuple[Site | None, str]
 
 
 @rule("AX415", Severity.WARNING, reads="workspace", state="preview")
 def wrong_owner(view: FileView) -> Iterator[Finding]:
     """Reports owners of blocks that are counted against the direction in which the blocks move."""
-    kinds = view.solution.once_of_records("rings", _kinds)
-    for use in certain_uses(view, _WRONG):
-        move, where, remedy = _WRONG[use.kind]
-        loops = [one for one in (use.other, use.context.function) if one is not None]
-        if any(kinds.get((loop, use.axis)) == {use.kind, move} for loop in loops):
+    for use in certain_uses(view, _COUNTS):
+        is_known = use.kind == "place-in-ring"
+        kind = _counted(view, use) if is_known else use.kind
+        if kind not in _WRONG:
+            continue
+        move, where, remedy = _WRONG[kind]
+        kinds = view.solution.once_of_records("rings", _kinds)
+        expected = {move} if is_known else {kind, move}
+        if any(kinds.get((loop, use.axis)) == expected for loop in (use.other, use.context.function)):
             message = f'each step brings blocks from {where} this device along "{use.axis}"; {remedy} the step instead'
-            yield Finding(view.span(use.site), message, _turned(view, use.site, remedy))
-    places = view.solution.once_of_records("places in rings", _places)
-    for use in certain_uses(view, ("place-in-ring",)):
-        kind = _counted(places.get((use.site, use.axis), []))
-        move, where, remedy = _WRONG.get(kind, ("", "", ""))
-        if move and kinds.get((use.context.function or use.site, use.axis)) == {move}:
-            message = f'each step brings blocks from {where} this device along "{use.axis}"; {remedy} the step instead'
-            yield Finding(view.span(use.site), message)
+            yield Finding(view.span(use.site), message, () if is_known else _turned(view, use.site, remedy))
 
 
-def _counted(offsets: list[int]) -> str:
+def _counted(view: FileView, use: GradientUse) -> str:
     """Returns how the numbers that a loop adds to the device's index count, in the order of its iterations."""
+    offsets = view.solution.once_of_records("places in rings", _places)[use.site, use.axis]
     steps = {later - sooner for sooner, later in pairwise(offsets)}
     if len(offsets) < _FEWEST or len(steps) != 1:
         return ""

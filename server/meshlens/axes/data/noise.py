@@ -8,7 +8,7 @@ from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import ON_DEVICES, of_kinds
 from meshlens.axes.domain.values import Arg, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import ROW, ROWS, VARYING, is_apart, is_different, is_same
-from meshlens.axes.python.outside import axes_of
+from meshlens.axes.python.outside import axes_of, device_map
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import GradientUse, RandomUse
@@ -30,7 +30,7 @@ def on_devices(ctx: Context) -> bool:
 
 def is_shared(value: Value, ctx: Context) -> bool:
     """Returns whether a value is certainly the same on every device of the innermost map over devices."""
-    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    binder = device_map(ctx)
     over = variation_of(value)
     return binder is not None and all(is_same(over.over(axis).truth) for axis in axes_of(binder))
 
@@ -124,7 +124,7 @@ def _is_beside(one: Site, other: Site) -> bool:
 
 def of_draw(key: Arg, site: Site, ctx: Context) -> frozenset[Any]:
     """Returns the labels of numbers drawn with a key that contains a device's index: how they vary along each axis."""
-    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    binder = device_map(ctx)
     over = variation_of(key.value)
     axes = axes_of(binder) if binder is not None and "index" in labels_of(key.value) else ()
     truths = {axis: over.over(axis).truth for axis in axes}
@@ -193,7 +193,7 @@ def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
 
 def _certainly_differs(labels: frozenset[Any], ctx: Context) -> bool:
     """Returns whether a value certainly differs between devices; an unknown spec in a `shard_map` may replicate it."""
-    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    binder = device_map(ctx)
     if binder is None or "varying" not in labels:
         return False
     return binder.kind not in ("shard_map", "smap") or not labels.isdisjoint({"data", "index"})

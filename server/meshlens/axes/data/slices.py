@@ -18,7 +18,6 @@ _ROOTS = frozenset({"jax.numpy.sqrt", "jax.lax.sqrt", "jax.lax.rsqrt"})
 _NORMS = NORMS | {"jax.numpy.linalg.norm"}
 _VERDICT = "slice-verdict"
 _VERDICTS = frozenset({"jax.numpy.all", "jax.numpy.any"})
-_CHOOSE = frozenset({"jax.numpy.where", "jax.lax.select"})
 
 
 def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context) -> frozenset[Any]:
@@ -45,11 +44,9 @@ def of_verdict_on(name: str, args: Sequence[Arg], site: Site) -> frozenset[Any]:
     return frozenset([(_VERDICT, axis, place, site) for _, axis, place in slices])
 
 
-def note_chosen(run: Run, name: str, args: Sequence[Arg], ctx: Context) -> None:
-    """Notes that a verdict on a device's part of a gradient chooses between two values on that device alone."""
-    if name not in _CHOOSE or not args:
-        return
-    for _, axis, scattered, site in of_kinds(labels_of(args[0].value), _VERDICT):
+def note_chosen(run: Run, test: Value, ctx: Context) -> None:
+    """Notes that a verdict on a device's part of a gradient chooses between values or branches on that device alone."""
+    for _, axis, scattered, site in of_kinds(labels_of(test), _VERDICT):
         run.records.gradient_uses.append(GradientUse("verdict-on-slice", site, scattered, ctx, axis))
 
 

@@ -18,12 +18,11 @@ from meshlens.axes.domain.variation import (
     is_same,
     of,
 )
-from meshlens.axes.python.outside import axes_of
+from meshlens.axes.python.outside import axes_of, device_map
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import fields_of, with_fields
-from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _CHANGES = {(INVARIANT, VARYING): "carried", (VARYING, INVARIANT): "carried-reduced"}
 """The kind of record for the types of a carry at the start and after a step."""
@@ -59,7 +58,7 @@ def _in_structure(start: Seq | Dict, stepped: Data) -> Value:
 
 def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Context) -> None:
     """Notes a carry that is varying only before or only after a step in a checked map, where JAX requires one type."""
-    binder = next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+    binder = device_map(ctx)
     if binder is None or not binder.checked:
         return
     if isinstance(start, (Seq, Dict)) and isinstance(stepped, (Seq, Dict)):

@@ -21,12 +21,12 @@ from meshlens.axes.domain.variation import (
     Variation,
     with_axes,
 )
+from meshlens.axes.python.outside import device_map
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import MERGED_ARRAYS, attributes_of
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
-from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _GRADIENTS_ARE_SUMMED_SINCE = (0, 6, 1)
 
@@ -108,7 +108,7 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
         return Seq(value.kind, tuple([_gradient_for(run, args, part, loss, ctx) for part in value.items]))
     if isinstance(value, Instance):
         value = attributes_of(run, value).get(MERGED_ARRAYS, value)
-    binder = _device_map(ctx)
+    binder = device_map(ctx)
     over = _over(run, binder, loss, value)
     loss_labels = labels_of(loss)
     labels: set[Any] = {"of-gradient", "untouched"} | ({"mean", "scaled"} & loss_labels)
@@ -169,10 +169,3 @@ def _over(run: Run, binder: Binder | None, loss: Value, value: Value) -> Variati
     sums = binder.checked and run.world.jax_version_of(binder.site.path) >= _GRADIENTS_ARE_SUMMED_SINCE
     how = transfer.differentiated_checked if sums else transfer.differentiated
     return across(how, variation_of(loss), variation_of(value))
-
-
-def _device_map(ctx: Context) -> Binder | None:
-    for binder in reversed(ctx.env.maps):
-        if binder.kind in MAPS_ON_DEVICES:
-            return binder
-    return None

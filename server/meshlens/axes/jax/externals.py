@@ -43,7 +43,6 @@ from meshlens.jaxapi.operations import ELEMENTWISE, OPERATIONS
 from meshlens.jaxapi.transparent import transparent
 
 _RECORDED_ROOTS = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "objax.", "haliax.")
-_PRODUCTS = frozenset({"jax.numpy.matmul", "jax.numpy.dot", "jax.numpy.einsum", "jax.lax.dot"})
 _MAKE_ARRAYS = ("jax.numpy.", "jax.random.", "jax.nn.", "numpy.")
 _NOT_RECORDED = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.tree.", "jax.scipy.")
 
@@ -197,9 +196,11 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     is_elementwise = name.rpartition(".")[2] in ELEMENTWISE or name == "jax.numpy.where"
     noised = noise.noised(tuple([arg.value for arg in call.args])) if is_elementwise else NONE
     value = replace(value, labels=value.labels | noised) if noised else value
-    if name in _PRODUCTS and len(call.args) > 1:
+    is_product = OPERATIONS.get(name) == "product" or name == "jax.numpy.einsum"
+    if is_product and len(call.args) > 1:
         noise.note_multiplied(run, call.args[-2].value, call.args[-1].value, call.ctx)
-    note_chosen(run, name, call.args, call.ctx)
+    if OPERATIONS.get(name) == "chosen" and call.args:
+        note_chosen(run, call.args[0].value, call.ctx)
     norm = note_norm(run, name, call.args, call.site, call.ctx) | of_verdict_on(name, call.args, call.site)
     if norm:
         return replace(value, labels=value.labels | norm)

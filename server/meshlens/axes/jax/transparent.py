@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.rings import counted, counter
+from meshlens.axes.data.slices import note_chosen
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import anyhow, note_scanned, without_sharding
 from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
@@ -243,6 +244,7 @@ def _run_now(
             )
         return Seq("tuple", (stepped, stepped))
     if how == "cond":
+        note_chosen(run, given("pred"), ctx)
         return _branches(found.get("pred"), operands, rest, site, ctx, run_operand)
     if how == "switch":
         branches = first.value.items if isinstance(first.value, Seq) else (first.value,)

@@ -337,8 +337,9 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
         noise.note_first_device(run, container, site, ctx)
     found = containers.item(container, index, node.key, site)
     if type(container) is Data and type(found) is Data and container.labels and container.made_by != AT:
-        known = type(index) is Const and type(index.value) is int
-        key = Constant("const", node.key.site, index.value) if known and isinstance(index, Const) else node.key
+        key: Expression = node.key
+        if isinstance(index, Const) and type(index.value) is int:
+            key = Constant("const", key.site, index.value)
         found = item_of(run, container, key, found, site, ctx)
     if ctx.env.maps and type(found) is Data and (array := _array_of_first_size(node)) is not None:
         here = rows_here(evaluate(run, array, frame, ctx), site)

@@ -8,6 +8,11 @@ from meshlens.axes.runs.context import Context
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
+def device_map(ctx: Context) -> Binder | None:
+    """Returns the innermost map over devices; None outside all of them."""
+    return next((binder for binder in reversed(ctx.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+
+
 def axes_of(binder: Binder) -> tuple[str, ...]:
     """Returns the axes of a map, as variations name them."""
     names = tuple(str(name.value) for name in binder.names)
