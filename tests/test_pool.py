@@ -1,4 +1,4 @@
-"""Workers that are halted, and workers that could import what is in the working folder."""
+"""Workers that are halted, and workers that could import what is in the working directory."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _halts_halfway(pipe: Any, message: bytes, write: Any = os.write) -> None:
 
 @pytest.mark.deep
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="there no process is started on these systems")
-def test_a_worker_that_is_not_forked_imports_nothing_of_the_working_folder(tmp_path: Path):
+def test_a_worker_that_is_not_forked_imports_nothing_of_the_working_directory(tmp_path: Path):
     """Checks what happens on macOS and Windows: Python starts with `-c`, before our code could clear its path."""
     caught = tmp_path / "caught"
     trap = f"open({str(caught)!r}, 'a').write(__name__)\n"

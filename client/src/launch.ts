@@ -62,7 +62,7 @@ export function serverCommand(extension: string, program: string, strategy: Impo
  * Starts the server, and waits until its Python reports whether it can run it.
  *
  * @param command - the result of {@link serverCommand}
- * @param folder - its working folder
+ * @param folder - its working directory
  * @param milliseconds - how long the Python may take to report
  * @param log - receives the server's stderr
  */
@@ -118,7 +118,7 @@ export function begin(
  * Starts a program that is itself the server.
  *
  * @param command - the program and its arguments
- * @param folder - its working folder
+ * @param folder - its working directory
  * @param log - receives its stderr
  */
 export async function beginProgram(
@@ -135,7 +135,7 @@ export async function beginProgram(
   return begun;
 }
 
-/** Runs the server in the extension's folder, because Python searches its working folder for modules first. */
+/** Runs the server in the extension's folder, because Python searches its working directory for modules first. */
 function run({ program, args, environment }: Command, folder: string): ServerProcess {
   return spawn(program, args, { cwd: folder, env: environment, windowsHide: true });
 }
@@ -162,7 +162,7 @@ export function readAnswer(line: string): Python | Refusal | undefined {
 }
 
 /**
- * Returns options that keep Python from importing modules from the working folder or PYTHONPATH and, if the extension
+ * Returns options that keep Python from importing modules from the working directory or PYTHONPATH and, if the extension
  * bundles all that the server needs, from running the `.pth` files and the `sitecustomize` of its environment.
  */
 function isolation(extension: string, strategy: ImportStrategy): readonly string[] {

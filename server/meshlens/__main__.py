@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-# `-m` puts the working folder first on the path, and so may PYTHONPATH; a project may have its own `json.py` there.
+# `-m` puts the working directory first on the path, and so may PYTHONPATH; a project may have its own `json.py` there.
 # This cannot prevent a `meshlens.py` there from being imported instead of this file: only `python -I -m meshlens` can.
 sys.path[:] = [entry for entry in sys.path if os.path.isabs(entry) and entry != os.path.abspath("")]
 

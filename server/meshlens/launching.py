@@ -1,4 +1,4 @@
-"""Command lines that run our own code in Python without importing from the working folder or `site` files."""
+"""Python command-line arguments that run our own code without importing from the working directory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import meshlens
 
 
 def program() -> tuple[str, ...]:
-    """Returns the arguments that run `meshlens` on this Python without importing from the working folder."""
+    """Returns the arguments that run `meshlens` on this Python without importing from the working directory."""
     own = Path(site.getusersitepackages())
     if not Path(meshlens.__file__).is_relative_to(own):
         return "-I", "-m", "meshlens"
@@ -22,8 +22,8 @@ def program() -> tuple[str, ...]:
 def isolated(code: str) -> tuple[str, ...]:
     """Returns the arguments that make this Python run code with our own `sys.path`.
 
-    `-I` excludes the working folder and PYTHON* variables, `-S` the `.pth` files and `sitecustomize` of an environment:
-    the `.pth` file of an editable install makes the modules of its checkout importable.
+    `-I` excludes the working directory and PYTHON* variables, `-S` the `.pth` files and `sitecustomize` of an
+    environment: the `.pth` file of an editable install makes the modules of its checkout importable.
 
     Args:
         code: statements on one line.

@@ -70,7 +70,7 @@ class LineIndex:
         return self._starts
 
     def edited(self, edit: Edit, source: bytes) -> LineIndex:
-        """Returns the index of the text after an edit, if possible without scanning the unchanged text again.
+        """Returns the index of the text after an edit; if possible, does not scan the unchanged text again.
 
         Args:
             edit: an edit of this text.

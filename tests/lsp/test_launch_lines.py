@@ -127,7 +127,7 @@ def test_the_traps_would_catch_a_python_that_is_not_isolated(tmp_path: Path):
 
 @pytest.mark.deep
 def test_a_module_line_without_isolation_imports_nothing_after_our_own_first_lines(tmp_path: Path):
-    """Tests the guard in `__main__` for users who leave out `-I` and have the working folder in PYTHONPATH."""
+    """Tests the guard in `__main__` for users who leave out `-I` and have the working directory in PYTHONPATH."""
     caught, root = tmp_path / "caught", tmp_path / "workspace"
     trap = f"open({str(caught)!r}, 'a').write(__name__ + chr(10))\n"
     write(root, {"click.py": trap, "tree_sitter.py": trap, "train.py": CLEAN})

@@ -1,1 +1,1 @@
-"""Refactorings, one file each: the offer at a cursor, and the edits once it is chosen."""
+"""Refactorings, one per file: each checks whether it applies at the cursor, and makes the edits once it is chosen."""

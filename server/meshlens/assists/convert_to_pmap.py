@@ -237,7 +237,7 @@ def _is_plain(view: FileView, value: Node) -> bool:
 
 
 def _sharded(view: FileView, call: PlainCall, axes: tuple[int | None, ...], shard: str) -> list[FileEdit]:
-    """Returns the edits to one call that give its batch arguments, as one tree, a leading axis for the devices.
+    """Returns the edits that wrap a call's batch arguments, as one tree, in the helper that splits the batch.
 
     Raises:
         Obstacle: the arguments are not adjacent, so a different number of rows in one of them would go unnoticed.

@@ -104,7 +104,7 @@ def _written(view: FileView, symbol: AxisSymbol) -> tuple[FileEdit, ...]:
 
 
 def _constant_for(view: FileView, symbol: AxisSymbol, here: list[Site]) -> tuple[str, int, list[FileEdit]]:
-    """Returns the constant, its position, and the edit that creates it if there is none."""
+    """Returns the name of the constant, its position, and the edit that creates it if it does not exist yet."""
     known = [(name, view.span(site).end) for site in here if (name := _constant(view, site)) is not None]
     known += _constants_above(view, symbol.name, here)
     if known:
@@ -120,7 +120,7 @@ def _constant_for(view: FileView, symbol: AxisSymbol, here: list[Site]) -> tuple
 
 
 def _constants_above(view: FileView, value: str, here: list[Site]) -> list[tuple[str, int]]:
-    """Returns the constants above the first literal that have the same value, with their positions."""
+    """Returns the constants with this value that are defined above the first literal, and their positions."""
     path = str(view.path)
     top = {Site(path, key, one.site): one for key in view.facts.top if isinstance(one := tree(view, path, key), Assign)}
     names = Counter(name for one in top.values() for name in names_bound((one,)))
@@ -159,7 +159,7 @@ def _is_plain(view: FileView, site: Site) -> bool:
 
 
 def _constant(view: FileView, site: Site) -> str | None:
-    """Returns the name of the module constant that is assigned the literal at a site."""
+    """Returns the name of the module constant whose value is the literal at a site; None if there is none."""
     facts = view.solution.facts[site.path]
     block = facts.blocks.get(site.block)
     if block is None or not isinstance(block.header, Assign):

@@ -133,7 +133,7 @@ def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxe
 
 
 def _differentiates(view: FileView, target: Target) -> bool:
-    """Returns whether a function takes gradients, which shard_map's check would sum over devices."""
+    """Returns whether a function computes gradients, which shard_map's check would sum over devices."""
     inside = (node for root in reached(view, target) for node in walk(root))
     return any(isinstance(node, (Name, Attribute)) and dotted_name(view, node) in _GRADIENTS for node in inside)
 

@@ -1,4 +1,4 @@
-"""Makes a program that maps over one host's devices run on several hosts, with one process on each.
+"""Changes a program that maps over the devices of one host so that it runs on several hosts, with one process on each.
 
 The processes connect at the start of the program, before anything requests devices.
 At every call to a map, each process passes its own rows: to a `shard_map` as its part of one global array, to a `pmap`
@@ -214,7 +214,7 @@ def _crossed(view: FileView, crossing: Crossing, spelling: Spelling) -> list[Fil
 
 
 def _helpers(view: FileView, found: list[Crossing], spelling: Spelling) -> Iterator[FileEdit]:
-    """Yields the edits that add the helper functions that the calls need, each only once."""
+    """Yields the edits that add the helper functions needed by the calls, each function only once."""
     for kind in sorted({split.spec is None for crossing in found for split in crossing.split}):
         yield from _helper(view, kind, spelling)[1]
 

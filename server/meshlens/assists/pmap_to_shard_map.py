@@ -175,7 +175,7 @@ def _written(view: FileView, pmap: Pmap, spelling: Spelling, names: tuple[str, .
 
 
 def _comments(view: FileView, pmap: Pmap, place: Place | None) -> tuple[FileEdit, ...]:
-    """Returns the edit that moves the comments between the removed arguments to lines above the statement."""
+    """Returns the edit that keeps the comments among the removed arguments by moving them above the statement."""
     operand = pmap.binder.operand_site
     text = view.text(pmap.binder.site)
     if operand is not None and not pmap.binding.decorator:

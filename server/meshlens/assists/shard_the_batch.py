@@ -92,7 +92,7 @@ _SPLITS = ("shard", "split", "reshape", "replicate", "stack", "prefetch", "devic
 
 
 def shard_the_batch(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers the assist on a call to a pmap with arguments that certainly lack an axis for the devices."""
+    """Offers the assist on a call to a pmap with arguments that do not seem to have an axis for the devices."""
     calls = mapped_call_at(view, span)
     if not calls:
         return None

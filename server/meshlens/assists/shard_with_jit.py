@@ -193,7 +193,7 @@ class _Split:
 
 
 def shard_with_jit(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers the assist on a function that no map over devices runs, or a variable that holds the result of `jit`."""
+    """Offers the assist on a function that no map over devices runs, or on a variable that holds a jitted function."""
     callee = callee_at(view, span)
     target = None if callee is not None else function_at(view, span)
     if target is not None:

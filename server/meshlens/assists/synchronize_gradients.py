@@ -72,7 +72,7 @@ _TITLE = "average the gradients over the devices"
 
 
 def synchronize_gradients(view: FileView, span: Span, wishes: Wishes) -> Answer:
-    """Offers the assist on the name of a mapped function that takes gradients and does not reduce them."""
+    """Offers the assist on the name of a mapped function that computes gradients but does not reduce them."""
     target = function_at(view, span)
     if target is None or not _takes_gradients(view, target) or is_synchronized(view, target):
         return None

@@ -142,7 +142,7 @@ def _form(view: FileView, target: Target, span: Span, wishes: Wishes) -> Form:
 
 
 def _step(view: FileView, target: Target, span: Span, wishes: Wishes) -> Step:
-    """Returns the analysis of a function; its calls stay unchanged if they cannot be read."""
+    """Returns the analysis of a function; if its calls cannot be analyzed, they stay unchanged."""
     try:
         if target.is_method:
             raise Obstacle("method", f'"{target.name}" is a method, which can be wrapped only if it is jitted')

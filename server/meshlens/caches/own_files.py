@@ -26,7 +26,7 @@ _log = logging.getLogger("meshlens")
 
 
 class NotOurs(Exception):
-    """A file or folder that is a link, or that another user owns or may write to."""
+    """Raised if a file or folder cannot be trusted, for example because another user may write to it."""
 
 
 def make_folder(folder: Path) -> bool:

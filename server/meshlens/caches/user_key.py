@@ -1,4 +1,4 @@
-"""The user's key: random bytes, created once, with which caches are sealed so that nobody else can forge one."""
+"""The user's key: random bytes, created once, that seal the caches, so that nobody else can forge a cache."""
 
 from __future__ import annotations
 

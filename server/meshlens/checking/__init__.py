@@ -1,1 +1,1 @@
-"""Checking: the registry of rules, which of them run, their findings, and which findings are shown."""
+"""Checking: the registry of rules, the rules to run, their findings, and the comments that silence findings."""

@@ -1,4 +1,4 @@
-"""Runs the selected rules over one view; a rule that crashes costs only its own findings."""
+"""Runs the selected rules over one view; if a rule crashes, only its own findings are lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds reads of arrays after they were donated to a call, through a variable or attribute that kept them.
+"""Finds reads of donated arrays through other variables or attributes that still refer to them.
 
 A function is followed along its paths: each loop runs twice, each branch that matters is both taken and not taken, and
 functions, methods and constructors of the workspace are entered. Conditions are not evaluated, but within an iteration,
@@ -173,7 +173,7 @@ class _TooMuch(Exception):
 
 
 def kept_arrays(view: FileView, root: BlockPlace, donated: Mapping[Site, Mapping[Site, bool]]) -> list[Kept]:
-    """Returns the reads of donated arrays that something else kept.
+    """Returns the reads of donated arrays through other variables or attributes that still refer to them.
 
     Args:
         view: a file.
@@ -297,7 +297,7 @@ class _Paths:
         return self._body(function, frame, state)
 
     def _body(self, function: FunctionDef, frame: _Frame, state: _State) -> list[_State]:
-        """Returns the paths through a function whose parameters are set; each path holds the value that it returns."""
+        """Returns the paths through a function whose parameters are set, each with the value that it returns."""
         self._entered.append(frame.block)
         targets, self._targets = self._targets, []
         states = self._suite(function.function.body, frame, [state])
@@ -414,7 +414,7 @@ class _Paths:
         return after
 
     def _is_for_one_iteration(self, test: Node) -> bool:
-        """Returns whether a condition compares a loop variable for equality, so that it may hold only once."""
+        """Returns whether a condition compares a loop variable for equality, so that it may be true only once."""
         compared = [node for node in walk(test) if isinstance(node, Comparison) and "==" in node.operators]
         names = {name for node in compared for name in self._names_in(node)}
         return bool(names & set(self._targets)) and not any(
@@ -422,7 +422,7 @@ class _Paths:
         )
 
     def _aside(self, statements: Sequence[Node], frame: _Frame, state: _State) -> _State:
-        """Returns the state after statements that may or may not run, and in which nothing is kept or donated."""
+        """Returns the state after statements that may or may not run and that neither keep nor donate arrays."""
         if not statements:
             return state
         targets, self._targets = self._targets, []
@@ -851,7 +851,7 @@ def _assignments(node: Node) -> Iterator[tuple[Name | Attribute, Node]]:
 
 
 def holds_what_it_is_given(found: ClassDef) -> bool:
-    """Returns whether a class is a named tuple or a dataclass that has no constructor of its own."""
+    """Returns whether a class has no constructor of its own and is a named tuple or a dataclass."""
     names = [_leaf(base.value) for base in found.bases]
     makers = [_leaf(one.callee if isinstance(one, Call) else one) for one in found.decorators]
     own = [name_of_block(one.key) for one in found.body if isinstance(one, SeparateDef)]

@@ -52,7 +52,7 @@ class Checked:
         return all(file is solution.facts[name] for name, file in self.facts.items() if name != path)
 
     def may_help(self, path: Path, solution: Solution) -> bool:
-        """Returns whether the file's findings can be updated from these without keeping much else for that purpose.
+        """Returns whether updating these findings can give the file's current ones without keeping much else in memory.
 
         The file's top level and the set of files must be unchanged, and only a few roots may have changed.
         """

@@ -14,8 +14,8 @@ from meshlens.text import Span
 def axis_site(view: FileView, use: AxisUse) -> Site:
     """Returns the place to mark for the axis that a collective names.
 
-    This is the literal if it is in the collective's own argument; the argument or default that passed it if the
-    collective names a parameter; else the collective's argument.
+    This is the literal if it is in the collective's own argument or a loop iterates over it; the argument or default
+    that passed it if the collective names a parameter; else the collective's argument.
     """
     axis = use.axis or use.call
     name = use.name
@@ -59,7 +59,7 @@ def quoted(names: tuple[str, ...]) -> str:
 
 
 def route_places(view: FileView, context: Context) -> tuple[Related, ...]:
-    """Returns the steps of a route as places: mapped here, called here."""
+    """Returns the last steps of a route as places: mapped here, called here."""
     found: list[Related] = []
     for step in context.route:
         place = _step(view, step)

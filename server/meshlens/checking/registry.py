@@ -92,7 +92,7 @@ def rule(
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Returns every rule in the folder, by code."""
+    """Returns every rule in the folder, sorted by code."""
     return tuple(sorted(_load(), key=lambda found: found.code))
 
 

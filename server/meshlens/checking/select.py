@@ -14,7 +14,7 @@ from meshlens.settings import Settings
 
 @lru_cache(maxsize=64)
 def selected_rules(settings: Settings) -> tuple[Rule, ...]:
-    """Returns the rules that run under these settings, by code."""
+    """Returns the rules that run under these settings, sorted by code."""
     return tuple(rule for rule in all_rules() if _runs(rule, settings))
 
 

@@ -73,7 +73,7 @@ class _Commands(click.Group):
 @click.version_option(meshlens.__version__, "-V", "--version", message="meshlens %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> int:
-    """Follow JAX axis names from the map that binds them to the collective that uses them."""
+    """Follow JAX axis names from the map that binds them through to the collective that uses them."""
     if ctx.invoked_subcommand is not None:
         return CLEAN
     click.echo(ctx.get_help(), err=True)

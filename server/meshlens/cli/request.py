@@ -57,7 +57,7 @@ class Request:
 
     Attributes:
         groups: the groups to check.
-        errors: one line for each path that cannot be checked.
+        errors: one line for each problem with a path or a configuration.
     """
 
     groups: tuple[Group, ...]
@@ -86,7 +86,7 @@ def ask(
     Args:
         paths: paths from the command line.
         options: the settings fields given on the command line.
-        exclude: patterns from the command line, relative to the working folder.
+        exclude: patterns from the command line, relative to the working directory.
         texts: replacements for files on disk; these files are checked, too.
         open_cache: returns the caches of a project.
     """
@@ -142,7 +142,7 @@ def with_options(settings: Settings, options: Mapping[str, Any]) -> Settings:
 
 
 def _root(path: Path, home: Path | None) -> Path:
-    """Returns the project's folder: the one with its configuration or another marker, or else the working folder."""
+    """Returns the project's folder: the one with its configuration or another marker, or else the working directory."""
     if home is not None:
         return home.parent
     root = project_root(path)

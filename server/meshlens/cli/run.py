@@ -32,7 +32,7 @@ _log = logging.getLogger("meshlens")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The report of a run, and the changes it would make.
+    """The report of a run, and its repairs.
 
     Attributes:
         report: the remaining findings.

@@ -22,7 +22,7 @@ _Stamps = Mapping[Path, tuple[int, int]]
 
 
 def watch(paths: Sequence[str], arguments: Sequence[str]) -> int:
-    """Checks until Ctrl-C, each time in a separate process.
+    """Checks whenever a file changes, each time in a separate process, until Ctrl-C.
 
     Args:
         paths: the paths to check.

@@ -1,4 +1,4 @@
-"""Writes changed files atomically: a reader, or a stopped run, never sees a partial file.
+"""Writes changed files atomically: a reader never sees a partial file, even if the run is stopped.
 
 New contents are written to a temporary file, which gets the permissions, owner and extended attributes of the old file
 and is then renamed to replace it. Renaming would separate a file from its hard links, so a file with hard links is
@@ -96,7 +96,7 @@ def in_its_encoding(path: Path, text: bytes, before: bytes) -> bytes:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Postpones Ctrl-C until the block ends, since it could strike before the name of a new file is stored."""
+    """Postpones Ctrl-C until the block ends, since it could arrive before the name of a new file is stored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -33,7 +33,7 @@ _MISFIT = re.compile(r"jaxlib is version |jaxlib version \S+ is newer|requires j
 
 
 NOT_ASKED = "JAX was not started, because the workspace is not trusted"
-"""The note in a report if JAX was not started."""
+"""The note in a report if JAX was not started because the workspace is untrusted."""
 
 
 def untrusted(interpreter: str) -> str:
@@ -132,14 +132,14 @@ def missing_jax(interpreter: str, accelerators: tuple[Device, ...]) -> str:
 
 
 def only_on_path(interpreter: str) -> str:
-    """Returns the message if JAX is found only through PYTHONPATH, as with environment modules on clusters."""
+    """Returns the message for a JAX found only through PYTHONPATH, as with environment modules on clusters."""
     return f'jax is only on PYTHONPATH, which MeshLens ignores; install it for "{interpreter}", or {_ANOTHER}'
 
 
 def passed_over(
     interpreter: str, accelerators: tuple[Device, ...], versions: Mapping[str, str], errors: Mapping[str, object]
 ) -> str:
-    """Returns the message if JAX runs on the CPU although the machine has accelerators."""
+    """Returns the message for a JAX that runs on the CPU although the machine has accelerators."""
     have = f"this machine has {devices_in_words(accelerators)}, but JAX runs on the CPU"
     platform = accelerators[0].platform
     names = ("tpu",) if platform == "tpu" else ("cuda", "rocm", "gpu")

@@ -22,7 +22,7 @@ from meshlens.devices.trust import interpreter_leads_into
 from meshlens.foreign_files import NOTE, read_text
 
 _NAMES = ("python.exe",) if sys.platform == "win32" else ("python3", "python")
-# Folders whose programs choose a Python by the working folder, or open a store instead of starting one.
+# Folders whose programs choose a Python by the working directory, or open a store instead of starting one.
 _NO_PYTHONS = re.compile(r"[\\/](?:\.?pyenv[\\/].*shims|\.?asdf[\\/]shims|mise[\\/]shims|WindowsApps)[\\/]?$")
 
 
@@ -49,7 +49,7 @@ class Wishes:
         setting: the setting `interpreter`: a Python or the folder of an environment.
         setting_folder: the folder of the configuration, to which a relative path in the setting is relative.
         editor: the editor's Python.
-        given: the command line's Python; a relative path is relative to the working folder.
+        given: the command line's Python; a relative path is relative to the working directory.
     """
 
     setting: str | None = None
@@ -166,7 +166,7 @@ def _active(environ: Mapping[str, str], variable: str) -> Iterator[Interpreter]:
 
 
 def _upwards(folder: Path) -> tuple[Path, ...]:
-    """Returns the folder and its parents up to the root of its repository; only the folder if not in a repository."""
+    """Returns a folder and its parents up to the root of its repository; only the folder if there is no repository."""
     places = (folder, *folder.parents)
     roots = (number for number, place in enumerate(places) if os.path.exists(place / ".git"))
     return places[: next(roots, 0) + 1]

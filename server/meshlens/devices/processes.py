@@ -223,7 +223,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 def _end_whole(process: subprocess.Popen[bytes], mark: bytes) -> None:
     if sys.platform == "win32":
-        # A bare name would be searched for in the working folder first.
+        # A bare name would be searched for in the working directory first.
         program = os.path.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
         subprocess.run([program, "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
     else:

@@ -19,7 +19,7 @@ class BadReport(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device, described as `jax.devices()` does.
+    """A device, as `jax.devices()` describes it.
 
     Attributes:
         platform: "cpu", "gpu" or "tpu".

@@ -1,6 +1,6 @@
 """Runs a probe of an interpreter in a separate process, and converts any outcome to a report.
 
-A call blocks until the answer is available; a server calls it in a thread, and stops it through `is_stopped`.
+A call blocks until the answer is available; a server makes the call in a thread, and stops it through `is_stopped`.
 For an untrusted workspace, no process is started: the names of package metadata folders are read directly.
 """
 

@@ -43,7 +43,7 @@ _NOTED = frozenset({Assign, Try, With, Lambda, FunctionDef})
 
 @cache
 def is_version_word(word: str) -> bool:
-    """Returns whether a name is typical of checks of the JAX version or its features."""
+    """Returns whether a name typically occurs in checks of JAX's version or features."""
     return word in _ASKS_WHAT_IS_THERE or _VERSION_WORD.search(word) is not None
 
 
@@ -85,8 +85,8 @@ def names_of(shape: Any) -> frozenset[str]:
     """Returns the names and attributes that a shape mentions, except in annotations.
 
     Marks are added for the functions nested in it; for each variable that it sets to a function, and each attribute
-    that it sets to a compiled one ("=" and the name); for calling an entry of a table, such as a registry; for entering
-    or storing anything called a mesh, which may come from anywhere; and for signs that it supports several JAX
+    that it sets to a compiled function ("=" and the name); for calling an entry of a table, such as a registry; for
+    entering or storing anything called a mesh, which may come from anywhere; and for signs that it supports several JAX
     releases: checking the version or catching exceptions.
     """
     found: set[str] = set()

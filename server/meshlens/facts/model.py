@@ -28,11 +28,11 @@ class Block(NamedTuple):
     """A block of a file.
 
     Attributes:
-        key: identifies the block within its file, stable while other blocks change: the qualified name for
-            a function or class (`train`, `Trainer.step`, `main.loss`), `=hash` for another statement; a
-            repeated key gets `~2`, `~3`, …
-        content: the content of its text.
-        pieces: (offset in the block's text, distance to the block's start) for the start of each piece of text; a
+        key: identifies the block within its file, even after other blocks change; it is the qualified name of a
+            function or class (`train`, `Trainer.step`, `main.loss`), or `=hash` for another statement; a repeated key
+            gets `~2`, `~3`, …
+        content: its shape, spans and names, independent of its place in the file.
+        pieces: (offset in the block's text, distance from the block's start) for the start of each piece of text; a
             marker replaces each nested function that has a separate block, and a new piece begins after it.
         start: the start of the block in the file, the only field that changes when text is inserted before the block.
     """

@@ -36,7 +36,7 @@ _DEEPEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A statement of a function that was read separately.
+    """A statement that was read separately from the rest of its function.
 
     Attributes:
         key: the function's block.
@@ -64,7 +64,7 @@ def statement_at(shape: Shape, path: Path) -> Any:
 
 
 def with_statement(shape: Any, path: Path, statement: Any) -> Any:
-    """Returns a shape with another statement at the end of a path."""
+    """Returns a shape in which a statement replaces the one at the end of a path."""
     if not path:
         return statement
     index = path[0]

@@ -171,7 +171,10 @@ def nodes_in(shapes: object) -> Iterator[TreeNode]:
 
 
 def statements_in(body: object) -> Iterator[TreeNode]:
-    """Yields every statement of a function's body, even in loops and conditions, but not in nested functions."""
+    """Yields the statements of a function's body, even in loops and conditions, but not in nested functions or classes.
+
+    Also yields the expressions in the headers of compound statements.
+    """
     waiting: list[object] = [body]
     while waiting:
         shape = waiting.pop()

@@ -134,7 +134,7 @@ def _returns(view: FileView, function: Function) -> str:
 
 
 def _without(operand: Operand, partial: Partial) -> Operand:
-    """Returns the operand without the parameters that a partial fills, even those that a call could still override."""
+    """Returns the operand without the parameters that a partial fills, including those that a call could override."""
     if any(arg.label in ("*", "**") for arg in partial.args):
         return operand
     positional = sum(arg.label is None for arg in partial.args)

@@ -1,4 +1,4 @@
-"""The sites at an offset of a file, innermost first, and their records."""
+"""The sites at an offset in a file, innermost first."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ class Binder:
         names_from: the source of the axis names: "axis_name" (one name), "mesh" (all names of the mesh, or
             those of `axis_names`), "axis_env" (pairs of name and size), "xmap" (names in `in_axes`), "grid" (pairs of
             name and size, here or in a grid spec), "parameters" (the values of several parameters), "" (none).
-        names: the parameter that holds the axis names.
-        more_names: further parameters that hold names, if `names_from` is "parameters".
+        names: the parameter for the axis names.
+        more_names: further parameters for axis names, if `names_from` is "parameters".
         default_name: the name bound by default.
         factory: whether it may be called without the operand to get a decorator.
         positional_only: whether the operand cannot be given by keyword.
@@ -69,4 +69,4 @@ PMAP_KEYWORDS = (
     "axis_size",
     "donate_argnums",
 )
-"""The keywords of every `pmap` equivalent."""
+"""Keywords that `jax.pmap` and `flax.nnx.pmap` have in common."""

@@ -65,10 +65,10 @@ class KeywordChange:
 
 
 def parse_version(text: str) -> Version | None:
-    """Returns the numbers at the start of a version, without markers of a pre-release or build.
+    """Returns the numbers at the start of a version, without pre-release or build suffixes.
 
     Args:
-        text: such as "0.10.2", "0.4.30.dev1" or "v0.8".
+        text: the version, such as "0.10.2", "0.4.30.dev1" or "v0.8".
 
     Returns:
         The numbers, at least three of them; None if there are none or they are not a plausible version.

@@ -19,7 +19,7 @@ class Collective:
         parameters: names of the positional parameters in order.
         keywords: names of the keyword-only parameters.
         reduces: "sum", "mean", "max", "min", "gather", "scatter", "permute", "to_all", "index", "size",
-            "cast", or "" for one that does none of these.
+            "cast", or "" if it does none of these.
         tuples: whether it accepts a tuple of names.
         lists: whether it accepts a list of names.
         ints: whether an int is a positional axis, not a name.
@@ -217,7 +217,7 @@ COLLECTIVES: dict[str, Collective] = {row.dotted: row for row in _ROWS}
 
 @dataclass(frozen=True, slots=True)
 class NamedReduction:
-    """A reduction of arrays whose `axis` may contain axis names.
+    """An array reduction whose `axis` may contain axis names.
 
     Attributes:
         dotted: its canonical name.

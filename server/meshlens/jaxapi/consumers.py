@@ -20,7 +20,7 @@ class Consumer:
         skips_unless: keyword that disables it if false.
         skips_in_init: whether the collective is skipped during initialization of parameters.
         required: whether the axis has no default.
-        call_parameters: the parameters of the call, if one that skips the collective can be passed by position.
+        call_parameters: the parameters of the call, if one of them skips the collective and can be passed by position.
     """
 
     name: str

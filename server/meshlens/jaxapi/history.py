@@ -136,7 +136,7 @@ def _functions_by_keyword() -> dict[bytes, frozenset[str]]:
 
 @lru_cache(maxsize=4)
 def functions_with_dated_keywords(source: bytes) -> frozenset[str]:
-    """Returns the functions that have a removed or deprecated keyword that the source text passes somewhere."""
+    """Returns the functions with a changed keyword argument whose name is passed in some call in the source text."""
     known = _functions_by_keyword()
     written = known.keys() & {word[::-1] for word in _KEYWORD_BACKWARDS.findall(source[::-1])}
     return frozenset().union(*(known[label] for label in written))
@@ -144,7 +144,7 @@ def functions_with_dated_keywords(source: bytes) -> frozenset[str]:
 
 @cache
 def changed_keywords() -> frozenset[str]:
-    """Returns the functions with a keyword argument that some release removed or deprecated."""
+    """Returns the functions with a keyword argument that some release added, deprecated or removed."""
     return frozenset({dotted for dotted, _ in KEYWORD_CHANGES} | _released_keywords().keys())
 
 
@@ -179,5 +179,5 @@ def _lives(text: str) -> list[tuple[str, Version | None, Version | None]]:
 
 
 def holds(behaviour: str, version: Version) -> bool:
-    """Returns whether a behavior in `BEHAVIOURS` exists in a version of JAX."""
+    """Returns whether a version of JAX has a behavior listed in `BEHAVIOURS`."""
     return version >= BEHAVIOURS[behaviour]

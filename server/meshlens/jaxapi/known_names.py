@@ -61,9 +61,9 @@ TABLES |= {"omegaconf.OmegaConf.merge", "vars", "omegaconf.OmegaConf.to_containe
 CONFIGURATION_WORDS = frozenset(
     "ConfigDict FrozenConfigDict config_dict get_config SimpleNamespace Namespace OmegaConf EasyDict".split()
 )
-"""Names that hint at objects that hold axis names; a function that mentions one is worth running anywhere."""
+"""Names that hint at objects with axis names; a function that mentions such a name is always worth running."""
 OPTIMIZER_WORDS = frozenset({"GradientTransformation", "GradientTransformationExtraArgs"})
-"""Names of classes whose objects hold workspace functions that may later run in a map."""
+"""Names of classes whose objects contain workspace functions that may later run in a map."""
 
 STRING_ENUMS = frozenset({"enum.StrEnum", "strenum.StrEnum"})
 """Enums whose members are strings."""

@@ -10,7 +10,7 @@ CONVOLVE = "convolve"
 
 
 class Features(NamedTuple):
-    """The parameter of a layer that sets the number of features of its result.
+    """The layer parameter that sets the number of features of the result.
 
     Attributes:
         parameter: its name.
@@ -79,7 +79,7 @@ KEEP_ROWS: frozenset[str] = frozenset(
 SEQUENTIAL: frozenset[str] = frozenset(
     {"flax.linen.Sequential", "flax.nnx.Sequential", "equinox.nn.Sequential", "haiku.Sequential"}
 )
-"""Layers that apply the layers that they are given, a list or positional arguments, one after another."""
+"""Layers that apply other layers, passed as a list or as positional arguments, one after another."""
 
 METHODS_OF_ROWS: frozenset[str] = frozenset({"attend"})
 """Methods of layers, such as those of an embedding, that work on each row of their argument."""

@@ -154,7 +154,7 @@ DEVICE_GRIDS: dict[str, tuple[str, ...]] = {
     "jax.experimental.mesh_utils.create_device_mesh": ("mesh_shape", "devices"),
     "jax.experimental.mesh_utils.create_hybrid_device_mesh": ("mesh_shape", "dcn_mesh_shape", "devices"),
 }
-"""Callables that arrange the devices in an array with the shape in their first argument."""
+"""Callables that arrange the devices in an array, whose shape depends on their first argument."""
 
 GRID_SPECS: dict[str, int] = {
     "jax.experimental.pallas.GridSpec": 0,

@@ -42,7 +42,7 @@ Kind: TypeAlias = Literal[
 ]
 """The ways in which an operation can treat its arguments.
 
-"rowwise": each element separately; "curved": the same, but not linear;
+"rowwise": each element separately; "curved": the same, but certainly not linear;
 "linear": one argument, whose elements may move within their rows;
 "added", "multiplied", "divided", "product": `+ * / @`; "bounded": `maximum` and similar functions;
 "chosen": the first argument selects from the others;
@@ -234,10 +234,10 @@ AXES: dict[str, tuple[int, int | None]] = {
 """For functions along an axis: the position of the `axis` argument, and the axis if it is omitted (None: all axes)."""
 
 AT = "jax.Array.at"
-"""The `made_by` of `x.at`, whose parts are selected and replaced."""
+"""The value of `made_by` for `x.at`, through which parts of `x` are selected and replaced."""
 
 UPDATES = frozenset("set add subtract multiply divide power min max apply".split())
-"""Methods of `x.at[i]` that return an array of the shape of `x`."""
+"""Methods of `x.at[i]` that return an array with the shape of `x`."""
 
 METHODS: dict[str, Kind] = {
     "at_set": "mixed",

@@ -281,7 +281,7 @@ NAMES: dict[str, str] = {
         "split_list_checked split_merge subvals to_dlpack toposort unzip2 wrap_name wraps"
     ),
 }
-"""By module: first release that deprecates, first release without, and the names."""
+"""For each module: the first release that deprecates names, the first release without them, and the names."""
 
 KEYWORDS: dict[str, str] = {
     "jax.ArrayRef": "-0.7.2 buf",
@@ -545,4 +545,4 @@ KEYWORDS: dict[str, str] = {
         "params_out_shardings; -0.8.1 lfg num_consts"
     ),
 }
-"""By function: the same for its keyword arguments."""
+"""For each function: the same for its keyword arguments."""

@@ -102,7 +102,7 @@ def signature(dotted: str, version: Version) -> Signature | None:
         version: the release of JAX.
 
     Returns:
-        The signature; None for other callables, and for one that the release lacks.
+        The signature; None for other callables, and for callables that the release lacks.
     """
     row = COLLECTIVES.get(dotted) or BINDERS.get(dotted) or MESHES.get(dotted)
     if row is None or not (dotted.startswith("jax.lax.") or dotted in SUMMARIES):

@@ -1,4 +1,4 @@
-"""The language server: `server.py` holds the table of requests, and `handlers/` has one file for each.
+"""The language server: `server.py` contains the table of requests, and `handlers/` has one file per feature.
 
 transport   bytes of stdin and stdout to messages and back
 protocol    messages to handlers; pygls handles the life cycle

@@ -22,7 +22,7 @@ A project that is solved from scratch leaves 100,000 objects that have survived 
 """
 
 _PART_OF_FROZEN = 4
-"""Number of frozen objects per new object below which the frozen ones are visited, too, in an idle moment.
+"""Ratio of frozen to new objects below which a collection in an idle moment also visits the frozen objects.
 
 This happens after a project has been solved again; the replaced objects would otherwise stay until a longer pause.
 """
@@ -58,8 +58,8 @@ class Collector:
 def _collect_frozen() -> None:
     """Collects all garbage, and freezes the remaining objects.
 
-    Most live objects survive for a while, so collections until the next idle moment need not visit them. They must be
-    visited eventually, because solving a project again leaves cycles.
+    Most live objects survive for a while, so the next collections need not visit them. They must be visited
+    eventually, because solving a project again leaves cycles.
     """
     gc.unfreeze()
     gc.collect()

@@ -23,7 +23,7 @@ def begin_probing(session: Session, options: Mapping[str, Any]) -> Probing:
 
     Args:
         session: the session.
-        options: the options of `initialize`: `trusted`, true if missing (any value other than true means false);
+        options: the options of `initialize`: `trusted`, true by default (any value other than true means false);
             `interpreter`, the editor's Python; `devicesDidChange`, whether to send notifications.
     """
     said = options.get("interpreter")

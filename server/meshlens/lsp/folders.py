@@ -17,7 +17,7 @@ from meshlens.settings import EDITOR_GROUPS, BadSetting, EditorSettings, Setting
 
 _GROUPS = tuple(group.replace("_", "-") for group in EDITOR_GROUPS)
 CLIENTS_OWN = frozenset({"enable", "path", "import-strategy", "trace", "show-notifications", "log-level"})
-"""Keys in the editor's section of settings that only the extension uses."""
+"""Keys of editor settings that only the extension uses, not the server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ def _all_if_few(folder: Folder) -> list[Path] | None:
 
 
 def unload(session: Session, path: Path) -> None:
-    """Replaces a closed file with the one on disk, or removes it from the workspace if there is none."""
+    """Replaces a closed file with its version on disk, or removes it from the workspace if it is not on disk."""
     folder = session.folder_of(path)
     session.forget_positions(path)
     if str(path) not in folder.workspace.files:
@@ -103,7 +103,7 @@ def unload(session: Session, path: Path) -> None:
 
 
 def unneeded(session: Session, folder: Folder, near: set[Path]) -> list[Path]:
-    """Returns the loaded files of a large project that no open file needs; none while their total size is small.
+    """Returns the files of a large project that are loaded but not needed; none while their total size is small.
 
     Args:
         session: the session, with the open files.

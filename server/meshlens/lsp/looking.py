@@ -40,7 +40,7 @@ class Looking:
             did_change_watched_files(self._session, {"changes": changes})
 
     def _stamps(self, known: dict[Path, _Stamp]) -> dict[Path, _Stamp]:
-        """Returns the stamps of loaded files that are not open, and of configuration files, which may be missing."""
+        """Returns the stamps of loaded files that are not open and of configuration files; None for a missing file."""
         found: dict[Path, _Stamp] = {}
         for root, folder in self._session.folders.items():
             if is_nowhere(root):

@@ -65,7 +65,7 @@ class _Seen:
     Attributes:
         places: the paths that change when an environment is created or a package is installed.
         now: the times of their last change.
-        asked: the same times, as they were when the Python of the project was last queried.
+        asked: the times of their last change before the Python of the project was last queried.
     """
 
     places: tuple[Path, ...]
@@ -97,7 +97,7 @@ class Probing:
 
     @property
     def untrusted(self) -> tuple[Path, ...]:
-        """Returns the folders from which nothing may be run, with their parents; empty in a trusted workspace."""
+        """Returns the folders from which nothing may be run, including enclosing downloads; empty if trusted."""
         if self.trusted:
             return ()
         opened = (document.path.parent for document in self._session.documents.values())

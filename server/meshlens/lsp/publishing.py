@@ -24,7 +24,7 @@ class Publisher:
         self._sent: dict[str, tuple[int | None, list[dict[str, Any]]]] = {}
 
     def schedule(self) -> None:
-        """Schedules sending the findings of changed files for when the loop is free."""
+        """Schedules the findings of changed files to be sent as soon as the loop is free."""
         if self._soon is None:
             self._soon = self._loop.call_soon(self._now)
 

@@ -40,7 +40,7 @@ def _hook(function: _F) -> _F:
 
 
 def _first(function: _F) -> _F:
-    """Marks a hook for which the server uses only the first answer: ours comes before jedi's, which is never None."""
+    """Marks a hook to run before jedi's: the server uses only the first answer, and jedi's is never None."""
     marked: _F = hookimpl(function, tryfirst=True)
     return marked
 

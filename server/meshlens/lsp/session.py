@@ -49,7 +49,7 @@ class Session:
         notebooks: the open notebooks by URI.
         dirty: the files whose findings must be sent again.
         typed: the file that changed last, until it is processed.
-        schedule: schedules sending findings for when the loop is free.
+        schedule: schedules findings to be sent as soon as the loop is free.
         pull_again: asks a client that pulls findings to pull again, because something other than its edit changed them.
         clear: clears the findings sent for a document.
         indexing: the large projects.
@@ -57,7 +57,7 @@ class Session:
         traces: the traces; None until the first request.
         cancellable: running work by its progress token.
         whole_findings: the findings of whole projects, each with the revision of the project.
-        foreign: the open documents that are not Python, by URI.
+        foreign: the URIs of the open documents that are not Python.
         last_whole: for the file that last got a syntax error, the workspace before the error, until the file has no
             errors or other files are loaded.
     """
@@ -235,7 +235,7 @@ class Session:
         return path in self._plain or any(book.path == path for book in self.notebooks.values())
 
     def at(self, params: Mapping[str, Any]) -> tuple[Document, FileView, int] | None:
-        """Returns the document, view and byte offset of a request; None for a document that is not ours."""
+        """Returns the document, view and byte offset of a request; None if it is not open or is excluded."""
         document = self.documents.get(params["textDocument"]["uri"])
         view = self.view(document.path) if document is not None else None
         if document is None or view is None:
@@ -304,7 +304,7 @@ class Session:
         return None if isinstance(text, Unread) else text
 
     def say(self, text: str, level: int = 3) -> None:
-        """Shows a message: 1 error, 2 warning, 3 information."""
+        """Shows a message at a level: 1 for an error, 2 for a warning, 3 for information."""
         self.notify("window/showMessage", {"type": level, "message": text})
 
     def warn_once(self, text: str) -> None:

@@ -105,7 +105,7 @@ def _with_line_ends(session: Session, path: Path, text: str) -> str:
 
 
 def rule_page(found: Diagnosed) -> str | None:
-    """Returns the address of a rule's page; editors that open the file go to the line of the rule."""
+    """Returns the address of a rule in the page of all rules, with its line; None if the page is not installed."""
     page, lines = _pages()
     return f"{page}#L{lines.get(found.code, 1)}" if page else None
 

@@ -124,7 +124,7 @@ class AxisSymbols:
         )
 
     def named(self, name: str) -> tuple[AxisSymbol, ...]:
-        """Returns the symbols with a name."""
+        """Returns the symbols with the given name."""
         return tuple(self.symbol(root) for root in self._members if root[1] == name)
 
     def every(self) -> Iterator[AxisSymbol]:
@@ -171,7 +171,7 @@ def _gathered(all_records: Iterable[Records]) -> AxisSymbols:
 
 
 def _same(found: AxisSymbols, one: Const, other: Const) -> bool:
-    """Notes that two equal strings name one axis if either is known to; returns False to try them again later."""
+    """Joins two equal strings if either is known to name an axis; returns False if they must be tried again later."""
     if one.origin is None or other.origin is None:
         return True
     if (one.origin, one.value) not in found.said:

@@ -1,4 +1,4 @@
-"""Finds the files that the given files import, and those that import them, from import lines, without parsing.
+"""Finds the files that the given files import, and those that import them, by matching import lines, not by parsing.
 
 Superfluous files do no harm: they are read but not checked.
 """
@@ -28,7 +28,7 @@ _MOST = 3000
 def imported_files(
     files: Sequence[Path], roots: Sequence[Path], text_of: Callable[[Path], bytes | Unread] = read_source
 ) -> list[Path]:
-    """Returns the files below the roots that these files import, directly or indirectly, except these files themselves.
+    """Returns the other files that these files import, directly or indirectly, and that are below the roots.
 
     Args:
         files: absolute paths.

@@ -69,7 +69,7 @@ class Snippet:
         return tuple(one for line in lines if line for one in _imported(line))
 
     def works_with(self, version: tuple[int, ...]) -> bool:
-        """Returns whether its description says that it works in a JAX version without using deprecated names."""
+        """Returns whether, according to its description, it works in a JAX version without using deprecated names."""
         claim = _CLAIM.search(self.description)
         if claim is None:
             return True

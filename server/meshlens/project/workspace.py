@@ -86,7 +86,7 @@ class Workspace:
         return same and before.assumed == self._assumed
 
     def with_jax_folders(self, jax_folders: JaxFolders) -> Workspace:
-        """Returns the workspace with folders that set their own JAX version."""
+        """Returns the workspace with the given folders as those that set their own JAX version."""
         return replace(self, jax_folders=jax_folders, _memory={})
 
     def _index(self) -> ModuleIndex:
@@ -156,7 +156,7 @@ class Workspace:
         return replace(self, files={**self.files, str(path): replace(file, reading=None)})
 
     def looked_back_at(self, path: Path) -> Workspace:
-        """Returns this workspace, if solved, reduced to what views of one file need after that file has changed."""
+        """Returns this workspace without results that views of one file do not need after the file has changed."""
         now = self._memory.get("now")
         if now is None:
             return self

@@ -37,7 +37,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of an offer that can be combined with other offers for the same state of the files.
+    """The parts of an offer, used to combine it with other offers for the same state of the files.
 
     Attributes:
         imports: the imports that the offer's file needs.

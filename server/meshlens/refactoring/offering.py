@@ -20,7 +20,7 @@ def offered(title: str, written: Callable[[], tuple[FileEdit, ...]]) -> Answer:
 
 
 def offered_with_note(title: str, written: Callable[[], tuple[str, tuple[FileEdit, ...]]]) -> Answer:
-    """Returns a proposal whose title explains why the numerical results change, or a refusal.
+    """Returns a proposal, whose title says why the numerical results change if they do, or a refusal.
 
     Args:
         title: what the refactoring does.

@@ -29,11 +29,11 @@ class Round:
 
     @property
     def is_full(self) -> bool:
-        """Returns whether no more offers can be taken: enough were taken, or one that was taken excludes others."""
+        """Returns whether no more offers can be taken: enough were taken, or a taken offer excludes all others."""
         return self._left <= 0 or bool(self._whole)
 
     def view(self, path: Path) -> FileView:
-        """Returns a file whose draft holds the imports and edits of the offers taken so far."""
+        """Returns a file whose draft contains the imports and edits of the offers taken so far."""
         view = self._workspace.view(path)
         if path not in self._edits:
             return view

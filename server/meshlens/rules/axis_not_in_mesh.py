@@ -216,7 +216,7 @@ def _mesh_of_metadata(call: ApiCall) -> tuple[bool, Value | None]:
 
 
 def _of_metadata(records: Records, meshes: _MeshesOfMetadata) -> Iterator[_Named]:
-    """Yields the axes named in array metadata that none of the metadata's meshes has."""
+    """Yields the axes that array metadata names but that none of the metadata's meshes has."""
     for call in records.calls if meshes.of_starts else ():
         parameter = NAME_MESH_AXES.get(call.dotted)
         given = argument_of(call.args, parameter, 1) if parameter is not None else None
@@ -271,7 +271,7 @@ def _under(context: Context, is_certain: bool) -> Context:
 
 
 def _lacks(path: str, named: _Named, name: str) -> bool | None:
-    """Returns whether the mesh lacks the axis; None if the mesh's axes are unknown, or if it may never be used here."""
+    """Returns whether the mesh lacks the axis; None if its axes are unknown, or if this mesh may never be used here."""
     mesh, context = named[3], named[4]
     axes = mesh_axes(mesh)
     if axes is None or not isinstance(mesh, Mesh):

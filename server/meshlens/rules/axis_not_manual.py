@@ -60,7 +60,7 @@ from meshlens.rules.helpers.specs import blamed, mesh_axes
 from meshlens.text import Edit, FileEdit, Span
 
 _OTHER_MAPS = MAPS_ON_DEVICES - {"shard_map"}
-"""Maps that cannot contain a `shard_map`; a `shard_map` inside another names axes that are not manual yet."""
+"""Maps that cannot contain a `shard_map`; a `shard_map` can, if the inner one names axes that are not manual yet."""
 
 
 @rule("AX204", Severity.ERROR, reads="places")

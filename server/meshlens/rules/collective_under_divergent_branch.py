@@ -123,7 +123,7 @@ def _all_agree(calls: list[ApiCall], branch: Site, axis: str) -> bool:
 
 
 def _arms_of(view: FileView, branch: Site, calls: list[ApiCall]) -> int | None:
-    """Returns how many arms a branch has; None if one is unknown or the branch might not depend on the device."""
+    """Returns how many arms a branch has; None if an arm is unknown or the branch may not depend on the device."""
     if not calls:
         return 2 if view.is_here(branch) and _ASKS_WHICH.search(view.text(branch)) else None
     counts: set[int | None] = set()

@@ -190,7 +190,7 @@ def _made_inside(view: FileView, made: _Made, around: Site) -> bool:
 
 
 def _depends(ends: tuple[Node, ...], changing: set[str]) -> bool:
-    """Returns whether the map, or the function that it decorates, uses a changing name."""
+    """Returns whether the map, or the function that it decorates, uses a name whose value may change."""
     outer, node = ends
     decorated = isinstance(outer, FunctionDef) and node in outer.function.decorators
     return bool(names_used(outer if decorated else node) & changing)

@@ -52,7 +52,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 @rule("AX207", Severity.ERROR, reads="places")
 def map_without_function(view: FileView) -> Iterator[Finding]:
-    """Checks the operand of every `pmap` and `vmap`."""
+    """Checks the operand of every `pmap`, `vmap` and `shard_map`."""
     places: dict[Site, list[ApiCall]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted in BINDERS:
@@ -105,7 +105,7 @@ def _missing(view: FileView, call: ApiCall) -> Finding:
 
 
 def _hold(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
-    """Wraps the call in `functools.partial`, which waits for the function."""
+    """Wraps the call in `functools.partial`, or drops the empty parentheses of a decorator."""
     callee, whole = view.span(call.callee), view.span(call.call)
     if not view.is_here(call.callee) or callee.start != whole.start:
         return ()

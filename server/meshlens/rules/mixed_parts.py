@@ -84,7 +84,7 @@ _MESSAGES = {
 
 @rule("AX414", Severity.WARNING, reads="places", state="preview")
 def mixed_parts(view: FileView) -> Iterator[Finding]:
-    """Reports each reshape that certainly mixes the parts of different devices."""
+    """Reports each reshape or split that certainly mixes the parts of different devices."""
     for use in certain_uses(view, _MESSAGES):
         place = use.other
         related = (Related(view.path_of(place), view.span(place), "concatenated here"),) if place is not None else ()

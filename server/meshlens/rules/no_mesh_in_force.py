@@ -106,5 +106,5 @@ def _maps(records: Records) -> Iterator[tuple[Site, str, Context, bool]]:
 
 
 def _has_spec(value: Value) -> bool:
-    """Returns whether a value certainly holds a spec without a mesh."""
+    """Returns whether a value certainly contains a spec without a mesh."""
     return any(is_certain for _, is_certain in possible_specs(value))

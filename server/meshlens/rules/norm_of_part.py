@@ -84,7 +84,7 @@ _MESSAGES = {
 
 @rule("AX409", Severity.WARNING, reads="workspace", state="preview")
 def norm_of_part(view: FileView) -> Iterator[Finding]:
-    """Reports each norm of one device's part of a gradient, unless the norm is reduced over the devices."""
+    """Reports each norm or check of one device's part of a gradient, unless the result is reduced over the devices."""
     reduced = view.solution.once_of_records("norms that are reduced", _reduced)
     for use in certain_uses(view, _MESSAGES):
         if use.site in reduced or use.other is None:

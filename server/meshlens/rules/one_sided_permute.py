@@ -49,7 +49,7 @@ _PERMUTES = frozenset({"ppermute", "psend", "precv"})
 
 @rule("AX304", Severity.ERROR, reads="places")
 def one_sided_permute(view: FileView) -> Iterator[Finding]:
-    """Reports each permutation that is known on every route and is not one-to-one."""
+    """Reports each permutation that is known and invalid on every route."""
     by_call: dict[Site, list[AxisUse]] = defaultdict(list)
     for use in view.records.uses:
         if use.kind in _PERMUTES or use.kind == "pshuffle":

@@ -64,7 +64,7 @@ def repeated_axis(view: FileView) -> Iterator[Finding]:
     of_file = view.solution.once_of_records(f"repeating {view.path}", partial(_repeating, path=str(view.path)))
     found = (
         *_collectives(view, of_file.uses),
-        *_specs(view, of_file.specs),
+        *_specs(view, view.solution.once_of_records("specs that repeat an axis", _repeating_specs)),
         *_meshes(view, of_file.meshes),
         *_of_vmaps(view, of_file.constraints),
         *_of_tables(view, of_file.entries),
@@ -89,14 +89,12 @@ class _Repeating(NamedTuple):
 
     Attributes:
         uses: the collectives, one for each call.
-        specs: the specs in use.
         meshes: the calls that make meshes.
         constraints: the sharding constraints to which a vmap adds axes.
         entries: the calls that make specs, whether or not anything uses them.
     """
 
     uses: list[AxisUse]
-    specs: list[_InUse]
     meshes: list[ApiCall]
     constraints: list[ApiCall]
     entries: list[ApiCall]
@@ -110,7 +108,6 @@ def _repeating(solution: Solution, path: str) -> _Repeating:
     calls = [call for call in records.calls if _certain(call.context)]
     return _Repeating(
         [uses[0] for uses in by_call.values() if all(_repeats(use) for use in uses)],
-        [one for one in _in_use(records) if _first_repeated(_flat(one.spec)) is not None and _certain(one.context)],
         [call for call in calls if isinstance(call.result, Mesh) and _first_repeated(call.result.names) is not None],
         [
             call
@@ -126,6 +123,12 @@ def _repeating(solution: Solution, path: str) -> _Repeating:
             and _first_repeated(_flat(call.result)) is not None
         ],
     )
+
+
+def _repeating_specs(solution: Solution) -> list[_InUse]:
+    """Returns the specs in use that name an axis twice, in all files: what a spec repeats may be passed to its file."""
+    used = (one for records in solution.by_file.values() for one in _in_use(records))
+    return [one for one in used if _first_repeated(_flat(one.spec)) is not None and _certain(one.context)]
 
 
 def _in_use(records: Records) -> Iterator[_InUse]:
@@ -199,10 +202,27 @@ def _once(view: FileView, axis: Site, site: Site, name: Const) -> tuple[Fix, ...
 def _specs(view: FileView, used: list[_InUse]) -> Iterator[tuple[Site, Finding]]:
     for spec, _, user in used:
         name = _first_repeated(_flat(spec))
-        if name is None or not view.is_here(spec.site):
+        if name is None:
             continue
         related = (Related(view.path_of(user), view.span(user), "the spec is used here"),)
-        yield spec.site, _twice_in_spec(view, spec.site, name, related)
+        passed = _passed(view, spec, name)
+        if passed is None and view.is_here(spec.site):
+            yield spec.site, _twice_in_spec(view, spec.site, name, related)
+        elif passed is not None and view.is_here(passed):
+            made = Related(view.path_of(spec.site), view.span(spec.site), "the spec is made here")
+            message = (
+                f'with this argument, a spec names axis "{name.value}" twice; an axis can split only one dimension'
+            )
+            yield passed, Finding(view.span(passed), message, (), (made, *related))
+
+
+def _passed(view: FileView, spec: Spec, name: Const) -> Site | None:
+    """Returns the only argument that gave a spec one of two equal names, if neither is written in the spec itself."""
+    alike = [one for one in _flat(spec) if isinstance(one, Const) and one == name]
+    if any(one.origin is None or _inside(view, one.origin, spec.site) for one in alike):
+        return None
+    given = {one.via for one in alike}
+    return next(iter(given - {None}), None) if None in given and len(given) == 2 else None
 
 
 def _twice_in_spec(view: FileView, spec: Site, name: Const, related: tuple[Related, ...] = ()) -> Finding:

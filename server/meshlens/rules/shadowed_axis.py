@@ -82,7 +82,7 @@ def shadowed_axis(view: FileView) -> Iterator[Finding]:
 
 
 def _used(solution: Solution) -> frozenset[tuple[Site, str]]:
-    """Returns the maps whose names some collective uses, each with the name."""
+    """Returns the maps whose axis names are used by a collective, each with the axis name."""
     found: set[tuple[Site, str]] = set()
     for records in solution.by_file.values():
         for use in records.uses:

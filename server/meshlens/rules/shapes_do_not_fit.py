@@ -64,7 +64,7 @@ from meshlens.project.view import FileView
 
 @rule("AX213", Severity.ERROR, reads="places")
 def shapes_do_not_fit(view: FileView) -> Iterator[Finding]:
-    """Compares the shapes that arrays have on each device where code in a map combines them."""
+    """Compares the per-device shapes of arrays that code in a map combines."""
     for site, found in certain_faults(view, COMBINES, _why):
         maps = [binder for binder in reversed(found.context.env.maps) if binder.kind in MAPS_ON_DEVICES]
         related = tuple(

@@ -70,7 +70,7 @@ def _why(call: ApiCall) -> str:
 
 
 def _told(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
-    """Returns the fix that specifies the sharding of the result; it is known only for a product."""
+    """Returns the fix that specifies the sharding of the result, which is known only for a product."""
     result = call.result.items[1] if isinstance(call.result, Seq) else None
     found = sharding_of(result) if result is not None else None
     last = (call.args[-1].whole or call.args[-1].site) if call.args else None

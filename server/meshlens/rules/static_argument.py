@@ -155,7 +155,7 @@ def _keyword_of(binding: Binding, call: MappedCall, place: int) -> Arg | None:
 
 
 def _by_position(view: FileView, call: MappedCall, keyword: Arg, place: int) -> tuple[Fix, ...]:
-    """Removes the keyword if the argument is the next one anyway."""
+    """Removes the keyword if the argument would be the next positional argument anyway."""
     first = keyword_arguments(call)[0]
     if positional(call) != place or keyword is not first or keyword.whole is None or keyword.site is None:
         return ()

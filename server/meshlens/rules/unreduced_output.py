@@ -107,7 +107,7 @@ def _first_of_devices(view: FileView) -> Iterator[Finding]:
 
 
 def _function_of(view: FileView, binder: Binder) -> Span | None:
-    """Returns the name of the mapped function, or else the expression that is mapped; None if it is elsewhere."""
+    """Returns the name of the mapped function, or else the mapped expression; None if that is in another file."""
     site = binder.operand.site if isinstance(binder.operand, Function) else binder.operand_site
     return view.span(site) if site is not None and view.is_here(site) else None
 
@@ -160,7 +160,7 @@ def _place(view: FileView, declared: Arg, output: _Output) -> Span | None:
 
 
 def _left_out(binder: Binder, entry: Value) -> tuple[str, ...]:
-    """Returns the map's axes that a part of the declaration does not name, over which the output must be the same."""
+    """Returns the axes of a map that an entry does not name; the output must be the same along them."""
     if isinstance(entry, Const):
         return axes_of(binder) if entry.value is None else ()
     if not isinstance(entry, Spec) or entry.open:

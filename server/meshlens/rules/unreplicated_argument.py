@@ -62,7 +62,7 @@ _ATTRIBUTE = re.compile(r"[^\W\d]\w*(\.\w+)+")
 
 @rule("AX302", Severity.WARNING, reads="places")
 def unreplicated_argument(view: FileView) -> Iterator[Finding]:
-    """Checks the arguments that every call of a pmapped function passes at mapped positions."""
+    """Checks the arguments that calls of pmapped functions pass at mapped positions."""
     places: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and canonical(call.binder.dotted) == "jax.pmap":
@@ -75,7 +75,7 @@ def unreplicated_argument(view: FileView) -> Iterator[Finding]:
 
 
 def _what(view: FileView, call: MappedCall, place: int) -> str:
-    """Returns the argument that is passed once instead of once per device, in words; empty if uncertain."""
+    """Describes the argument that is passed once instead of once per device; empty if uncertain."""
     if place >= len(call.args) or (positional(call) is None and call.args[place].label is None):
         return ""
     arg = call.args[place]

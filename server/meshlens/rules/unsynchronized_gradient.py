@@ -82,7 +82,7 @@ _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
 
 @rule("AX401", Severity.WARNING, reads="workspace")
 def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
-    """Follows the gradients of a mapped function to its results."""
+    """Reports gradients that update parameters in a map without being reduced over its devices."""
     seen: set[Span] = set()
     told: set[Site] = set()
     for use in view.records.gradient_uses:
@@ -346,7 +346,7 @@ def _drifts(view: FileView, use: GradientUse, binder: Binder, reductions: list[A
 
 
 def _steps_copies(view: FileView, use: GradientUse, binder: Binder) -> bool:
-    """Returns whether a step that reduces nothing updates copies of one state that each device trains independently."""
+    """Returns whether a step without reductions updates copies of a state, so that each device trains its own copy."""
     return any(
         call.context.sure and of_kinds(labels_of(call.returned), "copied") and _returns(call, use.site)
         for call in _calls_of(view, binder)
@@ -384,7 +384,7 @@ def _is_averaged_elsewhere(view: FileView, binder: Binder) -> bool:
 
 
 def _is_misspelled(view: FileView, binder: Binder) -> bool:
-    """Returns whether gradients are reduced under a map over an axis that nothing binds, which AX101 reports."""
+    """Returns whether code under a map reduces gradients over an axis that nothing binds; AX101 reports the axis."""
     return any(
         use.kind in REDUCTIONS
         and "gradient" in use.labels

@@ -249,7 +249,7 @@ def _read_after(view: FileView, sources: _Sources, call: ApiCall, arg: Arg) -> F
 
 
 def _is_no_array(call: ApiCall, arg: Arg, key: str, read: str | None) -> bool:
-    """Returns whether a place reads only an attribute of a donated object, and that attribute holds no array."""
+    """Returns whether a place reads only an attribute of a donated object, and that attribute contains no array."""
     names = call.result.items[call.args.index(arg)] if isinstance(call.result, Seq) else None
     attribute = (read or "").removeprefix(f"{key}.").partition(".")[0]
     return isinstance(names, Seq) and Const(attribute) in names.items
@@ -266,7 +266,7 @@ def _node_at(view: FileView, site: Site) -> Node | None:
 
 
 def _afterwards(view: FileView, site: Site, key: str) -> tuple[Node | None, bool]:
-    """Returns the first read of a variable after a call, and whether the variable still holds what the caller passed.
+    """Returns the first read of a variable after a call, and whether its value is still the one that the caller passed.
 
     Args:
         view: the file.
@@ -284,7 +284,7 @@ def _afterwards(view: FileView, site: Site, key: str) -> tuple[Node | None, bool
 
 
 def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator[Finding]:
-    """Reports each donated argument that shares its arrays with another one, or that holds the same array twice."""
+    """Reports each donated argument that shares its arrays with another donated one, or that contains the same array twice."""
     if not view.is_here(call.call):
         return
     given = [(arg, _node_at(view, arg.site)) for arg in call.args if arg.site is not None]
@@ -341,7 +341,7 @@ class _Scope(NamedTuple):
 
 
 def _scope_of(path: tuple[Node, ...], sites: tuple[Site, ...]) -> _Scope:
-    """Returns the scope of the first of the given sites; each is in the function that the next one calls."""
+    """Returns the scope of the first of the given sites; each site is in the function that the next site calls."""
     function = next((node for node in path if isinstance(node, FunctionDef)), None)
     body = function if function is not None else path[0] if path else None
     return _Scope(sites[0].path, sites[0].block, body, function, sites[1:], [])
@@ -416,13 +416,12 @@ class _Sources:
         return found
 
     def is_of_jax(self, scope: _Scope, node: Node, above: _Above = _NOTHING) -> bool:
-        """Returns whether an expression certainly holds JAX arrays.
+        """Returns whether the arrays in an expression's value certainly come from JAX.
 
         Args:
             scope: the function that contains the expression.
             node: the expression.
-            above: the variables and functions that are being examined, each with whether to assume that it holds or
-                returns JAX arrays.
+            above: the variables and functions that are already being examined, each with the result to assume for it.
         """
         key = key_of(node)
         if key is not None and (scope.block, key) in above:

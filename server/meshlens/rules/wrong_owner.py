@@ -1,4 +1,4 @@
-"""The steps of a ring are counted in the wrong direction, so a device takes a block for that of another device.
+"""The steps of a ring are counted in the wrong direction, so a device mistakes a block for that of another device.
 
 In ring attention and similar algorithms, every step of a loop sends the blocks to a neighbor. If they move to the next
 device, then after `step` steps, a device holds the block of the device that is `step` places before it. If the owner is
@@ -106,7 +106,7 @@ def wrong_owner(view: FileView) -> Iterator[Finding]:
 
 
 def _counted(view: FileView, use: GradientUse) -> str:
-    """Returns how the numbers that a loop adds to the device's index count, in the order of its iterations."""
+    """Returns the kind of use that fits the offsets from the device's index: rising or falling by 1; "" if neither."""
     offsets = view.solution.once_of_records("places in rings", _places)[use.site, use.axis]
     steps = {later - sooner for sooner, later in pairwise(offsets)}
     if len(offsets) < _FEWEST or len(steps) != 1:
@@ -141,7 +141,7 @@ def _turned(view: FileView, site: Site, remedy: str) -> tuple[Fix, ...]:
 def _kinds(solution: Solution) -> Mapping[Loop, set[str]]:
     """Returns the kinds of the records of each loop and axis: how owners are counted, and where blocks move.
 
-    A loop is named by the place that passes its body, or by the function that contains it.
+    A loop is identified by the place that passes its body, or by the function that contains the loop.
     """
     found: defaultdict[Loop, set[str]] = defaultdict(set)
     for records in solution.by_file.values():

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 _COMMENT = re.compile(rb"\n([ \t\f]*)#[^\n]*")
 _MANY = 50
-"""Minimum length of an equally indented run of comments whose inner ones are hidden; the tree stays the same."""
+"""Minimum number of equally indented comments in a run whose inner lines are hidden; the tree stays the same."""
 
 _VERY_MANY = 500
-"""Minimum length of a run of comments whose inner ones are hidden, even if their indentation differs."""
+"""Minimum number of comments in a run whose inner lines are hidden even if their indentation differs."""
 
 
 class Gap(NamedTuple):
@@ -25,7 +25,7 @@ class Gap(NamedTuple):
 
 
 def gaps_between(text: bytes, start: int, end: int) -> list[Gap]:
-    """Returns the gaps in a span that can be hidden from the grammar, unless they are inside a string."""
+    """Returns the gaps in a span; the grammar need not see them, unless they are inside a string."""
     if text.count(b"#", start, end) < _MANY:
         return []
     return [gap for run in _runs(text, start, end) for gap in _gaps(text, run)]

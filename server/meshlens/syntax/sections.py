@@ -34,7 +34,7 @@ def section_starts(text: bytes) -> list[int]:
 
 
 def starts_between(text: bytes, begin: int, end: int) -> tuple[list[int], bool]:
-    """Returns the statement starts in a span that begins at one, and whether it ends in a decorator of later code."""
+    """Returns the starts of statements in a span, the first at its start, and whether the span ends in a decorator."""
     starts = [begin]
     decorated = text[begin : begin + 1] == b"@"
     for head in _HEAD.finditer(text, begin + 1):
@@ -54,7 +54,7 @@ def starts_anything(text: bytes, begin: int, end: int) -> bool:
 
 
 def sections(text: bytes, starts: Sequence[int], first: int = 0) -> Iterator[Section]:
-    """Yields the parsed sections from an index on; one that would end inside a string extends past the string's end."""
+    """Yields the parsed sections from an index on; a section extends past any string that its end would cut."""
     number = first
     row, at = 0, 0
     while number < len(starts):

@@ -168,7 +168,7 @@ def _kernels(places: Iterable[Any]) -> Iterable[str]:
 
 
 def _mesh(traced: Mapping[str, Any], devices: int) -> Mesh:
-    """Returns the mesh with all the devices and the most axes; other meshes cover only some devices."""
+    """Returns the mesh of all devices with the most axes; if no mesh has all devices, the largest mesh."""
     meshes = [tuple((str(name), int(size)) for name, size in one["axes"].items()) for one in traced.get("meshes", [])]
     fitting = [mesh for mesh in meshes if prod(size for _, size in mesh) == devices] or meshes
     return max(fitting, key=lambda mesh: (prod(size for _, size in mesh), len(mesh)), default=())

@@ -1,4 +1,4 @@
-"""The environment variables that a program sees while it is traced: the user's variables that matter for a trace."""
+"""The environment variables that a program sees while it is traced: the user's, without secrets."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def ended(status: int, stage: str, room: Path) -> Fault:
 
 
 def raised(answer: Mapping[str, Any], request: TraceRequest) -> Fault:
-    """Returns the fault for an exception from the user's code, JAX or XLA, in the words of the exception."""
+    """Returns the fault for an exception from the user's code, JAX, XLA or the worker, with any known remedy."""
     stage, kind = str(answer.get("stage", "")), str(answer.get("kind", ""))
     message = str(answer.get("message", ""))[:_LONGEST]
     if stage == "jax":

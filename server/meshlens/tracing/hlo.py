@@ -249,7 +249,7 @@ def _instruction(line: str) -> Instruction | None:
 
 
 def _element(computation: Computation, name: str) -> Instruction:
-    """Returns the element of a tuple that newer releases name by its number: `%while.1#3`."""
+    """Returns a tuple element, which newer releases name by its number: `%while.1#3`."""
     whole, _, index = name.rpartition("#")
     of_whole = computation.instructions.get(whole)
     arrays = of_whole.arrays[int(index) : int(index) + 1] if of_whole is not None else ()
@@ -274,7 +274,7 @@ def arrays_in(text: str) -> tuple[Array, ...]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Returns the offset of the bracket that closes the one at an offset."""
+    """Returns the offset of the bracket that closes the bracket at an offset."""
     depth, place = 0, start
     while found := _BRACKET.search(text, place):
         place = found.end()

@@ -75,7 +75,7 @@ MACHINES: Mapping[str, Machine] = {
 
 
 def machine_of(target: Topology) -> Machine | None:
-    """Returns the machine of a target; None if it names none, or one that is not in the table."""
+    """Returns the machine of a target; None if the target names no machine in the table."""
     if target.platform == "tpu":
         return MACHINES.get(target.name.removeprefix("TPU "))
     return MACHINES.get(target.text.rpartition("x")[2]) if target.platform == "gpu" else None

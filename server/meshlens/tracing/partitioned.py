@@ -376,7 +376,7 @@ def _features(labels: str, shape: tuple[int, ...]) -> int:
 def shardings_in(
     module: Module, mesh: Mesh, to_user: ToUser
 ) -> tuple[dict[Place, list[tuple[tuple[int, ...], str]]], tuple[int, int]]:
-    """Returns the specs of each line's values, in order, and the number of instructions, in all and with a place.
+    """Returns the specs of each line's values, in order, and the numbers of all instructions and of those with a place.
 
     Args:
         module: the module that XLA dumped between sharding propagation and the partitioner.
@@ -414,14 +414,14 @@ def shardings_in(
 
 
 def _is_reducer(computation: Computation) -> bool:
-    """Returns whether a computation combines two numbers, as in a reduction."""
+    """Returns whether a computation uses only scalars, as do those with which reductions combine two elements."""
     return all(not array.shape for one in computation.instructions.values() for array in one.arrays)
 
 
 def _made_for_a_line(
     computation: Computation, names: Iterable[str], locate: Callable[[Instruction], Place | None]
 ) -> int:
-    """Returns how many of the named instructions XLA creates for a line, for example to broadcast a constant."""
+    """Returns how many of the given instructions XLA created for a user's line, for example to broadcast a constant."""
     users = computation.users
 
     def is_for_a_line(name: str, steps: int) -> bool:

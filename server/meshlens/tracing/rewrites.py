@@ -289,7 +289,7 @@ def _accumulates(
 
 
 def _needed(computation: Computation, moved: Iterable[Moved]) -> list[Moved]:
-    """Returns the collectives except all-gathers from which each device uses only the part that it already had."""
+    """Returns the collectives, without any all-gather of which each device uses only the part that it already had."""
     users = computation.users
     return [one for one in moved if one.kind != "all-gather" or not _is_undone(computation, users, one.instruction)]
 
@@ -379,7 +379,7 @@ def _is_transposed(computation: Computation, users: dict[str, list[str]], produc
 
 
 def _multiplied(product: Instruction, written: str, side: str, shape: tuple[int, ...]) -> tuple[object, ...]:
-    """Returns how XLA lays out an operand as batch, rows and columns, given its side as written and its side in XLA."""
+    """Returns how XLA lays out an operand of a product, given the side as written and the side on which XLA puts it."""
     batch, inner = (numbers(product.attribute(f"{written}_{kind}_dims")) for kind in ("batch", "contracting"))
     free = [axis for axis in range(len(shape)) if axis not in batch and axis not in inner]
     order = [*batch, *free, *inner] if side == "lhs" else [*batch, *inner, *free]

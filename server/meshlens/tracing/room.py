@@ -14,7 +14,7 @@ MOST_ANSWER = 500_000_000
 
 
 def newest_dump(room: Path, part: str) -> Path | None:
-    """Returns the last dump of the traced function with this text in its name."""
+    """Returns the traced function's last dump whose file name contains this text."""
     lowered = read_json(room / "lowered.json")
     module, known = str(lowered.get("module", "")), lowered.get("dumps")
     before = set(map(str, known)) if isinstance(known, list) else set()

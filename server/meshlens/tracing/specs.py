@@ -39,7 +39,7 @@ def spec_of(sharding: str, rank: int, mesh: tuple[tuple[str, int], ...]) -> str 
 
 
 def _of_names(sizes: dict[str, int], dimensions: str, rank: int, mesh: tuple[tuple[str, int], ...]) -> str | None:
-    """Returns the spec for the form of newer releases: `{mesh['x'=4,'y'=2], [{'y'}, {}]}`, with XLA's own names."""
+    """Returns the spec for the form of newer releases, with axes named by XLA: `{mesh['x'=4,'y'=2], [{'y'}, {}]}`."""
     listed = [_NAME.findall(one) for one in _DIMENSION.findall(dimensions)]
     used = [name for names in listed for name, _ in names]
     if any(part for names in listed for _, part in names) or not set(used) <= set(sizes):

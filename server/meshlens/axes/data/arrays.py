@@ -25,7 +25,7 @@ def shape_of(value: Value) -> Sizes | None:
 
 
 def held_in(box: Made) -> Data:
-    """Returns the array in a model parameter; its values may have changed since it was created, but not its shape."""
+    """Returns the array in a model parameter, with its original shape; its values may have changed since."""
     return Data(travelling(box.labels), shape_of(box), None, True, box.over)
 
 

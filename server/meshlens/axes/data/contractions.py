@@ -65,7 +65,7 @@ def einsum_terms(args: tuple[Arg, ...]) -> tuple[list[tuple[str, Value]], str] |
 
 
 def einsum_of(args: tuple[Arg, ...]) -> Sizes | None:
-    """Returns the shape of an `einsum` whose subscripts include the output; None if it is unknown or wrong."""
+    """Returns the shape of an `einsum` with an explicit output; None if it is unknown or the operands do not fit."""
     found = einsum_terms(args)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Halo exchange: the edges of each device's part that its neighbors append to theirs."""
+"""Halo exchange: each device joins its part of an array with the adjacent edges of its neighbors' parts."""
 
 from __future__ import annotations
 

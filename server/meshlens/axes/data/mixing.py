@@ -76,7 +76,7 @@ def of_reshape(run: Run, array: Value, shape: Sizes | None, site: Site, ctx: Con
 def of_concatenation(name: str, args: tuple[Arg, ...], shape: Sizes | None, site: Site) -> frozenset[Any]:
     """Returns the label of arrays of equal width, such as the weights Q, K and V, concatenated along the last axis.
 
-    The label gives their number and their width together; it survives as long as the columns are not reordered.
+    The label gives the number of arrays and their total width; it survives as long as the columns are not reordered.
     """
     parts = args[0].value if name in _CONCATENATE and len(args) == 2 else None
     if not isinstance(parts, Seq) or parts.open or len(parts.items) < 2 or not shape or shape[-1] is None:

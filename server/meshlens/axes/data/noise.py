@@ -18,8 +18,8 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _MOST_LEAVES = 100
 _ALONG, _APART, _NOISED = "drawn-along", "drawn-apart", "noised"
-"""The kinds of labels of random numbers that are the same along one axis of a map but not along all, of those that
-differ along an axis, and of rows that all devices along that axis held before they were combined with such numbers."""
+"""The kinds of labels of random numbers that are the same along one axis of a map but not along all, of random numbers
+that differ along an axis, and of rows that were the same along that axis until combined with such numbers."""
 
 
 def on_devices(ctx: Context) -> bool:
@@ -134,7 +134,7 @@ def of_draw(key: Arg, site: Site, ctx: Context) -> frozenset[Any]:
 
 
 def noised(operands: tuple[Value, ...]) -> frozenset[Any]:
-    """Returns the labels of rows that all devices along an axis hold, combined with numbers that each of them drew."""
+    """Returns the labels to add if rows are the same along an axis but combined with random numbers that differ."""
     marks = {label for operand in operands for label in of_kinds(labels_of(operand), _APART)}
     return frozenset(
         [
@@ -146,14 +146,14 @@ def noised(operands: tuple[Value, ...]) -> frozenset[Any]:
 
 
 def _are_shared_rows(value: Value, axis: str) -> bool:
-    """Returns whether a value is each device's own, such as rows of a batch, but the same on all along one axis."""
+    """Returns whether a value is each device's own, such as rows of a batch, but the same along one axis."""
     over = variation_of(value)
     is_own = any(is_apart(along.truth) and along.typed == VARYING for _, along in over.axes)
     return is_own and is_same(over.over(axis).truth)
 
 
 def note_multiplied(run: Run, left: Value, right: Value, ctx: Context) -> None:
-    """Notes that such rows are multiplied by parameters that are split over the axis."""
+    """Notes that rows with a label from `noised` are multiplied by parameters that are split over the same axis."""
     for label in of_kinds(labels_of(left), _NOISED):
         _, call, key, axis = label
         if is_different(variation_of(right).over(axis).truth) and of_kinds(labels_of(right), "argument"):
@@ -167,7 +167,7 @@ def axis_of(use: RandomUse) -> str:
 
 
 def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
-    """Notes an elementwise operation that combines shared random numbers with data that differs.
+    """Notes an elementwise operation that combines shared random numbers with data that differs between devices.
 
     Args:
         run: the run.

@@ -318,7 +318,7 @@ def _reduced(kind: Kind, arrays: list[Arg], args: tuple[Arg, ...], dotted: str) 
 
 
 def of_sliced(array: Data, index: Seq) -> Variation:
-    """Returns the variation of `array[start:stop]`, which holds some or all of each device's rows."""
+    """Returns the variation of `array[start:stop]`, which contains some or all of each device's rows."""
     return array.over if all(_is_none(part) for part in index.items) else of_all((array, index))
 
 

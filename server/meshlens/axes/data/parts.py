@@ -22,9 +22,9 @@ from meshlens.axes.runs.run import Run
 _MAXIMUM, _BELOW, _EXPONENTIAL, _PICKED, _CENTRED = "own-max", "below-own-max", "own-exp", "picked", "centred"
 _PICKED_ELSEWHERE = "picked-elsewhere"
 _CENTRED_BY_ALL, _SQUARED, _SPREAD = "centred-by-all", "squared", "own-spread"
-"""The kinds of labels of rows minus a value that is reduced over the devices, of their squares, and of a variance."""
+"""The kinds of labels of rows minus a value reduced over the devices, of the squares of these, and of a variance."""
 _OWN_SQUARED, _VARIANCE, _AVERAGED = "own-squared", "own-variance", "averaged-variance"
-"""The kinds of labels of squares of rows minus their own mean, of the mean of those, and of its mean over devices."""
+"""The kinds of labels of squared deviations from a device's mean, of their mean, and of its mean over the devices."""
 _ADDED_TO_COPY = "added-to-copy"
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
@@ -130,7 +130,7 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
 
 
 def note_scaled(run: Run, operator: str, sides: tuple[Value, Value], site: Site, ctx: Context) -> None:
-    """Notes that rows minus a mean over all devices are divided by what is computed from one device's variance."""
+    """Notes that rows minus a mean over all devices are scaled by a value computed from the devices' own variances."""
     for rows, scale in (sides, sides[::-1]) if operator == "*" else (sides,):
         centred = {axis for _, axis in of_kinds(labels_of(rows), _CENTRED_BY_ALL)}
         for _, axis, place in of_kinds(labels_of(scale), _SPREAD):
@@ -142,7 +142,7 @@ def note_scaled(run: Run, operator: str, sides: tuple[Value, Value], site: Site,
 
 
 def averaged(labels: frozenset[Any], names: Collection[str]) -> frozenset[Any]:
-    """Returns the labels of the mean over the devices of variances, each around the mean of one device's rows."""
+    """Returns the labels of the average of the devices' variances, each taken around the device's own mean."""
     return frozenset([(_AVERAGED, axis, place) for _, axis, place in of_kinds(labels, _VARIANCE) if axis in names])
 
 
@@ -192,7 +192,7 @@ def _added_to_copy(copy: Value, other: Value) -> frozenset[Any]:
 
 
 def _is_over_rows(args: tuple[Arg, ...], found: Data, axis: str) -> bool:
-    """Returns whether a mean, sum or variance certainly puts a device's rows together, not the entries of each row."""
+    """Returns whether a mean, sum or variance certainly combines a device's rows, not the entries within each row."""
     truth = found.over.over(axis).truth
     is_whole = len(args) == 1 or found.shape == () or variation_of(args[0].value).over(axis).truth == ROWS
     return is_whole and is_different(truth) and truth not in _WHOLE_ROWS
@@ -204,7 +204,7 @@ def _is_of_part(truth: str) -> bool:
 
 
 def _lookups(array: Value, index: Value, site: Site) -> list[tuple[str, str, Site]]:
-    """Returns labels if each device looks up entries of its part with indices that count from the part's start."""
+    """Returns the labels of lookups in each device's part, with its own indices or with shared ones."""
     parts = [index] if not isinstance(index, Seq) else list(index.items)
     numbers = [part for part in parts if isinstance(part, Data) and "index" in part.labels]
     split = [axis for axis, along in variation_of(array).axes if along.truth in _OF_PARTS]

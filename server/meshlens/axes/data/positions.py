@@ -23,7 +23,7 @@ _POSITIONS = frozenset(
 
 
 def with_positions(name: str, args: tuple[Arg, ...], found: Data) -> Value:
-    """Returns a function's result, with labels if it is 0, 1, 2, … or holds positions along an axis split over devices.
+    """Returns a function's result, labeled if it is 0, 1, 2, … or contains positions along an axis split over devices.
 
     Args:
         name: the function.

@@ -29,7 +29,7 @@ def counter(loop: Site) -> frozenset[Any]:
 
 
 def counted(item: Value, arrays: Value, loop: Site) -> Value:
-    """Returns what one step of a `scan` gets, with a label if it is a counter: an entry of `arange`."""
+    """Returns the input of one step of a `scan`, with a label if it is a counter, that is, an entry of `arange`."""
     if isinstance(item, Seq) and isinstance(arrays, Seq) and len(item.items) == len(arrays.items):
         pairs = zip(item.items, arrays.items, strict=True)
         return Seq(item.kind, tuple([counted(one, array, loop) for one, array in pairs]), item.open)
@@ -39,9 +39,9 @@ def counted(item: Value, arrays: Value, loop: Site) -> Value:
 
 
 def of_sum(operator: str, left: Value, right: Value, site: Site) -> frozenset[Any]:
-    """Returns the labels of `left + right` or `left - right`: of the owner of a block, or of a number that leads to it.
+    """Returns the labels of `left + right` or `left - right` if it computes a block's owner, or is a step towards it.
 
-    A constant or the number of devices may be added at any point: it moves all owners by as much.
+    A constant or the number of devices may be added at any point, because it shifts all owners equally.
     """
     for one, other in ((left, right), (right, left)) if operator == "+" else ((left, right),):
         labels = labels_of(one)

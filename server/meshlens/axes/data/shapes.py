@@ -158,7 +158,7 @@ def _norm(args: tuple[Arg, ...]) -> Sizes | None:
 
 
 def _cross_entropy(args: tuple[Arg, ...]) -> Sizes | None:
-    """Returns the shape of a cross entropy over the classes, which are the last axis."""
+    """Returns the shape of a cross entropy over the classes, which are along the last axis."""
     shape = shape_or_none(args[0].value)
     plain = len(args) == 2 and all(arg.label in (None, "labels") for arg in args)
     return shape[:-1] if shape and plain else None

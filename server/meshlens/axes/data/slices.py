@@ -1,4 +1,4 @@
-"""Norms of a device's part of a gradient, as sharded optimizers hold it after `psum_scatter`, and verdicts on it."""
+"""Norms and tests of a device's part of a gradient, such as the part that `psum_scatter` gives a sharded optimizer."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
 
 
 def of_verdict_on(name: str, args: Sequence[Arg], site: Site) -> frozenset[Any]:
-    """Returns the labels of `all` or `any` of a device's part of a gradient, such as whether all of it is finite."""
+    """Returns the labels of `all` or `any` of a device's part of a gradient, as in a test that all of it is finite."""
     labels = labels_of(args[0].value) if name in _VERDICTS and len(args) == 1 else NONE
     slices = of_kinds(labels, "slice") if not of_kinds(labels, _VERDICT) else ()
     return frozenset([(_VERDICT, axis, place, site) for _, axis, place in slices])
 
 
 def note_chosen(run: Run, test: Value, ctx: Context) -> None:
-    """Notes that a verdict on a device's part of a gradient chooses between values or branches on that device alone."""
+    """Notes that a test of a device's part of a gradient selects a value or a branch on that device alone."""
     for _, axis, scattered, site in of_kinds(labels_of(test), _VERDICT):
         run.records.gradient_uses.append(GradientUse("verdict-on-slice", site, scattered, ctx, axis))
 

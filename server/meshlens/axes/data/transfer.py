@@ -1,4 +1,4 @@
-"""Transfer functions: how each kind of operation derives a result's variation from its arguments'.
+"""Transfer functions: each derives the variation of an operation's result from those of its arguments.
 
 `jaxapi/operations.py` lists the kind of each JAX function. Each function here works on one axis; `across` applies it to
 all axes.
@@ -189,14 +189,14 @@ def _divided(left: str, right: str) -> str:
 
 
 def with_parameters(part: Along, parameters: Along) -> Along:
-    """Returns the result of a layer with these parameters: an input that is the same gives what the parameters give."""
+    """Returns the result of a layer: if the input is the same on all devices, it varies as the parameters do."""
     if not is_same(part.truth) or is_same(parameters.truth):
         return Along(part.truth, typed(part, parameters))
     return Along(DIFFERS if is_different(parameters.truth) else UNTOLD, typed(part, parameters))
 
 
 def shared_out(left: Along, right: Along) -> Along:
-    """Returns the result of `left / right` if `right` contains the device count.
+    """Returns the result of `left / right` if `right` is computed from the device count.
 
     A device's mean may become its share of the overall mean.
     """
@@ -291,7 +291,7 @@ def _reduced(truth: str, of_rows: str, of_pairs: str) -> str:
 
 
 def within_rows(part: Along) -> Along:
-    """Returns the result of a function along a dimension other than the first: rows stay rows."""
+    """Returns the result of a function that works along a dimension other than the first: rows stay rows."""
     return Along(DIFFERS if part.truth == COLUMNS else _rowwise(part.truth), part.typed)
 
 
@@ -304,7 +304,7 @@ def networked(*parts: Along) -> Along:
 
 
 def layered(first: Along, *others: Along) -> Along:
-    """Returns the result of a layer that works on each row of its first argument, regardless of its parameters."""
+    """Returns the result of a layer that works row by row: rows stay rows, whatever its parameters are."""
     result = networked(first, *others)
     if first.truth in (ROWS, ROW):
         return Along(first.truth, VARYING if first.typed == VARYING else result.typed)
@@ -312,7 +312,7 @@ def layered(first: Along, *others: Along) -> Along:
 
 
 def picked(part: Along) -> Along:
-    """Returns a selection of entries along dimensions other than the first, or their sum."""
+    """Returns the result of selecting or summing entries along dimensions other than the first."""
     kept = part.truth in _OF_ROWS - {ROW} or is_same(part.truth)
     return part if kept else within_rows(part)
 
@@ -337,7 +337,7 @@ def _arranged(how: Callable[..., Along], parts: tuple[Along, ...]) -> str:
 
 
 def inner(*parts: Along) -> Along:
-    """Returns the result of a function of arrays along dimensions other than the first."""
+    """Returns the result of a function of one or more arrays that works along dimensions other than the first."""
     return Along(_rowwise(*(within_rows(part).truth for part in parts)), typed(*parts))
 
 
@@ -438,7 +438,7 @@ def stacked(part: Along) -> Along:
 
 
 def differentiated(loss: Along, value: Along) -> Along:
-    """Returns the gradient of a loss with respect to a value, without an automatic sum."""
+    """Returns the gradient of a loss with respect to a value if JAX does not sum it automatically."""
     truths = (loss.truth, value.truth)
     if is_same(value.truth) and loss.truth in _OF_ROWS:
         return Along(loss.truth, typed(loss, value))

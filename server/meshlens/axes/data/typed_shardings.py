@@ -83,7 +83,7 @@ def _parts(container: Seq | Dict) -> list[Value]:
 
 
 def is_typed(value: Value, depth: int = 0) -> bool:
-    """Returns whether a value holds an array whose type has a sharding."""
+    """Returns whether a value is or contains an array whose type has a sharding."""
     if isinstance(value, Data):
         return any(isinstance(label, tuple) and label[0] == TYPED for label in value.labels)
     if isinstance(value, (Seq, Dict)) and depth < _DEEPEST and value.weight < _LARGE:
@@ -238,7 +238,7 @@ def _labelled(value: Data, mesh: Site | None, entries: tuple[Entry | None, ...])
 
 
 def _of_full_rank(value: Data, entries: tuple[Entry | None, ...]) -> Data:
-    """Returns an array that has as many axes as there are entries."""
+    """Returns the array; if its rank is unknown, it gets one axis for each entry."""
     return value if value.shape is not None else replace(value, shape=(None,) * len(entries))
 
 
@@ -390,7 +390,7 @@ def _part(entries: tuple[Entry | None, ...], shape: Sizes, key: Expression) -> C
 
 
 def _kept(key: Expression, size: int | None) -> str | None:
-    """Returns whether an index keeps "all" of an axis, "some" of it or "one" position; None if that is unknown."""
+    """Returns how much of an axis an index keeps: "all", "some" or "one" (a single position); None if unknown."""
     if isinstance(key, Constant):
         return "one" if type(key.value) is int else None
     if isinstance(key, UnaryOperation):

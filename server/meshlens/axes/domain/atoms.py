@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Site(NamedTuple):
-    """A place in the workspace that survives edits elsewhere: a path, a block's key, a site number."""
+    """A place in the workspace, which edits elsewhere do not change: a path, a block's key and a site number."""
 
     path: str
     block: str

@@ -1,4 +1,4 @@
-"""The decorator for values and records: frozen for the type checker, and as fast to create as any object.
+"""The decorator for values and records, which are frozen for the type checker but as fast to create as any object.
 
 A frozen dataclass sets each field with a separate call. The interpreter makes millions of values, so only the type
 checker prevents changes.
@@ -23,6 +23,6 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def immutable(cls: type[T]) -> type[T]:
-    """Makes a slotted dataclass that compares and hashes by its fields unless it defines its own methods."""
+    """Makes a slotted dataclass whose instances are compared and hashed by field unless it defines `__hash__`."""
     own = "__hash__" in cls.__dict__
     return dataclass(slots=True, eq=not own, unsafe_hash=not own)(cls)

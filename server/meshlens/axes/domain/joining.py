@@ -40,7 +40,7 @@ _WITHOUT_LABELS = frozenset({Const, Function, Class, Instance, Module})
 
 
 def join(left: Value, right: Value) -> Value:
-    """Returns a value that covers both values: a union of at most eight options, or else unknown data."""
+    """Returns a value that covers both: a merged value, a union of at most eight options, or else unknown data."""
     if left is right or left == right:
         return left
     if type(left) is Data and type(right) is Data:
@@ -78,7 +78,7 @@ def _are_same_object(left: Made, right: Made) -> bool:
 
 
 def _joined_tables(left: Dict, right: Dict) -> Dict:
-    """Returns a table that may be either of two; entries that differ become unknown, because they may be correlated."""
+    """Returns a table that covers two tables; entries that differ become unknown, because they may be correlated."""
     others = dict(right.items)
     items = tuple((key, _agreed(value, others[key])) for key, value in left.items if key in others)
     is_open = left.open or right.open or len(items) < max(len(left.items), len(others))

@@ -9,7 +9,7 @@ first operation on the value.
     gradient               a gradient that has not been reduced
     of-gradient            computed from a gradient, reduced or not
     untouched              a gradient as `grad` returned it, or changed by code that certainly reduces nothing
-    judged                 a verdict on a gradient that has not been reduced, such as whether it is finite
+    judged                 the result of a test of an unreduced gradient, such as whether it is finite
     ("wrt", argument)      with `gradient`: the argument with respect to which it is taken
     ("argument", map, n)   depends on argument n of the mapped function
     ("summed", call)       sum of gradients over the devices, not yet divided
@@ -43,7 +43,7 @@ first operation on the value.
     ("drawn-along", call, key, axis)   random numbers that are the same along this axis, but not along another
     ("drawn-apart", call, key, axis)   computed from random numbers that differ along this axis
     ("noised", call, key, axis)   rows that all devices along this axis held, combined with such numbers
-    ("alike", call, key)   computed from such numbers, even if reduced since
+    ("alike", call, key)   computed from random numbers that are the same on every device, even if reduced since
     ("host-sum", call)     sum over the devices of a value that they all hold
     ("gathered", argument, axis, call)   computed from an argument whose parts an `all_gather` concatenated
     ("typed", mesh, entries)   split in this way over explicit axes, which is part of the array's type
@@ -161,7 +161,7 @@ _MOST_LABELS = 64
 
 
 def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
-    """Returns the labels of a value that may be either of two."""
+    """Returns the labels of a value that may be either of two values."""
     if left == right:
         return left
     either = left ^ right
@@ -199,7 +199,7 @@ def of_verdict(labels: Collection[Any]) -> frozenset[Any]:
 
 
 def of_number(labels: frozenset[Any]) -> frozenset[Any]:
-    """Returns the labels of a number computed from whole arrays, such as a norm, without those of gradients."""
+    """Returns the labels of a number computed from whole arrays, such as a norm, which is not itself a gradient."""
     return _without(labels, _OF_ARRAYS, _KINDS_OF_ARRAYS)
 
 

@@ -80,7 +80,7 @@ class Binder:
         operand: the mapped function.
         operand_site: the site of the operand.
         checked: whether a shard_map checks types; false if `check_vma` or `check_rep` is off.
-        objects: its `in_specs` or `in_axes` with their named tuples, which `arguments` holds as plain tuples; None if
+        objects: its `in_specs` or `in_axes` with their named tuples, which `arguments` stores as plain tuples; None if
             they contain none.
     """
 

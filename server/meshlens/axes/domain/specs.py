@@ -15,7 +15,7 @@ def specs_in(value: Value) -> Iterator[Spec]:
 
 
 def possible_specs(value: Value) -> Iterator[tuple[Spec, bool]]:
-    """Yields every spec that a tree of specs may hold, and whether the tree certainly holds it.
+    """Yields every spec that a tree of specs may contain, and whether the tree certainly contains it.
 
     Visits a part that occurs in several places only once, because a tree may contain one part a thousand times.
     """

@@ -275,7 +275,7 @@ class Union:
 
     Attributes:
         options: the values.
-        of_table: whether the options are entries of a table from which an unknown key selects.
+        of_table: whether the options are entries of a table, one of which an unknown key selects.
     """
 
     options: tuple[Value, ...]

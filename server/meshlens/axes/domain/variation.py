@@ -2,7 +2,7 @@
 
 A `Variation` describes a value over every axis in scope. For each axis it has two parts that need not agree:
 
-*truth*, what the arrays hold on the devices:
+*truth*, how the values of the arrays on the devices compare:
 
     same                  equal on all devices; more precisely:
       given                 computed from nothing that was reduced over the axis; in particular:
@@ -25,7 +25,7 @@ A `Variation` describes a value over every axis in scope. For each axis it has t
         curved                a nonlinear function of such a mean, sum or quotient
         number                the index of the device
         choice                a test of that index
-        piece                 what the devices that pass such a test hold; zeros on the others
+        piece                 a value on the devices that pass such a test; zeros on the others
         pairs                 computed from all pairs of the device's rows
         pairs-mean            a mean over all these pairs
     ""                    unknown
@@ -160,7 +160,7 @@ def joined_along(one: Along, other: Along) -> Along:
 
 
 def joined(left: Variation, right: Variation) -> Variation:
-    """Returns the variation of a value that may be either of two."""
+    """Returns the variation of a value that may be either of two values."""
     return left if left == right else _joined(left, right)
 
 

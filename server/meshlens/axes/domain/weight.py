@@ -19,7 +19,7 @@ DEEPEST_VALUE = 40
 """Maximum weight and depth of a value; a heavier or deeper one keeps only its plain parts."""
 
 _WEIGHTLESS: set[type] = set()
-"""Types seen so far whose values hold no other values; nine in ten values are of such a type."""
+"""Types seen so far whose values contain no other values; nine in ten values are of such a type."""
 
 
 def weighed(values: Iterable[Value]) -> tuple[int, int]:
@@ -42,7 +42,7 @@ def weighed(values: Iterable[Value]) -> tuple[int, int]:
 
 
 def lightened(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Returns the parts of a value that is too heavy, UNKNOWN for those that hold other values; () if too many."""
+    """Returns the parts of a value that is too heavy; those that contain others become UNKNOWN. () if too many."""
     if len(values) >= MOST_WEIGHT:
         return ()
     return tuple([value if getattr(value, "weight", 0) == 0 else UNKNOWN for value in values])

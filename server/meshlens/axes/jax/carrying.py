@@ -84,7 +84,7 @@ def _entries(value: Seq | Dict) -> list[Value]:
 
 
 def _are_alike(one: Seq | Dict, other: Seq | Dict) -> bool:
-    """Returns whether two containers have the same entries, all of them known."""
+    """Returns whether two containers have the same kind and the same keys or length, with no unknown entries."""
     if one.open or other.open or len(one.items) != len(other.items):
         return False
     if isinstance(one, Dict) and isinstance(other, Dict):

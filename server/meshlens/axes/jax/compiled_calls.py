@@ -37,10 +37,10 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, as_tree, fields_of, with_fields
 
 CALLED = "jax.jit()"
-"""The name of the record of a call with sharded arguments; it holds the arguments as a tuple, and the shardings."""
+"""The name of the record of a call with sharded arguments; it contains a tuple of the arguments, and the shardings."""
 
 RETURNED = "jax.jit() results"
-"""The name of the record of a call with a sharded result; it holds the value and the shardings."""
+"""The name of the record of a call with a sharded result; it contains the result and the shardings."""
 
 DONATES = "jax.jit() donates"
 """The name under which the donated arguments of a call are recorded.
@@ -57,12 +57,12 @@ APART = "jax.jit() apart"
 """The name under which arguments on one device are recorded if other arguments of the call are on a mesh."""
 
 _FIRST_DONATED: dict[object, int] = {"all": 0, "warn": 0, "all-except-first": 1, "warn-except-first": 1}
-"""The position of the first argument that `equinox.filter_jit` donates, by the value of its `donate`."""
+"""The position of the first argument that `equinox.filter_jit` donates, by the value of its argument `donate`."""
 
 _MOST_PARTS = 32
 
 UNHASHABLE_FIELD = "jax.jit() static field"
-"""The name of a value that stands for a static argument with an unhashable field; it holds the class and the field."""
+"""The name of the value that represents a static argument with an unhashable field, and names its class and field."""
 
 
 def has_no_hash(value: Value) -> bool:
@@ -169,7 +169,7 @@ _EVIDENCE = frozenset({"of-jax", "fresh", "key", "keys"})
 
 
 def _of_jax(run: Run, value: Value, returned: Value) -> str | None:
-    """Returns the label of an argument with arrays that certainly come from JAX and whose memory the result will use.
+    """Returns the label of an argument whose arrays certainly come from JAX and whose memory the result will reuse.
 
     JAX does not reuse a donated array if no result has its shape.
     """

@@ -264,4 +264,4 @@ _TABLES: tuple[tuple[Callable[[str], Any], Callable[[Run, Callee, Invocation], V
     (SAVES.get, _save),
     (_named("meshlens.identity"), _identity),
 )
-"""The tables of callees, each with the function that follows calls to its rows; the first table with a name wins."""
+"""The tables of callees, each with the function that follows calls to its rows; the first table with the name wins."""

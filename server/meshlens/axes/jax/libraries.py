@@ -73,7 +73,7 @@ def _layers_of(made: Made) -> tuple[Value, ...]:
 
 
 def _one_after_another(run: Run, layers: tuple[Value, ...], call: Invocation) -> Value:
-    """Returns the result of the last layer, each of which gets the previous one's result."""
+    """Returns the result of calling layers in sequence, each with the previous layer's result."""
     args = call.args
     value: Value = UNKNOWN
     for layer in layers:

@@ -197,7 +197,7 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
 
 
 def _shaped_like(value: Value, entry: Value) -> Value:
-    """Returns an unknown value with the structure of its entry in `in_specs` or `in_axes`; any other unchanged."""
+    """Gives an unknown value the structure of its entry in `in_specs` or `in_axes`; returns other values unchanged."""
     is_bare = isinstance(value, Seq) and value.open and not value.items
     if not is_bare and not _is_unknown(value):
         return value
@@ -223,7 +223,7 @@ def _without_sizes(value: Value) -> Value:
 def _without_copy(
     labels: frozenset[Any], shared: bool | None, entry: Value, binder: Binder
 ) -> tuple[frozenset[Any], tuple[Any, ...] | None]:
-    """Returns the labels of what a device gets of repeated copies, and the label of the place that made them."""
+    """Returns the labels of a device's share of repeated copies, and the label of the place that made the copies."""
     copies = [label for label in labels if isinstance(label, tuple) and label[0] == "copies"]
     if shared or not copies:
         return labels, None

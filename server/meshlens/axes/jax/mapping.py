@@ -238,7 +238,7 @@ def _as_tree(run: Run, arg: Arg) -> Arg:
 
 
 def _seen_from_inside(operand: Value, ctx: Context) -> Value:
-    """Returns the mapped function with its partials' arguments, which are bound outside the map, as seen inside it."""
+    """Returns the mapped function; arguments that a partial binds outside the map become values as seen inside it."""
     if isinstance(operand, Wrapped) and isinstance(operand.operand, (Partial, Wrapped)):
         inner = _seen_from_inside(operand.operand, ctx)
         return operand if inner is operand.operand else replace(operand, operand=inner)

@@ -115,7 +115,7 @@ def _given_out(value: Value, labels: frozenset[Any], args: tuple[Arg, ...]) -> V
 def _state_after(value: Value, labels: frozenset[Any], args: tuple[Arg, ...]) -> Data:
     """Returns the state that comes with a model's result.
 
-    It differs between devices if layers normalize each device's rows separately; others may have reduced it.
+    It differs between devices if layers normalize each device's rows separately; other layers may have reduced it.
     """
     if "normed" not in labels_of(value):
         return Data(labels)
@@ -123,7 +123,7 @@ def _state_after(value: Value, labels: frozenset[Any], args: tuple[Arg, ...]) ->
 
 
 def _switched(name: str, args: tuple[Arg, ...], ctx: Context) -> Value | None:
-    """Returns the state that a call switches the layers to; None if it does not switch them."""
+    """Returns the mode (inference or training) that a call switches the layers to; None if it does not switch them."""
     said = next((arg.value for arg in args if arg.label in (_SWITCH, "**")), None)
     if name == "set_attributes" and said is None:
         return None

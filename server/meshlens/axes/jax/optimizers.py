@@ -96,7 +96,7 @@ def _parts(made: Made) -> list[Made]:
 
 
 def _held(made: Made) -> list[Value]:
-    """Returns the arguments of an optimizer, and the entries of tables among them."""
+    """Returns the arguments of an optimizer, with each dictionary replaced by its entries."""
     held: list[Value] = []
     for _, value in made.arguments:
         held += [entry for _, entry in value.items] if isinstance(value, Dict) else [value]

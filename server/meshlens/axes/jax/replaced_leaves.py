@@ -19,7 +19,7 @@ Change = Callable[[Path, Value], Value]
 
 
 def call_tree_at(run: Run, call: Invocation) -> Value | None:
-    """Returns a tree with the leaves that a function chooses replaced; None if they or the new ones are unknown."""
+    """Returns a tree in which the leaves chosen by a function are replaced; None if the old or new ones are unknown."""
     found = by_parameter(_PARAMETERS, call.args)
     if any(name not in found for name in _PARAMETERS):
         return None
@@ -37,7 +37,7 @@ def call_tree_at(run: Run, call: Invocation) -> Value | None:
 
 
 def _changed(run: Run, tree: Value, change: Change, site: Site, path: Path = ()) -> Value:
-    """Returns a copy of a tree with every leaf changed, given its path."""
+    """Returns a copy of a tree with every leaf changed by a function of the leaf and its path."""
     if len(path) >= DEEPEST:
         return change(path, tree)
     if isinstance(tree, Instance) and fields_of(run, tree):

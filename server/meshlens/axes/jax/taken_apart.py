@@ -71,7 +71,7 @@ def _combined(name: str, call: Invocation) -> Value | None:
 
 
 def note_called(run: Run, module: Instance, result: Value) -> None:
-    """Notes that a module was called in a map with layers that use only one device's statistics."""
+    """Notes that a module whose layers use only one device's statistics was called in a map."""
     if "normed" in labels_of(result) and _OF_ONE_DEVICE not in attributes_of(run, module):
         set_attribute(run, module, _OF_ONE_DEVICE, Const(True))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 from meshlens.axes.data.arrays import is_array
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
 from meshlens.axes.domain.keys import as_value
 from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
@@ -18,6 +19,7 @@ from meshlens.jaxapi.meshes import SPECS_OF_METADATA
 
 _DEEPEST_TREE = 10
 _MOST_ITEMS = 16
+_MOST_LEAVES = 16
 _WHOLE = SPECS_OF_METADATA | {"jax.sharding.NamedSharding"}
 
 
@@ -42,6 +44,39 @@ def leaf(value: Value) -> Value:
     if isinstance(value, (Data, Const)) or is_whole(value):
         return value
     return Data(travelling(labels), over=variation_of(value))
+
+
+def leaves_of(tree: Value, is_leaf: Callable[[Value], bool] | None = None) -> list[Value] | None:
+    """Returns the leaves of a tree in JAX's order; None if they are too many or not all known.
+
+    Args:
+        tree: the tree.
+        is_leaf: returns whether a tree certainly counts as one leaf; None if only non-containers count as leaves.
+    """
+    found: list[Value] = []
+    classes: set[Class] = set()
+    waiting = [(tree, 0)]
+    while waiting:
+        part, depth = waiting.pop()
+        if len(found) >= _MOST_LEAVES or depth >= _DEEPEST_TREE:
+            return None
+        # A function that is called often isn't run for each object; one answer counts for all objects of a class.
+        if isinstance(part, Instance) and part.cls in classes:
+            found.append(part)
+        elif is_leaf is not None and is_leaf(part):
+            found.append(part)
+            classes |= {part.cls} if isinstance(part, Instance) else set()
+        elif isinstance(part, Const) and part.value is None:
+            continue
+        elif isinstance(part, Seq) and not part.open:
+            waiting.extend([(item, depth + 1) for item in part.items[::-1]])
+        elif isinstance(part, Dict) and not part.open and all(isinstance(key, str) for key, _ in part.items):
+            waiting.extend([(item, depth + 1) for _, item in sorted(part.items, key=itemgetter(0), reverse=True)])
+        elif is_array(part) or is_whole(part):
+            found.append(part)
+        else:
+            return None
+    return found
 
 
 def is_whole(value: Value) -> bool:
@@ -144,7 +179,7 @@ def _fields_alike(run: Run, trees: tuple[Value, ...]) -> list[dict[str, Value]]:
 
 
 def _are_alike(one: Value, other: Value) -> bool:
-    """Returns whether two trees have the same entries, which are few and all known."""
+    """Returns whether two trees have the same keys or length, with few entries and none of them unknown."""
     if not isinstance(one, (Seq, Dict)) or one.open or not 0 < len(one.items) <= _MOST_ITEMS:
         return False
     if isinstance(one, Dict) and isinstance(other, Dict):

@@ -37,7 +37,8 @@ from meshlens.axes.domain.values import (
 from meshlens.axes.jax import logical_rules
 from meshlens.axes.jax.replaced_leaves import TREE_AT, call_tree_at
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
-from meshlens.axes.jax.tree_maps import leaf
+from meshlens.axes.jax.transparent import is_callable
+from meshlens.axes.jax.tree_maps import leaf, leaves_of
 from meshlens.axes.python.attributes import attribute
 from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.iterating import iterated
@@ -57,6 +58,7 @@ _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".sp
 _OTHERS = REPLACES | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile"}
 PATTERN = "re.Pattern"
 """The type of a compiled pattern; its method `search` is `re.search` with the pattern as the first argument."""
+_FLATTEN = frozenset({"jax.tree.leaves", "jax.tree.flatten"})
 _OF_LIBRARIES = TABLES | SPLITS_AND_MERGES | logical_rules.TO_SPEC
 
 
@@ -66,6 +68,9 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     handler = _HANDLERS.get(name)
     if name == TREE_AT:
         return call_tree_at(run, call)
+    if name in _FLATTEN:
+        leaves = _leaves(run, call)
+        return Seq("tuple", (leaves, UNKNOWN)) if name == "jax.tree.flatten" else leaves
     if name in _OF_LIBRARIES:
         if name in logical_rules.TO_SPEC:
             return logical_rules.as_spec(args, site)
@@ -348,18 +353,19 @@ def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
     return given[0] if len(given) == 1 else UNKNOWN
 
 
-def _leaves(values: Values, args: tuple[Arg, ...]) -> Value:
-    """Returns the leaves of a tree; as for other iterables, at least one unless the tree is known to be empty."""
-    tree = values[0] if values else UNKNOWN
-    if isinstance(tree, Const) and tree.value is None:
-        return Seq("list", ())
-    if isinstance(tree, (Seq, Dict)) and not tree.items and not tree.open:
-        return Seq("list", ())
-    return Seq("list", (leaf(tree),), True)
+def _leaves(run: Run, call: Invocation) -> Value:
+    """Returns the leaves of a tree: at least one, as for other iterables, unless the tree is known to be empty."""
+    given = {arg.label: arg for arg in call.args}
+    tree = given[None].value if None in given else UNKNOWN
+    stops = given.get("is_leaf")
 
+    def is_leaf(part: Value) -> bool:
+        place = stops.site if stops is not None and stops.site is not None else call.site
+        test = stops.value if stops is not None else UNKNOWN
+        return truth(run.invoke(call.inside(test, (Arg(None, part, None, place),), call.ctx, "run"))) is True
 
-def _flattened(values: Values, args: tuple[Arg, ...]) -> Value:
-    return Seq("tuple", (_leaves(values, args), UNKNOWN))
+    known = leaves_of(tree, is_leaf if stops is not None and is_callable(stops.value) else None)
+    return Seq("list", tuple(known)) if known is not None else Seq("list", (leaf(tree),), True)
 
 
 def _field(values: Values, args: tuple[Arg, ...]) -> Value:
@@ -446,8 +452,6 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "jax.tree_util.keystr": _path_text,
     "isinstance": _isinstance,
     "flax.linen.merge_param": _merged,
-    "jax.tree.leaves": _leaves,
-    "jax.tree.flatten": _flattened,
     "typing.cast": lambda values, args: values[1] if len(values) > 1 else UNKNOWN,
     "flax.nnx.List": _sequence("list"),
     "flax.nnx.Dict": _dict,

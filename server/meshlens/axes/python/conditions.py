@@ -48,7 +48,7 @@ _NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped)
 
 
 def _is_object(value: Value) -> bool:
-    """Returns whether a value is certainly a truthy object; a library's result may be one or a constant."""
+    """Returns whether a value is certainly a truthy object; a library's result may be an object or a constant."""
     if isinstance(value, Made):
         if value.dotted == "enum.Enum":
             number = dict(value.arguments).get("value")

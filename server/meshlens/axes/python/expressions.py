@@ -93,7 +93,7 @@ def evaluate(run: Run, expression: Expression, frame: Frame, ctx: Context) -> Va
 
 
 def evaluate_decorator(run: Run, node: Expression, frame: Frame, ctx: Context) -> Value:
-    """Returns the value of an expression after an `@`."""
+    """Returns the value of a decorator, the expression after an `@`."""
     if isinstance(node, Call):
         return _call(run, node, frame, ctx, decorator=True)
     return evaluate(run, node, frame, ctx)

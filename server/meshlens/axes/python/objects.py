@@ -91,7 +91,7 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
 
 def _as_merged(held: dict[str, Value], own: Value, ctx: Context) -> Value:
-    """Returns an array of a module as `nnx.merge` put it there, perhaps each device its own."""
+    """Returns an array of a module after `nnx.merge`, which may have given each device a different array."""
     merged = held.get(MERGED_ARRAYS) if ctx.env.maps else None
     if isinstance(merged, Data) and (isinstance(own, Data) or (isinstance(own, Made) and own.dotted in PARAMETERS)):
         return replace(own, labels=travelling(own.labels), over=merged.over)

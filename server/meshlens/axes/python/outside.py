@@ -1,4 +1,4 @@
-"""Values from outside a map that its function uses: they are the same over the map's axes."""
+"""Values that a mapped function uses from outside its map: they are the same over the map's axes."""
 
 from __future__ import annotations
 

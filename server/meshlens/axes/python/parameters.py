@@ -11,7 +11,7 @@ MOST_ARGUMENTS = 300
 def limited(args: list[Arg]) -> tuple[Arg, ...]:
     """Returns the arguments of a call; if there are implausibly many, the rest become a splat.
 
-    Rules compare arguments pairwise, which takes too long for more.
+    Rules compare arguments pairwise, which would take too long with more of them.
     """
     if len(args) <= MOST_ARGUMENTS:
         return tuple(args)

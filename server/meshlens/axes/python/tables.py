@@ -18,7 +18,7 @@ METHODS = _COPIES | _PLAIN | _QUIET | _READS | {"update", "get_ref", "get_oneway
 
 
 def make_table(name: str, args: tuple[Arg, ...]) -> Value | None:
-    """Returns a table with attributes made by a library; None for any other callable."""
+    """Returns the table with attributes that a library callable creates; None for any other callable."""
     if name in UNKNOWN_ENTRIES:
         return UNKNOWN
     if name == "omegaconf.OmegaConf.merge":

@@ -22,7 +22,7 @@ class AxisEnv:
 
     Attributes:
         bound: the bound names, innermost last.
-        open: whether unseen code may bind more.
+        open: whether unseen code may bind more names.
         maps: every binder on the route, innermost last, including those that bind no name.
     """
 

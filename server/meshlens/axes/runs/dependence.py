@@ -1,4 +1,4 @@
-"""The dependencies of a run: whole blocks, and the headers or worth of others."""
+"""The dependencies of a run: on whole blocks, on headers of blocks, and on whether blocks are worth running."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from sys import intern
 
 Key = tuple[str, str]
-"""A path with a block's key, or with "module" for the list of blocks; a prefix of the key selects part of the block."""
+"""A path and a block's key, or "module" for the file's list of blocks; a prefix limits the dependency on a block."""
 
 _HEADER = "header:"
 _WORTH = "worth:"
@@ -28,7 +28,7 @@ def is_block(key: Key) -> bool:
 
 
 def is_read(key: Key) -> bool:
-    """Returns whether a dependency is on code that was read, not only on its worth."""
+    """Returns whether a dependency is on code that was read, not only on whether a block is worth running."""
     return not key[1].startswith(_WORTH)
 
 

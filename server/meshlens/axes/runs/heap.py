@@ -6,9 +6,9 @@ from meshlens.axes.domain.values import Arg, Const, Instance, Site, Value
 from meshlens.axes.runs.run import Run
 
 MERGED_ARRAYS = "<arrays>"
-"""The attribute that holds the arrays of a module that was merged in a map."""
+"""The attribute for the arrays of a module that was merged inside a map."""
 MADE_LATER = "<made later>"
-"""Marks a module whose constructor ran late, to find a layer, or must not run because its layers were switched."""
+"""Marks a module whose constructor has run late to find a layer, or must not run because its layers were switched."""
 
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:

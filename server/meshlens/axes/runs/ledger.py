@@ -40,10 +40,10 @@ class Shared:
 
     Attributes:
         value: the result.
-        root: the root that made the call and holds its records.
+        root: the root that made the call and has its records.
         heap: the objects that the call created.
         names: the strings among its arguments.
-        given: the arguments, by parameter; empty if a key holds them.
+        given: the arguments, by parameter; empty if they are part of the key.
     """
 
     value: Value
@@ -82,7 +82,7 @@ class Ledgers(Protocol):
 
 
 def told(item: Item, left: Entry | None) -> Entry | None:
-    """Returns the part of an entry that a root may use; for a run count, only whether the function may run again."""
+    """Returns an entry as far as it matters to a root: a run count above the function's limit becomes the limit."""
     return min(left, most_runs(item)) if type(item) is tuple and isinstance(left, int) else left
 
 

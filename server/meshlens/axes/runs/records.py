@@ -197,7 +197,7 @@ class GradientUse:
             "sent-stack-mixed", "joined-mixed", "pieces-mixed" (parts that are not moved before a reshape or split, see
             `mixing.py`), "moved-on", "moved-back" (blocks move to the next or previous device), "owner-ahead",
             "owner-before" (a loop's counter is added to or subtracted from the device's index), "place-in-ring" (a
-            known number is added to it in a loop).
+            known number is added to the device's index in a loop).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
@@ -214,11 +214,11 @@ class GradientUse:
 
 
 class SameName(NamedTuple):
-    """Two equal strings, one of which replaced the other, so that both name an axis if either does.
+    """Two equal strings that were compared, or one of which replaced the other; both name an axis if either does.
 
     Attributes:
         one: the string that the code ran with.
-        other: the string compared with it, or the one in the call that was not run again.
+        other: the string that it was compared with, or that was passed to a call that was not run again.
     """
 
     one: Const
@@ -229,7 +229,7 @@ class SameName(NamedTuple):
 class Records:
     """All records of one run, in the order in which they were added.
 
-    After sorting by file, `calls_of_maps` holds the calls, in any file, of the maps that this file applies.
+    Once sorted by file, `calls_of_maps` contains the calls, in any file, of the maps that the file applies.
     """
 
     uses: list[AxisUse] = field(default_factory=list)

@@ -64,7 +64,7 @@ class RootResult:
 
 
 def run_module(world: World, path: str, state: ModuleState, run: Run) -> None:
-    """Runs the top level of a file and fills its state, which other runs may already read."""
+    """Runs the top level of a file and fills its state; other runs may read the state before it is complete."""
     facts = world.facts(path)
     if facts is None:
         return
@@ -179,7 +179,7 @@ def result_of(run: Run) -> RootResult:
 
 
 def is_start(function: Function) -> bool:
-    """Returns whether Python or a test runner calls a function."""
+    """Returns whether Python or a test runner calls a function, judging by its name."""
     return function.name.startswith("test") or function.name in _STARTS
 
 
@@ -212,7 +212,7 @@ def _run_wrapped(run: Run, value: Value, inner: Value | None, receiver: tuple[Ar
 
 
 def _start(callee: Value, args: tuple[Arg, ...], function: Function, ctx: Context) -> Invocation:
-    """Returns the call that begins a run, of a function or of a wrapper of it."""
+    """Returns the call that begins a run of a function or of a wrapper around it."""
     return Invocation(callee, args, function.site, function.site, function.frame, ctx, "start")
 
 

@@ -192,7 +192,7 @@ class Run:
         records: the records for the rules.
         heap: attributes of objects, by the object's number; copied from a module's state on first use.
         initial: an object's attributes after its constructor.
-        deps: the dependencies of this run: blocks whose text it read, headers and worth of others.
+        deps: the dependencies of this run, as in `dependence.py`.
         entered: sites of the functions whose bodies ran.
         made: functions and mapped functions created here that may never be called.
         called: binders whose results were called.
@@ -463,7 +463,7 @@ class Run:
         return {}
 
     def weighs(self, function: Function) -> None:
-        """Notes that this run depends on a function's worth; running the body adds more dependencies."""
+        """Notes that this run depends on whether a function is worth running; running it adds more dependencies."""
         self.deps.add(worth_of(function.path, function.block))
 
     def body(self, function: Function) -> Statements:

@@ -15,7 +15,7 @@ def names_given(values: Iterable[Value]) -> tuple[Const, ...]:
 
 
 def note_repeated(run: Run, first: tuple[Const, ...], again: tuple[Const, ...]) -> None:
-    """Notes the names of a call that was not run again because an equal one had run."""
+    """Notes the names in a call that was not run again because an equal call had already run."""
     for one, other in zip(first, again, strict=False):
         if one.origin != other.origin or one.via != other.via:
             run.records.same_names.append(SameName(one, other))

@@ -1,4 +1,4 @@
-"""Replays one statement: records each execution of it, so that a replacement can run without the rest.
+"""Replays one statement: records each of its executions, so that a replacement can run without the rest of the code.
 
 This works if the replacement leaves the same state as the original, apart from its own records.
 """

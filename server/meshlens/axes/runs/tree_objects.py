@@ -13,7 +13,7 @@ from meshlens.axes.runs.heap import altered, attributes_of
 from meshlens.axes.runs.run import Run
 
 DEEPEST = 4
-"""Maximum nesting of trees that are followed, because one may contain itself."""
+"""Maximum nesting of trees that are followed, because a tree may contain itself."""
 
 
 def fields_of(run: Run, value: Value) -> dict[str, Value] | None:
@@ -52,9 +52,9 @@ def as_tree(run: Run, value: Value, depth: int = 0) -> Value:
 
 
 def entries_for(run: Run, value: Instance, entry: Value) -> dict[str, Value] | None:
-    """Returns the entries of a tree prefix for the fields of a tree; None if the prefix has no fields.
+    """Returns the entries of a tree prefix for the fields of a tree; empty if they do not match the fields.
 
-    An entry that is not a tree applies to every field.
+    Returns None if the prefix is a single entry, which applies to every field.
     """
     names = list(fields_of(run, value) or ())
     if isinstance(entry, Seq):

@@ -74,7 +74,7 @@ _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _MOST_SHORT = 16
 """Maximum number of runs of a function whose body is one statement and that gets sizes or a key."""
 _MOST_NAMED = 64
-"""Maximum number of runs of a function that gets the path to a tree leaf."""
+"""Maximum number of runs of a function that gets the path to a tree leaf, or of a method that stores values by name."""
 _DEEPEST_OBJECT = 2
 """Maximum depth at which an object is searched for sizes."""
 _FEW = 5
@@ -161,7 +161,7 @@ def _tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) 
 
 
 def _names_an_entry(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a short method of an object gets a name, under which it may keep something in the object."""
+    """Returns whether a function is a short method that gets a name under which it may store a value in its object."""
     body = run.body(function)
     return len(body) <= _FEW and any(map(_is_text, values.values())) and bool(_filled(run, function))
 
@@ -175,12 +175,23 @@ def _is_path(value: Value) -> bool:
 
 
 def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a function is one statement whose result differs each time: it gets sizes or labeled arrays."""
+    """Returns whether a function is one statement whose result differs each time.
+
+    Such a function gets sizes, names of dimensions, or labeled arrays.
+    """
     if not any(
-        _holds_sizes(run, value) or (type(value) is Data and _is_told_apart(value.labels)) for value in values.values()
+        _holds_sizes(run, value) or _is_names(value) or (type(value) is Data and _is_told_apart(value.labels))
+        for value in values.values()
     ):
         return False
     return len(run.body(function)) == 1
+
+
+def _is_names(value: Value) -> bool:
+    """Returns whether a value is a tuple with a name, or None, for each dimension of an array."""
+    if type(value) is not Seq or value.open or not any(map(_is_text, value.items)):
+        return False
+    return all(type(item) is Const and (item.value is None or type(item.value) is str) for item in value.items)
 
 
 def _is_told_apart(labels: frozenset[Any]) -> bool:
@@ -353,7 +364,7 @@ def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...
 
 
 def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Returns whether running the body reveals nothing: it reaches no axis, and gets no functions or axis names."""
+    """Returns whether running a function reveals nothing: it reaches no axis, and gets no functions or axis names."""
     if run.world.reaches(function.path, function.block, ctx.env):
         return False
     if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
@@ -405,7 +416,7 @@ def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Contex
 
 
 def _is_split_in_map(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Returns whether a function in a map over devices gets a key, or may see arrays that differ between them."""
+    """Returns whether a function in a map over devices gets a key, or may see arrays that differ between devices."""
     if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
         return False
     return function.frame.maps > 0 or any(_varies(run, arg.value) or _is_one_key(arg) for arg in args)
@@ -521,7 +532,7 @@ def _parts(value: Value) -> Iterable[Value]:
 
 
 def forget_tables(run: Run, function: Function, args: tuple[Arg, ...]) -> None:
-    """Forgets the entries of configurations and of the object's tables that a function which is not run may set."""
+    """Forgets entries that a function may set if it is not run: those of configurations and of its object's tables."""
     values = [arg.value for arg in args if is_table(arg.value)]
     if values and _alters(run.body(function), frozenset(parameter.name for parameter in function.parameters)):
         run.altered.extend((value, forgotten(value)) for value in values if isinstance(value, Dict))

@@ -42,7 +42,7 @@ from meshlens.facts.nodes import (
 
 
 def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None:
-    """Makes every variable that statements and expressions may set unknown, except in nested functions.
+    """Marks as unknown every variable that statements and expressions may set, except in nested functions.
 
     Args:
         run: the run.
@@ -65,7 +65,7 @@ def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None
 
 
 def too_deep(run: Run, node: Expression, frame: Frame, ctx: Context) -> Value:
-    """Returns the value of an expression that is nested too deeply to evaluate."""
+    """Returns an unknown value for an expression that is nested too deeply; forgets the variables that it may set."""
     forget(run, (node,), frame, ctx)
     return UNKNOWN
 

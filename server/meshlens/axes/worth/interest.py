@@ -55,7 +55,7 @@ class Reach(NamedTuple):
         uses: whether they lead to something that binds or uses an axis.
         makes_functions: whether it creates functions.
         draws: whether it mentions what matters only inside maps, such as random numbers.
-        is_short: whether it mentions so few names that running it takes little.
+        is_short: whether it mentions so few names that it is cheap to run.
         makes_arrays: whether it is short and creates arrays.
     """
 
@@ -105,9 +105,9 @@ class Interest:
         changed: Iterable[tuple[str, str]],
         known: Mapping[tuple[str, str], tuple[str, ...]] | None = None,
     ) -> tuple[Interest, frozenset[str]] | None:
-        """Returns the state after the given blocks changed, and the names that reach more than before.
+        """Returns the state after the given blocks changed, and the names that now lead to something of interest.
 
-        Returns None if names reach less than before, or if that cannot be decided quickly.
+        Returns None if a name may no longer lead there, or if that cannot be decided quickly.
 
         Args:
             facts: the facts of the workspace now.
@@ -223,12 +223,12 @@ class Interest:
         return reach.uses or (reach.draws and bool(env.maps))
 
     def makes_arrays(self, path: str, key: str) -> bool:
-        """Returns whether a block is short and creates arrays whose sizes are determined by those of its arguments."""
+        """Returns whether a block is short and creates arrays, judging by the names that it mentions."""
         reach = self.reach(path, key)
         return reach.makes_arrays if reach else False
 
     def is_short(self, path: str, key: str) -> bool:
-        """Returns whether a block mentions few names, so that running it takes little."""
+        """Returns whether a block mentions so few names that it is cheap to run."""
         reach = self.reach(path, key)
         return reach.is_short if reach else False
 
@@ -353,7 +353,7 @@ def _grown(
 
 
 def _dated_after(dated: frozenset[str], rows: list[Row]) -> frozenset[str] | None:
-    """Returns the names of the blocks that mention dated words after a change; None if one may no longer do so."""
+    """Returns the names of the blocks that mention dated words after a change; None if a block may no longer do so."""
     words = dated_words()
     for owned, was, owns, now in rows:
         if not words.isdisjoint(was) and (words.isdisjoint(now) or not set(owned) <= set(owns)):

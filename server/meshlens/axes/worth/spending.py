@@ -32,9 +32,9 @@ class Share:
 
     Attributes:
         work: the run's amount of work at which the share is used up.
-        iterations: the number of iterations, including those of inner loops.
-        bodies: the number of functions run.
-        limit: the limit before it began.
+        iterations: the run's number of iterations, including those of inner loops, at which the share is used up.
+        bodies: the run's number of functions run at which the share is used up.
+        limit: the limit before the loop began.
     """
 
     work: int
@@ -45,7 +45,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """An upper limit on the budget, or on the amount spent by the end of a call.
+    """A budget, an amount spent, or the amount that may be spent by the end of a call.
 
     Attributes:
         work, calls, bodies: as in `Run`.
@@ -60,7 +60,7 @@ ALL = Limit(MOST_WORK, MOST_CALLS, MOST_BODIES)
 """The budget for all calls and loops of a root."""
 
 _LEAST = Limit(500, 250, 20)
-"""The minimum for each call and loop at the top of the root, so that the work grows with the text."""
+"""The minimum budget of each call and loop at the top of the root, so that the work grows with the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def at_the_top(left: Limit, spent: Limit) -> Limit:
 
 
 def most_of(limit: Limit, spent: Limit) -> Limit:
-    """Returns a limit that leaves a quarter of another one's remaining budget."""
+    """Returns a limit that leaves a quarter of the given limit's remaining budget."""
     return Limit(
         limit.work - (limit.work - spent.work) // 4,
         limit.calls - (limit.calls - spent.calls) // 4,

@@ -10,7 +10,7 @@ from meshlens.facts.nodes import Hole
 
 
 def unread(run: Run, node: Hole, frame: Frame, ctx: Context) -> Value:
-    """Returns the value of a hole, and marks the variables that the hole may set as unknown."""
+    """Returns an unknown value for a hole, and marks as unknown the variables that it may set."""
     unsettled = node.unsettled
     for name in unsettled:
         home = frame.home(name)

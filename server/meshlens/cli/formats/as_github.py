@@ -44,7 +44,7 @@ def _command(finding: Reported) -> str:
 
 
 def _row_in_file(path: str, cell: int, row: int) -> int:
-    """Returns the row in a notebook's JSON text that holds a row of a cell; 1 if the notebook cannot be read."""
+    """Returns the row in a notebook's JSON text that contains a row of a cell; 1 if the notebook cannot be read."""
     notebook = _notebook(path)
     return notebook.row_in_file(cell - 1, row) if notebook is not None else 1
 

@@ -38,7 +38,7 @@ def summary(report: Report) -> str:
 
 
 def syntax_errors(report: Report) -> list[str]:
-    """Returns a line for each file with syntax errors; if there are many, one line stands for all but the first few."""
+    """Returns a line for each of the first few files with syntax errors, and a line that counts the others, if any."""
     lines = [f"{visible(one.line)}." for one in report.unparsed[:_MOST_NAMED]]
     more = len(report.unparsed) - len(lines)
     return [*lines, f"{_count(more, 'more file has', 'more files have')} syntax errors."] if more else lines

@@ -34,7 +34,7 @@ class Place:
 
     @property
     def shown(self) -> str:
-        """Returns the file's path, relative to the working folder if the file is in it."""
+        """Returns the file's path, relative to the working directory if the file is in it."""
         return shown_path(self.path)
 
 
@@ -170,7 +170,7 @@ def _one_based(lines: LineIndex, offset: int, first: int) -> tuple[int, int]:
 
 
 def shown_path(path: str) -> str:
-    """Returns a path, relative to the working folder if it is in that folder."""
+    """Returns a path, relative to the working directory if it is in that folder."""
     here = os.getcwd().rstrip(os.sep) + os.sep
     return path[len(here) :] if path.startswith(here) else path
 

@@ -53,7 +53,7 @@ class Hole(NamedTuple):
 
 
 Holes: TypeAlias = Mapping[int, Hole]
-"""Holes by the start of the expressions that replace the code."""
+"""Holes, by the start offset of the expression that replaces the code."""
 
 NO_HOLES: Holes = {}
 

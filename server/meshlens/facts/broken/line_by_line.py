@@ -19,7 +19,7 @@ _WORD = re.compile(rb"[A-Za-z_@\x80-\xff]")
 _BLANKS = b" \t\r\n\f"
 
 CLAUSE = re.compile(rb"(?:elif|else|except|finally|case)\b")
-"""Matches the start of a clause that cannot stand without the statement before it."""
+"""Matches the start of a clause that is valid only after the statement that it belongs to."""
 
 COMPOUND = re.compile(rb"(?:if|for|while|with|def|class|async|match|try|elif|else|except|finally|case)\b|@")
 

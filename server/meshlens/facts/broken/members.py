@@ -43,7 +43,7 @@ class Members:
 
 
 def members_of(text: bytes, section: Section, known: Mapping[int, Block], most: int) -> Members | None:
-    """Removes the broken members of a class; None if the section is not a class, or its errors are elsewhere.
+    """Returns a class without its broken members; None if it is not a class, has too many, or has other errors.
 
     Args:
         text: the file's text.
@@ -86,7 +86,7 @@ def members_of(text: bytes, section: Section, known: Mapping[int, Block], most: 
 
 
 def _starts(text: bytes, first: re.Match[bytes], end: int) -> list[int]:
-    """Returns the starts of the members from the first function on, and the end of the last one."""
+    """Returns the starts of the members from the first function on, and the end of the last member."""
     head = re.compile(rb"^" + first.group(1) + rb"(?!(?:else|elif|except|finally)\b)(@|\w+)", re.MULTILINE)
     starts: list[int] = []
     before = b""

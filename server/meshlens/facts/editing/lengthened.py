@@ -48,7 +48,7 @@ class Lengthened:
         return block._replace(content=block.content.with_spans(table), pieces=pieces), None
 
     def with_typed(self, lowered: Lowered, known: Spot | None) -> tuple[Block, Spot] | None:
-        """Returns the block with another statement; None if that statement cannot be read alone."""
+        """Returns the block with its statement replaced, and a spot; None if the new statement cannot be read alone."""
         if lowered is None or not isinstance(lowered[0], SIMPLE) or not is_plain(lowered[0], 0):
             return None
         block, path = self.block, self.path
@@ -78,7 +78,7 @@ class Lengthened:
 
 
 def moved_pieces(pieces: Sequence[tuple[int, int]], limit: int | None, end: int, new_end: int, by: int) -> Pieces:
-    """Returns a block's pieces after a statement became longer or shorter, shifting what ends with it or follows it.
+    """Returns a block's pieces after a statement changed length, shifting the text that ends with it or follows it.
 
     Args:
         pieces: the pieces before.

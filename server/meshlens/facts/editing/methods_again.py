@@ -1,4 +1,4 @@
-"""After an edit inside a method, reads that method again and nothing else of its class."""
+"""After an edit inside a method, rereads only that method, not its whole class."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def method_again(
 
 
 def _method(old: FileFacts, change: Change) -> Block | None:
-    """Returns the function that contains an edit and a few bytes around it."""
+    """Returns the method or nested function that contains an edit, unless the edit is near its start or at its end."""
     first = change.start - _LONGEST_WORD
     for block in old.blocks.values():
         if block.start < first and change.old_end < block.end and "." in block.key:

@@ -1,4 +1,4 @@
-"""The reading of a file that is being edited: its tree and facts, updated from one text to the next."""
+"""Reads a file while it is being edited, updating its tree and facts after each edit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from meshlens.syntax.sections import section_starts, sections
 from meshlens.text import Edit, Span, difference
 
 _MOST_REMEMBERED, _MOST_BYTES = 200, 50_000
-"""Maximum number of remembered shapes, and of bytes in their blocks; a shape takes thirty times as many bytes."""
+"""Maximum number of remembered shapes, and of bytes in their blocks; a shape takes thirty times its block's size."""
 
 _LONG = 3_000
 _NONE: frozenset[str] = frozenset()
@@ -64,7 +64,7 @@ def read(source: bytes) -> Reading:
 
 
 def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
-    """Reads source text after successive edits, parsing only the statements that they touch.
+    """Rereads source text after successive edits, parsing only the edited statements if possible.
 
     Args:
         before: the text before.
@@ -123,7 +123,7 @@ def read_again(before: Reading, edits: Sequence[Edit]) -> Reading:
 
 
 def _broken_around(facts: FileFacts) -> frozenset[str]:
-    """Returns the blocks that contain the edited statement if it is the only broken one; none otherwise."""
+    """Returns the blocks that contain the edited statement if no other code is broken; otherwise an empty set."""
     if not facts.broken or facts.spot is None:
         return _NONE
     key = facts.spot.key

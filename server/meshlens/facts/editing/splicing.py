@@ -24,7 +24,7 @@ class Change:
         return self.end - self.old_end
 
     def followed_by(self, second: Change) -> Change:
-        """Returns this change combined with a later one, which refers to the resulting text."""
+        """Returns this change combined with a later change, whose offsets refer to the text after this one."""
         start = min(self.start, second.start)
         # In the text after the first change, the combined span ends where the later of the two spans ends.
         end_between = max(self.end, second.old_end)
@@ -99,13 +99,17 @@ class Splice:
         return Joined(tops, made, unsure, (self.old.state, touched))
 
     def region(self, length: int) -> tuple[int, int]:
-        """Returns the region of the old text, of the given length, in which a comment may apply to changed code."""
+        """Returns the region of the old text in which a comment may apply to changed code.
+
+        Args:
+            length: the length of the old text.
+        """
         old = self.old
         begin = old.blocks[old.top[self.first - 1]].start if self.first else 0
         return begin, old.blocks[old.top[len(old.top) - self.rest]].start if self.rest else length
 
     def suppressions(self, found: tuple[Suppression, ...], rows: int) -> tuple[Suppression, ...]:
-        """Returns the suppressions before the region, those found in it, and those after it shifted by `rows`."""
+        """Returns the old suppressions before the region, `found`, and those after the region, moved by `rows` rows."""
         if not self.old.suppressions:
             return found
         begin, end = self.region(1 << 62)
@@ -130,7 +134,7 @@ class Splice:
 
 
 def _renumbers(gone: list[Block], come: dict[str, Block], made: dict[str, Block]) -> bool:
-    """Returns whether a duplicate key was added or removed, so that others may have to be renumbered."""
+    """Returns whether a duplicate key was added or removed, so that other keys may have to be renumbered."""
     left = {block.key for block in gone}
     return any("~" in key or key + "~2" in made for key in left.symmetric_difference(come))
 

@@ -53,7 +53,7 @@ class Typed:
 
 
 def leaves_a_hole(facts: FileFacts) -> bool:
-    """Returns whether source text is readable except for the edited statement."""
+    """Returns whether the edited statement is the only unreadable part of the source text."""
     spot = facts.spot
     if spot is None or not spot.is_apart or len(facts.broken) != 1:
         return False

@@ -1,4 +1,4 @@
-"""After an edit inside a statement, reads that statement again and nothing else of its file."""
+"""After an edit inside a statement, rereads only that statement, not its whole file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_EARLIER = 2
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An earlier text without errors except for a hole at the edited statement.
+    """An earlier text with no errors, except perhaps a hole at the edited statement.
 
     Attributes:
         text: the text.
@@ -40,7 +40,7 @@ class Earlier:
 
 
 def kept(earlier: Sequence[Earlier], facts: FileFacts) -> tuple[Earlier, ...]:
-    """Returns the earlier texts to which edits may return, except those with the same edited statement as the facts."""
+    """Returns the last texts to which edits may return, except those with the same edited statement as in the facts."""
     now = facts.spot.place if facts.spot is not None and (not facts.broken or leaves_a_hole(facts)) else None
     typed = [one for one in earlier if one.facts.spot is not None and one.facts.spot.place is not now]
     return tuple(typed[:_MOST_EARLIER])
@@ -54,7 +54,7 @@ def statement_again(
     Args:
         before: the text before.
         text: the text now.
-        old: the facts of the text before, which has no errors except for a hole at the edited statement.
+        old: the facts of the text before, which has no errors, except perhaps a hole at the edited statement.
         change: the edit.
         known: the sections before.
     """
@@ -89,7 +89,7 @@ def statement_again(
 
 
 def with_new_spot(text: bytes, facts: FileFacts, before: FileFacts, change: Change) -> FileFacts:
-    """Returns facts in which the statement that an edit made or changed has separate sites for further edits."""
+    """Returns facts that give the statement added or changed by an edit its own sites, for further edits."""
     block = _function(facts, Change(change.end, change.end, change.end))
     if block is None or facts.spot is not None or len(facts.broken) > 1 or "~" in block.key:
         return facts

@@ -1,4 +1,4 @@
-"""The span of a source text that an edit affects and that can be read separately."""
+"""Finds the span that an edit affects and that can be read separately from the rest of the source text."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Window:
         begin: their start, which the edit does not move.
         old_end: their old end.
         end: their new end.
-        starts: the new starts of sections in it.
-        rest: the new starts of sections before and after it.
+        starts: their new starts.
+        rest: the new starts of the sections before and after them.
     """
 
     begin: int
@@ -86,7 +86,7 @@ def window_of(text: bytes, before: Sections, length: int, change: Change) -> Win
 def read_apart(text: bytes, window: Window, apart: bool) -> list[Section] | None:
     """Returns the parsed sections of a window; None if they may differ from those in the whole text.
 
-    Without an error, the window is one section. With an error, the whole text has an error too, unless a string or a
+    A window without errors is one section. If the window has an error, so does the whole text, unless a string or a
     line continues after the window.
 
     Args:
@@ -163,6 +163,6 @@ def _goes_on(text: bytes, window: Window) -> bool:
 
 
 def _ends(stretch: bytes) -> bool:
-    """Returns whether every string in a span ends in it."""
+    """Returns whether every string that begins in a span also ends there."""
     rest = _STRING.sub(b"", stretch)
     return b'"' not in rest and b"'" not in rest

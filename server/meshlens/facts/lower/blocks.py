@@ -61,9 +61,10 @@ def lower_statement(text: bytes, node: Node, first: int, unread: Holes) -> Lower
 
 
 def relative(spans: list[tuple[int, int]], pieces: list[tuple[int, int]]) -> tuple[array[int], int]:
-    """Returns offsets relative to the text of the block, and a remainder to subtract from each.
+    """Returns offsets relative to the text of the block, and a number that is still to be subtracted from each.
 
-    In a block of one piece, the subtraction is the same for all offsets; it is postponed because few are ever used.
+    In a block of one piece, the subtraction is the same for all offsets; it is postponed because few offsets are
+    ever used.
     """
     if len(pieces) == 1:
         return array("i", chain.from_iterable(spans)), pieces[0][1]

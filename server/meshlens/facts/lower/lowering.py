@@ -80,7 +80,7 @@ def _named(raw: bytes) -> str:
 
 
 def expression(low: Lowering, node: Node) -> Expression:
-    """Returns the shape of an expression; for anything else, an opaque one."""
+    """Returns the shape of an expression; any other node becomes an opaque expression."""
     number = node.kind_id
     if number == _IDENTIFIER:
         span = node.byte_range
@@ -105,7 +105,7 @@ def maybe(low: Lowering, node: Node | None) -> Expression | None:
 
 
 def statement(low: Lowering, node: Node) -> Statement:
-    """Returns the shape of a statement; for anything else, an opaque expression as a statement."""
+    """Returns the shape of a statement; any other node becomes an expression statement."""
     handler = low.statements.get(node.kind_id)
     if handler is None or low.depth >= DEEPEST:
         return ExpressionStatement("expr", mark(low, node), expression(low, node))

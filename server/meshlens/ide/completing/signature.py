@@ -78,7 +78,7 @@ def signature(view: FileView, offset: int, style: HoverStyle = "plaintext") -> S
 
 
 def _calls(view: FileView, offset: int) -> Iterator[tuple[Part, tuple[Part, ...]]]:
-    """Yields the innermost call whose brackets contain the offset, if any, and its parts, callee first."""
+    """Yields the innermost call whose brackets contain the offset, if any, with the parts from its callee outwards."""
     parts = parts_at(view, offset)
     for place, part in enumerate(parts):
         call = part.shape
@@ -117,7 +117,7 @@ def _signature(prose: Prose, binder: Binder, operand: Operand, active: int | Non
 
 
 def _active(view: FileView, call: Part, operand: Operand, offset: int) -> int | None:
-    """Returns the index of the parameter for the argument at the offset, or for one that would be written there."""
+    """Returns the index of the parameter for the argument at the offset, or for an argument typed there."""
     given = call.shape.arguments if isinstance(call.shape, Call) else ()
     arguments = [(label, view.span(Site(call.site.path, call.site.block, site))) for label, site, _ in given]
     before = [label for label, span in arguments if span.end < offset and b"," in view.source[span.end : offset]]

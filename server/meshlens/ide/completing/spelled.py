@@ -1,4 +1,4 @@
-"""Resolves dotted names in source text: a JAX callable by its canonical name, or a value of the workspace."""
+"""Resolves dotted names in source text to values, or to the canonical names of library callables."""
 
 from __future__ import annotations
 

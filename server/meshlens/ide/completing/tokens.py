@@ -1,4 +1,4 @@
-"""Strings, brackets and commas in a piece of Python, and the arguments of a call, read without a syntax tree."""
+"""Strings, brackets and commas in Python source, and the arguments of a call, read without a syntax tree."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Argument:
 
 
 def arguments_at(source: bytes, bracket: int) -> tuple[Argument, ...]:
-    """Returns the arguments after an open bracket, up to the closing one or to text that cannot belong to the call."""
+    """Returns the arguments after an open bracket, up to its closing bracket or text that cannot belong to the call."""
     found: list[Argument] = []
     start, equals, depth, lambdas = bracket + 1, -1, 0, 0
     beyond = _NEXT_STATEMENT.search(source, bracket, bracket + MOST_BYTES)

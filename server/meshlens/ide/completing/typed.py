@@ -1,6 +1,7 @@
 """The text being typed: the string, the word and the open brackets before a cursor, read without a syntax tree.
 
-Code is usually broken while it is being typed. The cost depends on the length of the statement, not of the file.
+Code is usually broken while it is being typed. Except for a search for triple quotes, the cost depends on the length
+of the statement, not of the file.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def line_start(source: bytes, offset: int) -> int:
 
 
 def statement_start(source: bytes, typed: Typed) -> int | None:
-    """Returns the start of the statement that ends at the cursor, if it is only a single word so far.
+    """Returns the start of the statement that ends at the cursor; None if it is already longer than one word.
 
     Args:
         source: the file.

@@ -24,8 +24,8 @@ class TypedCall:
         at: the offset of its bracket.
         arguments: its arguments; for a `partial`, those after the callable.
         current: the argument at the cursor.
-        position: the number of positional arguments before it; None if it has a keyword or follows
-            a keyword argument.
+        position: the number of positional arguments before `current`; None if `current` has a keyword or follows a
+            keyword argument.
     """
 
     dotted: str
@@ -49,7 +49,7 @@ class TypedCall:
         return positional[self.position] if known and self.position is not None else None
 
     def argument(self, name: str, position: int | None) -> Argument | None:
-        """Returns the argument for a parameter, given by keyword or position."""
+        """Returns the argument that is passed for a parameter, by keyword or by position; None if there is none."""
         plain = [argument for argument in self.arguments if argument.keyword is None]
         named = next((argument for argument in self.arguments if argument.keyword == name), None)
         if named is not None or position is None or position >= len(plain):

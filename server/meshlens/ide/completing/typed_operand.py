@@ -1,4 +1,4 @@
-"""The operand of a map that is being typed: its function argument, or the function below its decorator."""
+"""The operand of a map that is being typed: its function argument, or the function that it decorates."""
 
 from __future__ import annotations
 

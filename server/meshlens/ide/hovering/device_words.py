@@ -26,7 +26,7 @@ def all_devices(devices: Devices) -> str | None:
 
 
 def own_devices(devices: Devices) -> str | None:
-    """Returns the devices of one process, which are those that a `pmap` maps over."""
+    """Describes the devices of one process, over which a `pmap` maps."""
     target = devices.target
     if target is None or target.hosts == 1:
         return all_devices(devices)

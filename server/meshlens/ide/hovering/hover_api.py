@@ -46,7 +46,7 @@ def _state(prose: Prose, row: Change | KeywordChange) -> str | None:
 
 
 def _instead(prose: Prose, row: Change) -> str:
-    """Returns the replacement, if this version has it."""
+    """Returns a clause with the replacement, if this version has it, or with the note; "" if there is neither."""
     if row.replacement is None:
         return f"; {row.note}" if row.note else ""
     to = change(row.replacement)

@@ -111,7 +111,7 @@ def _may_be_bound(uses: Sequence[AxisUse]) -> bool:
 
 
 def _bindings(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> Iterator[str]:
-    """Yields a sentence about the binders of each axis; axes with the same binders share one."""
+    """Yields a sentence about the binders of each axis; axes with the same binders share a sentence."""
     alike: dict[str, list[str]] = {}
     for name in names:
         alike.setdefault(_binding(prose, uses, name), []).append(name)
@@ -121,7 +121,7 @@ def _bindings(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> 
 
 
 def _sizes(prose: Prose, uses: Sequence[AxisUse], names: tuple[str, ...]) -> dict[str, int]:
-    """Returns the sizes of the axes, if all routes agree on the size."""
+    """Returns the known sizes of the axes by name, without axes whose size differs between routes."""
     found: dict[str, int] = {}
     for name in names:
         binders = {binder.site: binder for use in uses if (binder := use.context.env.binder_of(name)) is not None}
@@ -156,7 +156,7 @@ def _binding(prose: Prose, uses: Sequence[AxisUse], name: str) -> str:
 
 
 def _who_may(prose: Prose, uses: Sequence[AxisUse]) -> str:
-    """Returns what may bind a name that nothing visible binds: a map with an unknown mesh, or else a caller."""
+    """Describes the possible binder of a name that no known map binds: a map with unknown axes, or else a caller."""
     for use in uses:
         for binder in reversed(use.context.env.maps):
             if binder.open:
@@ -185,12 +185,12 @@ def _switched_on(use: AxisUse) -> frozenset[str]:
 
 
 def _groups(use: AxisUse) -> Seq | None:
-    """Returns the groups of indices among which a collective communicates; None if it does so along the whole axis."""
+    """Returns the groups of indices within which a collective communicates; None if no groups are known."""
     given = (arg.value for name, arg in use.arguments if name == "axis_index_groups")
     return next((value for value in given if isinstance(value, Seq)), None)
 
 
 def _size_of_group(groups: Seq) -> int | None:
-    """Returns the number of indices in each group; None if it is unknown or groups differ."""
+    """Returns the number of indices in each group; None if it is unknown or differs between groups."""
     sizes = {len(one.items) if isinstance(one, Seq) and not one.open else None for one in groups.items}
     return sizes.pop() if len(sizes) == 1 and not groups.open else None

@@ -47,7 +47,7 @@ class Prose:
         return self.style == "plaintext"
 
     def code(self, text: str) -> str:
-        """Returns a name or a piece of code within a sentence."""
+        """Returns a name or a piece of code, formatted for use within a sentence."""
         if self.is_plain:
             return text
         # An empty line would end the span, and the rest would be Markdown, possibly an image from another site.
@@ -85,11 +85,11 @@ class Prose:
         return f"{shown} and {more} more" if more > 0 else shown
 
     def snippet(self, text: str) -> str:
-        """Returns a block of Python."""
+        """Returns Python code as a block of its own."""
         return text if self.is_plain else f"```python\n{text}\n```"
 
     def drawing(self, text: str) -> str:
-        """Returns a block of text whose column alignment matters."""
+        """Returns text with aligned columns as a block of its own."""
         return text if self.is_plain else f"```text\n{text}\n```"
 
     def items(self, lines: Iterable[str]) -> str:
@@ -97,7 +97,7 @@ class Prose:
         return "\n".join(f"- {line}" for line in lines)
 
     def page(self, *parts: str | None) -> str:
-        """Returns the parts as one text, without empty ones."""
+        """Returns the nonempty parts, joined into one text."""
         return ("\n" if self.is_plain else "\n\n").join(part for part in parts if part)
 
     def _line(self, site: Site) -> int:

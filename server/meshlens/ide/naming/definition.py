@@ -34,7 +34,7 @@ def definition(view: FileView, offset: int) -> tuple[Place, ...]:
 
 
 def _binding_places(view: FileView, symbols: AxisSymbols, node: Node) -> list[Site]:
-    """Returns the places at which binders and meshes name an axis: the literal if it is there, else the expression."""
+    """Returns the places at which binders and meshes name an axis: literals if written there, else expressions."""
     if node in symbols.unwritten:
         return [node[0]]
     found: list[Site] = []

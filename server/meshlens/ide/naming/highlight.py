@@ -12,7 +12,7 @@ from meshlens.text import Span
 
 @dataclass(frozen=True, slots=True, order=True)
 class Highlight:
-    """A place of the file.
+    """A highlighted place in the file.
 
     Attributes:
         span: the highlighted bytes.

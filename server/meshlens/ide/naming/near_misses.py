@@ -12,7 +12,7 @@ from meshlens.project.writing.did_you_mean import closest
 
 @dataclass(slots=True)
 class NearMisses:
-    """Collectives whose axis no map on their route binds.
+    """Collectives whose axis is not bound by any map on their route.
 
     Attributes:
         of_maps: for each map and each of its axes that is probably meant, the collectives' sites by unbound name.

@@ -44,7 +44,7 @@ def place_of(view: FileView, site: Site) -> Place:
 
 
 def said_at(view: FileView, offset: int, symbols: AxisSymbols) -> Site | None:
-    """Returns the innermost expression at an offset that provides an axis name."""
+    """Returns the innermost expression that gives an axis name at an offset; None if there is none."""
     sites = sites_at(view, offset)
     spans = [view.span(site) for site in sites]
     for place, site in enumerate(sites):

@@ -65,7 +65,7 @@ def prepare(view: FileView, offset: int) -> Renamable | Refused:
 
 
 def rename(view: FileView, offset: int, new_name: str) -> Renaming | Refused:
-    """Returns the edits that rename the axis under the cursor everywhere.
+    """Returns the edits that rename the axis under the cursor in the whole workspace, or the refusal.
 
     Args:
         view: the file.

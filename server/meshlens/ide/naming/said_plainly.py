@@ -34,10 +34,10 @@ _CALLEES = frozenset({row.name for row in COLLECTIVES.values()}) | {"PartitionSp
 
 
 def said_plainly(view: FileView, name: str) -> Iterator[Site]:
-    """Yields the literals of a name, in the whole workspace, that are axis names judging by their context.
+    """Yields the literals in the workspace that equal a name and, judging by their context, are axis names.
 
-    They are arguments of collectives, specs and meshes, keywords such as `axis_name=`, keys of a mesh's shape, rules
-    that map logical axes, and values compared with an axis name.
+    They are arguments of collectives, specs and meshes, values of keywords such as `axis_name=`, keys of a mesh's
+    shape, parts of rules that map logical axes, and values compared with an axis name.
 
     Args:
         view: a file of the workspace.

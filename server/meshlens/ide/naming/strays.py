@@ -68,7 +68,7 @@ def _not_known(view: FileView, stray: AxisSymbol, meant: list[AxisSymbol]) -> Bl
 
 
 class _Meanings:
-    """Decides which axes of one name a stray can mean."""
+    """Decides which of the axes with the same name a stray can mean."""
 
     def __init__(self, solution: Solution, axes: list[AxisSymbol]) -> None:
         self._axes = axes
@@ -90,7 +90,7 @@ def _in_one_function(one: AxisSymbol, other: AxisSymbol) -> bool:
 
 
 def _holds(outer: Site, inner: Site) -> bool:
-    """Returns whether the first function is, or encloses, the second; top-level statements are not a function."""
+    """Returns whether the first site's block is, or encloses, the second's; only functions and classes count."""
     if outer.path != inner.path or outer.block.startswith("="):
         return False
     return outer.block == inner.block or inner.block.startswith(f"{outer.block}.")

@@ -15,14 +15,14 @@ from meshlens.project.solving.solution import RootKey, Solution
 
 
 class Together:
-    """Decides whether sites of a solution run in one program, and caches what it finds."""
+    """Decides whether sites of a solution run in one program, and caches the results."""
 
     def __init__(self, solution: Solution) -> None:
         self._solution = solution
         self._known: dict[tuple[str, str], frozenset[RootKey]] = {}
 
     def run(self, some: Iterable[Site], others: Iterable[Site]) -> bool:
-        """Returns whether one root reads a block from each of the two sets."""
+        """Returns whether some root reads a block from each of the two sets of sites."""
         return not self._roots(some).isdisjoint(self._roots(others))
 
     def _roots(self, sites: Iterable[Site]) -> frozenset[RootKey]:

@@ -103,7 +103,7 @@ def _calls_of(solution: Solution) -> Calls:
 
 
 def _edges(context: Context) -> Iterator[tuple[Edge, bool]]:
-    """Yields the calls on a route, each with whether its call site is known; if not, its map's site is used instead."""
+    """Yields each call on a route, and whether its call site is known; if not, its map's site is used instead."""
     caller: Site | None = None
     call: Site | None = None
     for step in context.route:

@@ -25,7 +25,7 @@ def axis_size(view: FileView, binder: Binder, name: str) -> int | None:
 
 
 def devices_of(view: FileView, binder: Binder) -> str | None:
-    """Returns the devices of a map in words, such as "8 devices" or "4 × 2 = 8 devices"; None for a `vmap`."""
+    """Returns the devices of a map in words, such as "4 × 2 = 8 devices"; None for a `vmap` or if unknown."""
     if binder.kind not in MAPS_ON_DEVICES:
         return None
     if isinstance(binder.mesh, Mesh):

@@ -1,4 +1,4 @@
-"""The entries of a file: functions without required parameters that return a function and its arguments."""
+"""The entries of a file: functions that need no arguments and return another function with its arguments."""
 
 from __future__ import annotations
 

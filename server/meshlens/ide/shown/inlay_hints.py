@@ -1,4 +1,4 @@
-"""Inlay hints: the axes bound while a helper runs, and the sizes of bound axes."""
+"""Inlay hints: the axes bound while a helper runs, the sizes of bound axes, and device counts."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ MOST_DEVICES = 4096
 
 
 def shards_of(spec: Spec, mesh: Mesh) -> tuple[tuple[str, int], ...] | None:
-    """Returns the shard on each device, row by row, such as "[0, :]" with its number; None if unknown.
+    """Returns the name, such as "[0, :]", and number of each device's shard, row by row; None if unknown or not split.
 
     In a dimension split over several mesh axes, the first axis varies slowest, as in `PartitionSpec`.
     """
@@ -49,7 +49,7 @@ def _is_told(entry: Value, sizes: dict[str, int]) -> bool:
 
 
 def _block(names: tuple[str, ...], at: dict[str, int], sizes: dict[str, int]) -> str:
-    """Returns the number of the block along one dimension; ":" if it is not split."""
+    """Returns the number of the block along one dimension; ":" if the dimension is not split."""
     number = 0
     for name in names:
         number = number * sizes[name] + at[name]

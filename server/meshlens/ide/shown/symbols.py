@@ -46,7 +46,7 @@ def document_symbols(view: FileView) -> tuple[Symbol, ...]:
 
 
 def workspace_symbols(view: FileView, query: str) -> tuple[Symbol, ...]:
-    """Returns the maps and meshes in all files that match a query, best first, up to a limit.
+    """Returns maps and meshes that match a query, from all files, best first, up to a limit.
 
     Args:
         view: any file of the workspace.
@@ -66,7 +66,10 @@ def _all_symbols(solution: Solution, texts: Mapping[str, bytes]) -> tuple[Symbol
 
 
 def _rank(query: str, symbol: Symbol) -> int | None:
-    """Returns a rank for a match: 0 at the name's start, 1 in it, 2 in the detail, 3 scattered; None for no match."""
+    """Returns the rank of a match; None if there is no match.
+
+    0: at the start of the name. 1: inside the name. 2: in the detail. 3: scattered letters.
+    """
     wanted, name = query.lower(), symbol.name.lower()
     whole = f"{name} {symbol.detail.lower()}"
     if name.startswith(wanted):

@@ -44,7 +44,7 @@ class Project:
     """The project as this process knows it.
 
     Attributes:
-        root, settings: the project.
+        root, settings: the project's root folder and settings.
         workspace: all of its files, with the open documents.
         overlay: the open documents as of the last request.
     """
@@ -118,7 +118,7 @@ def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Map
 
 
 def _catch_up(project: Project, overlay: Mapping[Path, bytes]) -> None:
-    """Updates the workspace with the open documents, and rereads the closed ones from disk."""
+    """Updates the workspace with the open documents, and rereads newly closed documents from disk."""
     workspace = project.workspace
     for path in project.overlay.keys() - overlay.keys():
         raw = read_source(path)

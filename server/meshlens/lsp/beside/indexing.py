@@ -1,4 +1,4 @@
-"""Keeps the helper processes of large projects up to date, and loads the files that matter."""
+"""Keeps the helper processes of large projects up to date, and loads the files that their open files need."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Indexing:
         self._answered: dict[tuple[Path, str], Found | None] = {}
 
     def want(self, root: Path) -> None:
-        """Reads a project unless this is already in progress or done; then loads the files that the open files need."""
+        """Reads a project if needed, then loads the files that the open files need; does nothing if in progress."""
         if root in self._tasks:
             return
         if root not in self.known:

@@ -16,7 +16,7 @@ _KINDS = {"function": 12, "module": 2, "collective": 24}
 
 
 async def prepare_call_hierarchy(session: Session, params: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Returns the functions at the cursor that a route leads through."""
+    """Returns the functions defined or called at the cursor, if a route leads through them."""
     here = session.at(params)
     if here is None:
         return None
@@ -25,7 +25,7 @@ async def prepare_call_hierarchy(session: Session, params: dict[str, Any]) -> li
 
 
 async def incoming_calls(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the callers of a function, and their maps."""
+    """Returns the callers of a function, with the maps around each call."""
     path, site = _asked(params)
     made = []
     for link in await ask_whole(session, "incoming calls", path, site) or ():

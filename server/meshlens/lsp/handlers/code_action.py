@@ -44,7 +44,7 @@ def code_action(session: Session, params: dict[str, Any]) -> list[dict[str, Any]
 
 
 def code_action_resolve(session: Session, params: dict[str, Any]) -> dict[str, Any]:
-    """Returns an action with its edit, or without one if the text has changed since the action was offered."""
+    """Returns an action with its edit, or unchanged if the text has changed since the action was offered."""
     data = params.get("data")
     if not isinstance(data, dict):
         return params

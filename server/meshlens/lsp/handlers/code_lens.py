@@ -19,8 +19,8 @@ from meshlens.project.view import FileView
 def code_lens(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
     """Returns the lenses of a document.
 
-    On a click, a client with our commands shows the meshes or places; any other client that can open documents opens
-    the first place.
+    On a click, a client with our commands shows the meshes, or the places of the collectives; any other client that can
+    open documents opens the first of these places.
     """
     document = session.documents.get(params["textDocument"]["uri"])
     view = session.view(document.path) if document is not None else None

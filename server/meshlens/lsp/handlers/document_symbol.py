@@ -11,7 +11,7 @@ from meshlens.lsp.wire.client import known_kind
 KINDS = {"map": (24, 12), "mesh": (23, 18)}
 """Symbol kinds for maps and meshes: event and struct, because the protocol has no kinds for them.
 
-Clients that know neither kind get a function and an array.
+Clients that do not know these kinds get function and array instead.
 """
 
 

@@ -22,4 +22,4 @@ def notebook_did_close(session: Session, params: dict[str, Any]) -> None:
 
 
 def notebook_did_save(session: Session, params: dict[str, Any]) -> None:
-    """Does nothing, because the client's text was already used."""
+    """Does nothing, because the server already uses the client's text."""

@@ -61,7 +61,7 @@ def _is_stale(session: Session, edit: FileEdit, old: str) -> bool:
 
 
 def _refusal(session: Session, refused: Refused) -> Refusal:
-    """Returns the reason with the obstacles in readable form."""
+    """Returns the refusal to raise; its message names up to three obstacles by file and line."""
     said = []
     for place in refused.places[:3]:
         file = session.folder_of(place.path).workspace.files.get(str(place.path))

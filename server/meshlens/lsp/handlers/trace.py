@@ -52,7 +52,7 @@ async def _traced(session: Session, document: Document, name: str, target: Topol
 
 
 def traces(session: Session, params: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the traces that read a document, with collectives as links, slowest first."""
+    """Returns the traces that read a document, each with links to its collectives, slowest first."""
     document = session.documents.get(params.get("uri", ""))
     if document is None or session.traces is None:
         return []

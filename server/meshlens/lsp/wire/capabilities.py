@@ -29,7 +29,7 @@ def position_encoding(params: Any) -> str:
 
 
 def pulls(params: Any) -> bool:
-    """Returns whether a client pulls diagnostics, and can be asked to do so again when another file changes them."""
+    """Returns whether a client pulls diagnostics, and can be asked to pull again when another file affects them."""
     return capability(params, "textDocument.diagnostic") is not None and bool(
         capability(params, "workspace.diagnostics.refreshSupport")
     )

@@ -19,7 +19,7 @@ class Client:
     Attributes:
         name: its name; empty if not given.
         encoding: the unit of columns: "utf-8", "utf-16" or "utf-32" code units.
-        pulls: whether it pulls diagnostics of a document, and can be asked to do so again when another file changes
+        pulls: whether it pulls diagnostics of a document, and can be asked to pull again when another file affects
             them. Neovim 0.11 cannot, so we send it diagnostics.
         refreshes_hints, refreshes_lenses: whether it can be asked to refresh hints or lenses.
         related, tags, descriptions: the parts of a diagnostic that it shows: other places, faded text, a link to the

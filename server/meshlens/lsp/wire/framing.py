@@ -1,4 +1,4 @@
-"""Splits the bytes of a connection into messages; imported before the first message is answered, so it is light."""
+"""Splits the bytes of a connection into messages; needed to answer the first message, so it imports little."""
 
 from __future__ import annotations
 

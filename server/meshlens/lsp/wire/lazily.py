@@ -9,7 +9,7 @@ from meshlens.lsp.wire.protocol import Handle
 
 
 def lazily(module: str, function: str) -> Handle:
-    """Returns a handler that imports another one and calls it."""
+    """Returns a handler that calls the given function, which it imports on the first call."""
     found: list[Handle] = []
 
     def handle(session: Any, params: Any) -> Any:

@@ -13,9 +13,9 @@ FIELDS = "__attrs_attrs__"
 def import_light_types() -> None:
     """Imports `lsprotocol.types` in a process that only runs a server.
 
-    attrs 26 generates and compiles the methods of all 554 classes (lsprotocol 2025.0.0) at import, which is two thirds
-    of the time until `initialize` is answered. A session uses about thirty of them, so a class is defined, and the
-    types of its fields are resolved, only when code creates an instance or reads its fields.
+    attrs 26 generates and compiles the methods of all 554 classes (lsprotocol 2025.0.0) at import, which takes two
+    thirds of the time until `initialize` is answered. A session uses about thirty of them, so a class is defined, and
+    the types of its fields are resolved, only when code creates an instance or reads its fields.
     """
     import attrs
 
@@ -67,7 +67,7 @@ def _define(cls: Any) -> None:
 
 
 def _keep_what_is_used(cls: type) -> None:
-    """Removes unused names from the globals of a class's `__init__` if its module does not share them; saves 9 KiB."""
+    """Removes unused names from the globals of a class's `__init__`, unless they are its module's; saves 9 KiB."""
     made = vars(cls).get("__init__")
     if not isinstance(made, FunctionType) or made.__globals__ is vars(modules[made.__module__]):
         return

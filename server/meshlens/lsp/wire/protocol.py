@@ -1,6 +1,6 @@
 """Dispatches messages: plain dictionaries for our handlers, pygls for the life cycle of the connection.
 
-pygls answers `shutdown`, `exit` and progress, and `initialize` if `first_message` has not.
+pygls handles `shutdown`, `exit` and progress, and answers `initialize` if `first_message` has not.
 Texts are stored only once: pygls' workspace stays empty.
 """
 
@@ -40,7 +40,7 @@ class Protocol(LanguageServerProtocol):
     """Passes each message to its handler, and sends the answer.
 
     Attributes:
-        handlers: handlers by method, which take the session and the raw parameters.
+        handlers: the handlers by method; each takes the session and the raw parameters.
         client_params: the parameters of `initialize`.
         answered: the id of the request to initialize if it has been answered already.
     """
@@ -85,7 +85,7 @@ class Protocol(LanguageServerProtocol):
                 self._session.traces.stop()
 
     def take(self, bodies: Iterable[bytes]) -> None:
-        """Handles messages that arrived together; a request that another of them cancels is not started."""
+        """Handles messages that arrived together; a request is not started if another message cancels it."""
         messages = [message for body in bodies for message in self._parsed(body)]
         self._cancelled = {_cancelled_id(message) for message in messages} - {None}
         for message in messages:
@@ -230,7 +230,7 @@ class Protocol(LanguageServerProtocol):
         self.send({"id": number, "error": error})
 
     def ask(self, method: str, params: Json) -> asyncio.Future[Json]:
-        """Sends a request to the client, and returns the future of the answer, which is plain data."""
+        """Sends a request to the client, and returns a future for the answer, which is plain data."""
         self._asked += 1
         number = f"meshlens-{self._asked}"
         answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()

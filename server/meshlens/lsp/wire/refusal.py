@@ -10,7 +10,7 @@ INVALID_PARAMS = -32602
 
 
 class Refusal(Exception):
-    """A request that is valid but cannot be fulfilled.
+    """A request that cannot be fulfilled.
 
     Attributes:
         code: the protocol's error code.

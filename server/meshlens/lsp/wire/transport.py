@@ -39,7 +39,7 @@ async def read_pipe(descriptor: int, take: Callable[[list[bytes]], None], framin
     Args:
         descriptor: the pipe.
         take: called with the bodies of all messages that arrived together.
-        framing: splits the bytes into messages; it also split those already read from the pipe.
+        framing: splits the bytes into messages; must be the object that split any bytes already read from the pipe.
     """
     loop = asyncio.get_running_loop()
     ended = loop.create_future()

@@ -66,7 +66,7 @@ def python_files(paths: Sequence[Path], exclude: Iterable[str] = ()) -> list[Pat
 
 
 def files_below(top: Path, exclude: Excludes) -> list[tuple[Path, Path | None]]:
-    """Returns the files below a folder, sorted, each with its configuration file if that is below the folder.
+    """Returns the files below a folder, sorted, each with its configuration file if it has one below the folder.
 
     Args:
         top: absolute path of the folder.

@@ -99,7 +99,7 @@ def _read_lots(reading: _Reading, lots: Sequence[tuple[int, ...]], workers: int)
 
 
 def _read_each(reading: _Reading, places: Sequence[int]) -> None:
-    """Makes one process read texts in turn; if it dies, another continues after the text it was reading."""
+    """Makes one process read texts in turn; if it dies, a new process continues after the text being read."""
     waiting = list(places)
     while waiting:
         left = _read_lots(reading, [(place,) for place in waiting], 1)
@@ -111,9 +111,9 @@ def _read_each(reading: _Reading, places: Sequence[int]) -> None:
 
 
 def _context() -> BaseContext | None:
-    """Returns the context that starts processes; None if they would import modules from the working folder.
+    """Returns the context that starts processes; None if they would import modules from the working directory.
 
-    If they are not forked, Python starts them with `-c`, which puts the working folder first on `sys.path` unless an
+    If they are not forked, Python starts them with `-c`, which puts the working directory first on `sys.path` unless an
     environment variable or a flag disables this; Python 3.10 has only the flag `-I`.
     """
     from multiprocessing import get_context
@@ -127,7 +127,7 @@ def _context() -> BaseContext | None:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Keeps the working folder off the `sys.path` of processes started in this context."""
+    """Keeps the working directory off the `sys.path` of processes started in this context."""
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
     try:

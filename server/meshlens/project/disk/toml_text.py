@@ -12,7 +12,7 @@ Table: TypeAlias = dict[str, Any]
 
 _MOST_PARTS = 100
 _MANY_PARTS = re.compile(rf"(?<![\w\-.\"'])(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*){{{_MOST_PARTS}}}")
-"""Matches a key with so many parts that the library takes quadratic time for it, and for each key below it."""
+"""Matches a key with too many parts: for it and each key below it, the library takes quadratic time."""
 
 
 def parse_toml(text: str) -> Table | Unread:

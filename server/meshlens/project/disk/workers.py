@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 LOOK_SECONDS = 0.5
 STOPPED_SECONDS = 5.0
-"""Seconds that a signal may suspend a process before it is killed."""
+"""Seconds for which a signal may suspend a process before the process is killed."""
 
 PARENT_SECONDS = 0.4
 """Seconds between a process's checks that its parent is alive."""

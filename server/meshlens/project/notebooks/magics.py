@@ -16,7 +16,7 @@ _TIMED = re.compile(r"^(?P<magic>(?:time|timeit|prun)(?:[ \t]+-\w+(?:[ \t]+\d+)?
 
 
 def without_magics(text: str) -> str:
-    """Returns the cell with its magics blanked out, keeping every length, in characters and in UTF-8 bytes.
+    """Returns the cell with its magics blanked out, keeping the length of every line in UTF-8 bytes.
 
     Args:
         text: the text of a code cell.
@@ -60,7 +60,7 @@ def _line(body: str) -> str:
 
 
 def _comment(line: str) -> str:
-    """Returns the line as a comment of the same length: its first character becomes `#`."""
+    """Returns the line as a comment of the same length in bytes: its first non-blank character becomes `#`."""
     body = line.lstrip(" \t")
     if not body.strip():
         return line
@@ -70,7 +70,7 @@ def _comment(line: str) -> str:
 
 
 class _Brackets:
-    """Tracks whether a line begins outside brackets and triple quotes, which is required for a magic."""
+    """Tracks whether a line begins outside brackets and triple quotes, as a magic must."""
 
     _TOKENS = re.compile(r"\\.|#|\"\"\"|'''|\"|'|[(\[{]|[)\]}]")
 

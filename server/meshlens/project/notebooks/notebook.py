@@ -37,7 +37,7 @@ class Notebook:
     """A notebook as one module.
 
     Attributes:
-        source: the text of the code cells with magics blanked out, each followed by a newline.
+        source: the text of the code cells with magics blanked out, and a newline after each cell.
         cells: the code cells in order.
         raw: the JSON text, empty if there is none.
         values: the span of each code cell's text in the JSON text, in characters.
@@ -54,7 +54,7 @@ class Notebook:
         return self.cells[place] if place >= 0 else None
 
     def row_in_file(self, index: int, row: int) -> int:
-        """Returns the row in the JSON text that holds a row of a code cell; rows are counted from 1.
+        """Returns the row of the JSON text in which a row of a code cell is written; rows are counted from 1.
 
         Args:
             index: the index of the cell among all cells.

@@ -21,7 +21,7 @@ _MOST_TABLES = 20
 
 
 def locked_version(name: str, text: str) -> Version | None:
-    """Returns the version of JAX in a lock file; None if it has none.
+    """Returns the version of JAX in a lock file; None if there is none.
 
     Args:
         name: the name of the file, which determines its format.

@@ -20,7 +20,7 @@ from meshlens.jaxapi.changes import NEWEST, SETTLED, Version, parse_version, spe
 from meshlens.project.disk.toml_text import Table, parse_toml
 
 _LAST_PATCHES: tuple[Version, ...] = ((0, 1, 77), (0, 2, 28), (0, 3, 25), (0, 4, 17))
-"""The last release of each series that is older than the releases in the tables."""
+"""For each series, the last release that is older than the releases in the tables."""
 
 RELEASES: tuple[Version, ...] = (
     *((*last[:-1], patch) for last in _LAST_PATCHES for patch in range(last[-1] + 1)),

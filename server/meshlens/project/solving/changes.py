@@ -35,7 +35,7 @@ def changed_blocks(
 
 
 def with_worth(before: Interest, now: Interest, changed: frozenset[BlockKey]) -> frozenset[BlockKey]:
-    """Returns the changed blocks, the blocks now worth less, and the worth of every block whose worth changed."""
+    """Returns the changed blocks, the blocks now less worth running, and the worth of blocks whose worth changed."""
     more, less = now.differing(before, filter(is_block, changed))
     return changed | less | {worth_of(*block) for block in more | less}
 

@@ -43,7 +43,7 @@ class OneAfterTheOther:
         }
 
     def find(self, item: Item, root: RootKey) -> Entry | None:
-        """Returns the entry that the roots that have ended left for an item; None if there is none."""
+        """Returns an item's entry from the roots that have ended; None if there is none."""
         return told(item, self._left.get(item))
 
     def add(self, root: RootKey, ledger: Ledger) -> None:
@@ -99,7 +99,7 @@ class OneAfterTheOther:
 
 
 class LedgerIndex:
-    """Maps each item to the roots that left an entry for it; created on first use.
+    """Maps each item to the roots that left an entry for it; filled on first use.
 
     Consecutive solutions share one index, which is updated to the current roots.
     """
@@ -136,7 +136,7 @@ class LedgerIndex:
 
 
 class AsOfTurn:
-    """The results of earlier roots that each root can see while some roots run again in order.
+    """The results of earlier roots, as each root sees them while some roots run again in order.
 
     Attributes:
         turns: the roots, numbered in the order in which they ended when all of them ran.
@@ -197,7 +197,7 @@ class AsOfTurn:
 
 
 def keep_results(old: Ledger, new: Ledger) -> None:
-    """Keeps each previous entry of a root that equals the new one, so that roots that found it need not run again.
+    """Keeps a root's previous entries where the new ones are equal, so that roots that found them need not run again.
 
     Args:
         old: the previous entries.

@@ -10,7 +10,7 @@ RootKey = tuple[str, str]
 
 
 class Readers:
-    """Maps each block to the roots that depend on it; created on first use.
+    """Maps each block to the roots that depend on it; filled on first use.
 
     It grows with consecutive solutions and may contain roots that no longer depend on a block, so callers check the
     results. Thus all solutions of a workspace can share one index.

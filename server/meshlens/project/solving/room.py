@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 FRAMES = 6_000
-"""More frames than the deepest run needs: about five hundred nested expressions and statements."""
+"""More frames than needed for the deepest run, of about five hundred nested expressions and statements."""
 
 
 @contextmanager

@@ -137,7 +137,7 @@ class Solution:
         return self.sorted.by_file
 
     def once(self, key: str, compute: Callable[[Solution], T]) -> T:
-        """Returns a value that a rule computes for the whole workspace, cached under a key."""
+        """Returns a value computed for the whole workspace, cached under a key."""
         if key not in self._once:
             self._once[key] = compute(self)
         found: T = self._once[key]
@@ -170,7 +170,7 @@ class Solution:
         return focus is None or focus.runs(key)
 
     def looked_back_at(self, path: str) -> Solution:
-        """Returns what completions in one file need: that file's results, and the modules and records of all files."""
+        """Returns the parts that completions in a file need: the file's results, and all files' modules and records."""
         results = {key: result for key, result in self.results.items() if key[0] == path}
         by_file = Sorted({}, {}, self.by_file)
         return Solution(self.facts, self.index, self.assumed, self.modules, results, by_file)

@@ -54,7 +54,7 @@ class Watch:
 
     @property
     def statement(self) -> Shape:
-        """Returns the version of the statement that ran last."""
+        """Returns the statement in the version that ran last."""
         found: Shape = statement_at(self.shape, self.spot.path)
         return found
 
@@ -119,7 +119,7 @@ class Typed:
 
 
 def watched_in(facts: Mapping[str, FileFacts], paths: Iterable[str]) -> dict[BlockKey, tuple[Spot, Shape]]:
-    """Returns the statements of the given files that are being edited, with the blocks in which they are watched."""
+    """Returns the statements being edited in the given files, with the blocks in which they are watched."""
     found: dict[BlockKey, tuple[Spot, Shape]] = {}
     for path in paths:
         spot = facts[path].spot if path in facts else None
@@ -207,7 +207,7 @@ def type_again(
 
 
 def reaches_alike(before: Interest, now: Interest, block: BlockKey) -> bool:
-    """Returns whether calling a block is worth as much as before."""
+    """Returns whether calling a block is exactly as worthwhile as before."""
     return before.reach(*block) == now.reach(*block)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_NESTED = 16
 """Number of nested imports above which modules run one at a time instead of recursively."""
 _DEEPEST_OF_ALL = 300
-"""Maximum total nesting depth of all modules when another one begins."""
+"""Maximum total nesting depth of the running modules at which another module may start."""
 _OF_A_MODULE = 4
 
 
@@ -117,7 +117,7 @@ class SolvingWorld:
         return solution.modules[path]
 
     def _run_all(self, path: str, depth: int) -> None:
-        """Runs a module; if many imports are nested, runs the modules that it imports first, one at a time."""
+        """Runs a module; if many imports are nested, first runs the modules that it imports, one at a time."""
         modules = self._solution.modules
         is_nested = len(self._running) >= _MOST_NESTED
         waiting = [self._begin(path, is_nested=is_nested)]

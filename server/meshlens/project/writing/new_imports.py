@@ -57,7 +57,7 @@ def late_import(view: FileView, at: int) -> int | None:
 
 
 def is_written(view: FileView, name: str) -> bool:
-    """Returns whether a name occurs anywhere in a file, so that a new name should differ."""
+    """Returns whether a name occurs anywhere in a file, in which case a new name should differ."""
     return is_written_in(view.source, name) or view.draft.has(name)
 
 

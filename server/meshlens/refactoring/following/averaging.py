@@ -96,7 +96,7 @@ class Reductions:
 
     @property
     def sums(self) -> bool:
-        """Returns whether something is summed over devices."""
+        """Returns whether any value is combined over devices other than by averaging."""
         every = {how for *_, how in (*self.lines, *self.inside)}
         every |= {how for one in self.helpers for _, how in one.inside.values()}
         every |= {_REDUCERS[kind] for one in self.helpers for _, kind in one.within.lines}
@@ -287,7 +287,7 @@ def helper_reductions(helper: Helper) -> Reductions:
 
 
 def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
-    """Returns None for every result that is certainly the same on all devices, and 0 for every other one.
+    """Returns None for every result that is certainly the same on all devices, and 0 for every other result.
 
     Args:
         view: the file.

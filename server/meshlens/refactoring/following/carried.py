@@ -99,13 +99,13 @@ def _made_above(
 
 
 def _transforms_gradients(view: FileView, call: HostCall, given: Given) -> bool:
-    """Returns whether an argument is a gradient transformation or another function, and so holds no arrays."""
+    """Returns whether an argument is a gradient transformation, a function or a Linen module, and so has no arrays."""
     kind = kind_of_argument(view, call, given.node)
     return kind in ("optax", "function", "linen") or (kind is None and given.name in _TRANSFORMATIONS)
 
 
 def _is_made_in(loop: Node, name: str, call: HostCall) -> bool:
-    """Returns whether a loop assigns anything other than the result of this call to a variable."""
+    """Returns whether a loop assigns a variable anything other than the result of this call."""
     return any(
         name in names_bound([node])
         and not any(inner is call.node for inner in walk(node))

@@ -367,7 +367,7 @@ class Follow:
             del self.features[other]
 
     def dotted(self, node: Node) -> str:
-        """Returns the dotted name that imports give a name or attribute; "" if unknown."""
+        """Returns the dotted name of a name or attribute, according to the imports; "" if unknown."""
         root = node
         while isinstance(root, Attribute):
             root = root.object
@@ -422,7 +422,7 @@ class Follow:
 
 
 def made_by(follow: Follow, value: Node) -> tuple[Node, Follow] | None:
-    """Returns the function that an expression certainly makes or names, and its scope; None for others."""
+    """Returns the function that an expression certainly makes or names, and its scope; None for other expressions."""
     if isinstance(value, Name) and value.name in follow.env and value.name not in follow.made:
         return None
     home, callee = follow.meant(value)
@@ -571,7 +571,7 @@ def result_of(
 
 
 def entered(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow | None:
-    """Returns the scope around a function that a call runs; a helper may reduce for the step in that scope.
+    """Returns the scope around a function that a call runs, in which a helper may reduce for the step.
 
     Args:
         follow: the calling scope.
@@ -624,7 +624,7 @@ def function_of(follow: Follow, callee: Node) -> Defined | None:
 
 
 def function_defined(follow: Follow, callee: Node) -> Defined | None:
-    """Returns what `function_of` returns, but also a function that decorators replace with something else."""
+    """Returns the same as `function_of`, but does not exclude functions that decorators replace with something else."""
     if isinstance(callee, Lambda):
         return callee, follow
     if isinstance(callee, Attribute):
@@ -765,7 +765,7 @@ def _item(follow: Follow, node: Subscript) -> Kind:
 
 
 def _has_no_rows(follow: Follow, shape: Node, index: Node) -> bool:
-    """Returns whether an index selects sizes of a shape that certainly do not include the number of rows."""
+    """Returns whether an index into a shape certainly does not select the number of rows."""
     is_slice = isinstance(index, Slice) and index.lower is not None and index.step is None
     place = index_of(index.lower if isinstance(index, Slice) and is_slice else index)
     if place is None or place > 0:
@@ -830,7 +830,7 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
 
 
 def _sum_over_rows(follow: Follow, node: BinaryOperation) -> str | None:
-    """Returns the kind of a product that sums over the rows, or that divides a sum over the rows by their number."""
+    """Returns the kind of a matrix product that sums over the rows, or of a product that turns a sum into a mean."""
     if node.operator == "@":
         summed = product_over_rows(follow, node.left)
         return summed if summed is not None and flat(follow.kind(node.right)) == "rows" else None
@@ -884,7 +884,7 @@ def have_batches(follow: Follow, *nodes: Node) -> bool:
 
 
 def rows_meet(follow: Follow, nodes: Iterable[Node], kinds: Iterable[Kind]) -> bool:
-    """Returns whether several operands of an elementwise operation have rows and certainly differ in number of axes.
+    """Returns whether operands of an elementwise operation have rows but certainly different numbers of axes.
 
     Broadcasting aligns the last axes, so the row axis of the array with fewer axes lines up with another axis.
     """
@@ -955,7 +955,7 @@ def _comprehension(follow: Follow, node: Comprehension) -> Kind:
 
 
 def loop_variables(target: Node, iterable: Node) -> dict[str, tuple[Node, int | None]]:
-    """Returns the variables of a loop, each with the iterable, and its position in the items if they are tuples."""
+    """Returns the variables of a loop, each with the iterable and, if the items are tuples, its position in them."""
     if isinstance(target, Name):
         return {target.name: (iterable, None)}
     items = target.items if isinstance(target, TupleDisplay) else ()

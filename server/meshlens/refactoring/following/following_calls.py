@@ -137,7 +137,7 @@ def _around(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow 
 
 
 def _fold_into_arguments(follow: Follow, dotted: str, node: Call) -> None:
-    """Makes each device fold its index into the keys passed to a call; the variables that hold them are unchanged."""
+    """Makes each device fold its index into the keys passed to a call; the variables with these keys are unchanged."""
     if not follow.kept or follow.lines is None or follow.reduce is None or changes_keys(dotted):
         return
     for _, _, value in node.arguments:
@@ -298,7 +298,7 @@ def _gathers(follow: Follow, is_array_function: bool, node: Call, is_method: boo
 
 
 def is_array(follow: Follow, node: Node) -> bool:
-    """Returns whether an expression with rows certainly is an array or holds arrays, not a distribution or the like."""
+    """Returns whether an expression with rows is certainly an array or a tree of arrays, not another object."""
     root = node
     while isinstance(root, (Attribute, Subscript)):
         root = root.object
@@ -339,7 +339,7 @@ def _keeps_nothing(follow: Follow, name: str) -> bool:
 
 
 def _of_object(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
-    """Returns the kind of the result of a model or another object that receives or holds rows."""
+    """Returns the kind of the result of a model or another object that receives or contains rows."""
     name = last_name(callee)
     if isinstance(callee, Attribute) and flat(follow.kind(callee.object)) in _WITH_ROWS:
         is_coupling = couples(name, over_rows(_axis(node, True, 1))) and not is_product(name)
@@ -369,7 +369,7 @@ def gathered(follow: Follow, call: Call) -> bool:
     """Passes the rows of all devices to a method of an object that is the same on every device, such as a metric.
 
     Returns:
-        Whether the call is one to such a method, and its rows were gathered.
+        Whether the call is to such a method and its rows were gathered.
     """
     callee, arguments = call.callee, call.arguments
     if follow.lines is None or not isinstance(callee, Attribute) or follow.env.get(root_name(callee)) != "same":

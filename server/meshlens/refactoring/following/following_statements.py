@@ -155,7 +155,7 @@ def _assign(follow: Follow, statement: Assign) -> None:
 
 
 def _is_named_as_scalar(follow: Follow, statement: Assign) -> bool:
-    """Returns whether a variable's name shows that an unknown function returns one number, not one per row."""
+    """Returns whether a variable's name suggests that an unknown function returns one number, not one per row."""
     target, value = statement.targets[0], statement.value
     if not isinstance(target, Name) or not isinstance(value, Call) or not isinstance(value.callee, (Name, Attribute)):
         return False
@@ -164,7 +164,7 @@ def _is_named_as_scalar(follow: Follow, statement: Assign) -> bool:
 
 
 def _fold(follow: Follow, statement: Assign) -> None:
-    """Makes each device fold its index into the keys that a statement of the step assigns, after the statement."""
+    """Makes each device fold its index into the keys assigned by a statement of the step, right after the latter."""
     if follow.lines is None or not follow.folds or len(statement.targets) != 1:
         return
     target = statement.targets[0]
@@ -247,7 +247,7 @@ def _takes_gradient(follow: Follow, statement: Node) -> bool:
 
 
 def _is_read(follow: Follow, name: str) -> bool:
-    """Returns whether a name may be read; a name that begins with "_" is not, unless the file reads it."""
+    """Returns whether a name may be read; a name that begins with "_" counts as unread unless the file reads it."""
     return not name.startswith("_") or bool(mentions_of(follow.view, name))
 
 
@@ -478,7 +478,7 @@ def _import(follow: Follow, statement: Import | ImportFrom) -> None:
 
 
 class _State(NamedTuple):
-    """The meaning of names at one place."""
+    """The meanings of names at one place."""
 
     env: Env
     local: dict[str, Defined]
@@ -488,7 +488,7 @@ class _State(NamedTuple):
     classes: dict[str, Owner]
 
     def function(self, name: str) -> tuple[object, object, str | None]:
-        """Returns the local function, made function and import that a name refers to; None for each that is missing."""
+        """Returns a name's local function, the expression that makes its function, and its import, or None for each."""
         return self.local.get(name), self.made.get(name), self.imports.get(name)
 
     def binds(self, name: str) -> bool:

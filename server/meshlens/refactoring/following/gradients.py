@@ -1,4 +1,4 @@
-"""The gradients that code takes: their arguments, and which parts of them are means over the rows."""
+"""The gradients that code takes: with respect to which arguments, and which parts are means over the rows."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _plain(statement: Node) -> Iterator[Node]:
 
 
 def named_makers(view: FileView, target: Target) -> dict[str, Call]:
-    """Returns the `grad(…)` calls whose results a function or the code around it names, by name."""
+    """Returns the `grad(…)` calls whose results are assigned to names in a function or the code around it, by name."""
     home = home_of(view, target.at(target.node.site))
     around = tree(view, str(view.path), home) if home is not None else None
     return {

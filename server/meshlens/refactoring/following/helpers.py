@@ -136,7 +136,7 @@ def reducing_helpers(top: Helper) -> Iterator[Helper]:
 
 
 def must_reduce_alike(helper: Helper) -> None:
-    """Checks that each value that a helper reduces needs the same reduction, or none, every time it runs.
+    """Checks that each value that a helper reduces can be reduced in the same way every time the helper runs.
 
     Raises:
         Obstacle: a value needs different reductions.

@@ -3,7 +3,7 @@
 "same": the same on every device.
 "rows": one entry for each row; each device has its own rows.
 "tree": an argument that holds rows: an array, or a tree of arrays.
-"turned": an array with rows, but not on its first axis.
+"turned": an array with rows, but not along its first axis.
 "mean", "total": the mean or the sum over a device's rows, or a linear expression of such values.
 "count": the number of rows of a device, or a multiple of it.
 "shape": the shape of an array with rows.
@@ -41,7 +41,7 @@ _PRODUCTS = frozenset("dot matmul einsum tensordot inner outer vdot kron convolv
 
 
 def flat(kind: Kind) -> str:
-    """Returns one kind for a value and its parts."""
+    """Returns a single kind for a value, combining the kinds of its parts."""
     if isinstance(kind, tuple):
         return together(kind)
     return "rows" if kind == "tree" else kind

@@ -1,4 +1,4 @@
-"""Finds the project's class whose instance a variable or attribute certainly holds."""
+"""Finds the project's class that the value of a variable or attribute is certainly an instance of."""
 
 from __future__ import annotations
 

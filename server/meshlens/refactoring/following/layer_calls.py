@@ -1,4 +1,4 @@
-"""The layers and functions of network libraries that work along the row axis, depending on how they are created.
+"""The layers and functions of network libraries; some work along the row axis, depending on their arguments.
 
 Most treat each row separately.
 A recurrent layer runs along the first axis if its arguments make that the time axis, and a normalization runs along the
@@ -133,7 +133,7 @@ def _scans_rows(made: Call, kinds: list[Kind]) -> bool:
 
 
 def _is_over_rows(dotted: str, made: Call, least: int = 0) -> bool:
-    """Returns whether the axes passed to a normalization may include the row axis."""
+    """Returns whether a normalization or a similar function may work along the row axis, according to its arguments."""
     axis = _given(made, *_OVER_AXES[dotted])
     if isinstance(axis, Call) and isinstance(axis.callee, Name) and axis.callee.name == "slice":
         first = axis.arguments[0].value if len(axis.arguments) > 1 else None

@@ -93,7 +93,7 @@ class Body(NamedTuple):
 Bodies: TypeAlias = tuple[Body, ...]
 
 NETWORKS = ("flax.", "haiku.", "equinox.", "diffrax.", "distrax.", "einops.", "numpyro.distributions.")
-"""The libraries whose functions and layers treat each row separately."""
+"""The libraries most of whose functions and layers treat each row separately."""
 _MODULES = frozenset({"flax.linen.Module", "flax.nnx.Module", "equinox.Module", "haiku.Module"})
 _OBJECTS = ("flax.nnx.", "equinox.")
 _TRANSFORMS = frozenset({"haiku.transform", "haiku.transform_with_state", "haiku.without_apply_rng"})
@@ -169,7 +169,7 @@ def is_unread(home: Follow, callee: Node) -> bool:
 
 
 def _of_layers(follow: Follow, home: Follow, callee: Node, node: Call) -> Result:
-    """Returns the result of a call to a library: an array, if it calls a layer that is known to return one."""
+    """Returns the result of a call to a library's layer or function; an array if the layer is known to return one."""
     more = [axes_added(name) for name in _layers(home, callee)]
     if not more or not node.arguments or any(one is None for one in more):
         return Result("tree")
@@ -282,7 +282,7 @@ def _begins_with_one(made: Node) -> bool:
 
 
 def loss_applied(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind | None:
-    """Returns the kind of the result of `f.apply` if haiku transforms a function that contains means or sums.
+    """Returns the kind of the result of `f.apply` if haiku made `f` from a function that returns a mean or a sum.
 
     Args:
         follow: the calling scope.
@@ -456,7 +456,7 @@ def _of_given(home: Follow, given: list[Made], depth: int, *, makes: bool = Fals
 
 
 def _is_function(scope: Follow, value: Node) -> bool:
-    """Returns whether an expression is a function, or makes one from another."""
+    """Returns whether an expression is a function, or a `partial` of one."""
     if isinstance(value, Call) and scope.dotted(value.callee) == "functools.partial" and value.arguments:
         return _is_function(scope, value.arguments[0].value)
     return isinstance(value, Lambda) or bool(scope.dotted(value)) or function_defined(scope, value) is not None
@@ -573,10 +573,9 @@ def _is_layer(home: Follow, value: Node) -> bool:
 
 
 def _behind_factory(home: Follow, value: Node, depth: int = 0) -> list[tuple[Follow, Node]]:
-    """Looks through a call to one of the project's model factories.
+    """Returns the values that a call to one of the project's model factories may return, each with its scope.
 
-    Returns:
-        If the value is such a call, what the factory may return; otherwise, the value.
+    Returns the given value itself if it is not such a call.
     """
     defined = function_defined(home, value.callee) if isinstance(value, Call) and depth < _DEEPEST else None
     function, around = defined if defined is not None else (None, None)
@@ -851,7 +850,7 @@ def _handed_elsewhere(home: Follow, name: str) -> list[tuple[Follow, Node]]:
 
 
 def _passed(view: FileView, name: str) -> Iterator[tuple[Argument, ...]]:
-    """Yields the arguments of the calls to a function of the file, and of its partials."""
+    """Yields the arguments of each call to a function of the file, and of each `partial` of the function."""
     for node in _every(view):
         if not isinstance(node, Call):
             continue
@@ -891,7 +890,7 @@ def _held_by(view: FileView, owner: str, name: str) -> Iterator[Node]:
 
 
 def _root(home: Follow) -> FileView:
-    """Returns the file from which to search for models: the step's if it imports the followed code, else this file."""
+    """Returns the file to search for models: the step's, or the followed file if the step's does not import it."""
     top = home.top
     return top if top is not None and str(home.view.path) in reached_from(top, str(top.path)) else home.view
 
@@ -940,7 +939,7 @@ def _is_module(view: FileView, bases: Iterable[Argument], names: set[str]) -> bo
 
 
 def _every_model(home: Follow, also: str = "__call__") -> Bodies | None:
-    """Returns `__call__` and the method `also` of every module that a file can reach; the call may run any of them.
+    """Returns `__call__` and the method named by `also` of every module within reach; the call may run any of them.
 
     Returns None if a library maps some modules in a way that may move rows to another axis, if a model's layers have no
     row axis, or if code outside a model reaches no module.
@@ -1003,7 +1002,7 @@ def _may_move_rows(made: Call) -> bool:
 
 
 def _mapped_axes(made: Call) -> object | None:
-    """Returns the axis along which a `vmap` maps all its arguments and results; None if several or unknown."""
+    """Returns the axis along which a `vmap` maps all mapped arguments and results; None if several or unknown."""
     given = {label: value for label, _, value in made.arguments}
     axes = [given.get(label, Constant("const", 0, 0)) for label in ("in_axes", "out_axes")]
     parts = [part for one in axes for part in (one.items if isinstance(one, (TupleDisplay, ListDisplay)) else (one,))]

@@ -37,7 +37,7 @@ def holds_keys(name: str) -> bool:
 
 
 def streams_of(view: FileView, target: Target) -> tuple[str, ...]:
-    """Returns the parameters that hold random streams of flax.nnx, according to annotation or name."""
+    """Returns the parameters that hold random streams of flax.nnx, according to their annotations or names."""
     inside = [node for one in (*target.node.function.decorators, *target.body) for node in walk(one)]
     is_nnx = any(
         isinstance(node, (Attribute, Name)) and dotted_name(view, node).startswith("flax.nnx.") for node in inside

@@ -222,7 +222,7 @@ def _reshape(given: Given) -> str:
 
 
 def _is_own_size(size: Node) -> bool:
-    """Returns whether a size in a reshape merges no rows: it is 1, or a size of the array after the first one."""
+    """Returns whether a size in a reshape merges no rows: it is 1, or the size of an axis other than the first."""
     size = size.value if isinstance(size, Starred) else size
     if (
         isinstance(size, Subscript)

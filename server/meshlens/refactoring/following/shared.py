@@ -107,7 +107,7 @@ def in_axes_of(
 def axes_of_rest(
     view: FileView, target: Target, uses: tuple[Use, ...], learned: frozenset[str], static: Iterable[str]
 ) -> tuple[int | None, ...]:
-    """Returns the same as `in_axes_of`, for arguments that no visible call passes, but other calls might.
+    """Returns the same as `in_axes_of`, for arguments that no visible call passes but other calls might.
 
     Raises:
         Obstacle: an argument is unknown.

@@ -1,4 +1,4 @@
-"""Evidence that an argument is the same on every device or split over them, if its name is ambiguous.
+"""Evidence that an argument with an ambiguous name is the same on every device, or split over the devices.
 
 A `w` may be a weight of the model or of each row, and a `t` a scalar or a time for each row.
 """
@@ -45,7 +45,7 @@ UNCLEAR = re.compile(
 )
 """Matches names that may stand for rows or for part of the model."""
 _BATCH_SIZE = re.compile(r"(?:n_|num_)?batch(?:_size|size)?|bs|bsz|b|B|n_(?:examples|samples)|num_(?:examples|samples)")
-"""Matches names that code gives to the number of rows."""
+"""Matches names that code commonly gives to the number of rows."""
 _DEPTH = 4
 _PRODUCTS = frozenset({"dot", "matmul", "einsum", "tensordot", "dot_general"})
 _OF_ARRAYS = frozenset(

@@ -201,7 +201,7 @@ def _method(walk: Walk, callee: Attribute, *, is_statement: bool) -> Kind:
 
 
 def _wrapped(walk: Walk, callee: Node) -> tuple[Function, list[tuple[str | None, Kind | Function]]] | None:
-    """Returns the function inside `grad(f, …)` and similar calls, with the arguments that a `partial` holds."""
+    """Returns the function inside `grad(f, …)` and similar calls, with the arguments that a `partial` binds."""
     if not isinstance(callee, Call) or not callee.arguments:
         return None
     dotted = dotted_name(walk.at.view, callee.callee)

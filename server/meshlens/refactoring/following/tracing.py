@@ -202,7 +202,7 @@ class Walk:
         self.at.names = after
 
     def loop(self, node: For) -> None:
-        """Follows a `for` loop twice."""
+        """Follows a `for` loop for two iterations, since the second may depend on the first."""
         iterable = node.iterable
         kind = self.kind(iterable)
         name = iterable.name if isinstance(iterable, Name) else ""

@@ -25,7 +25,7 @@ class Within:
     Attributes:
         functions: the functions and lambdas in the step, by site.
         lines: the statements after which assigned values are reduced, by site and kind.
-        arrays: the names of the step's parameters and of its operands in arithmetic, all arrays or trees of arrays.
+        arrays: the names of the step's parameters and of its arithmetic operands, which are arrays or trees of arrays.
         entered: for each function, by site, the kinds of the values that it read each time it was followed.
         followed: the sites of the calls that were followed.
     """
@@ -79,7 +79,7 @@ def must_always_reduce(view: FileView, target: Target, known: Within, sites: set
 def _other_uses(
     view: FileView, target: Target, known: Within, reducing: list[FunctionDef | Lambda]
 ) -> Iterator[tuple[str, Node]]:
-    """Yields each mention of a function that reduces: the name, and the call around it or else the mention itself."""
+    """Yields the uses of functions that reduce: the name, with the call that it belongs to or else its own node."""
     nodes = [node for statement in target.body for node in walk(statement)]
     names = {one.function.name for one in reducing if isinstance(one, FunctionDef)}
     before: set[str] | None = None
@@ -116,7 +116,7 @@ def _other_uses(
 
 
 def _operands(view: FileView, node: Node) -> Iterator[Node]:
-    """Yields an expression that refers to a function, or the operand of the `grad(…)` or similar call that makes it."""
+    """Yields an expression for a function and, if it is a `grad(…)` or similar call, the operands in it."""
     yield node
     if isinstance(node, Call) and _maker(view, node) in _WRAPS and node.arguments:
         yield from _operands(view, node.arguments[0].value)

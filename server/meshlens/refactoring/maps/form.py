@@ -121,7 +121,7 @@ def _instead_of_jit(
 
 
 def _compiled_partial(view: FileView, target: Target, use: Use) -> tuple[ApiCall, frozenset[str]] | None:
-    """Returns the `jit` around a function's `partial`, with the parameters that the `partial` binds; None if none."""
+    """Returns the `jit` around a function's `partial`, with the parameters that the `partial` binds, else None."""
     above = parent_of(view, use.site)
     if not isinstance(above, Call) or dotted_name(view, above.callee) != "functools.partial":
         return None

@@ -108,7 +108,7 @@ def _is_of_class(view: FileView, mention: AttributeMention, owner: str) -> bool:
 
 
 def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> None:
-    """Checks that JAX does not trace a use, for example to take gradients of a function.
+    """Checks that JAX does not trace a use of a function, for example to take the function's gradients.
 
     Raises:
         Obstacle: JAX traces the use.
@@ -133,7 +133,7 @@ def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> Non
 
 
 def must_not_be_differentiated_elsewhere(view: FileView, target: Target) -> None:
-    """Checks that no traced code in another file, such as a loss function, calls a function.
+    """Checks that a function is not called by traced code in another file, for example by a loss function.
 
     Raises:
         Obstacle: traced code does.

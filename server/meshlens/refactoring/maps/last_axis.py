@@ -92,7 +92,7 @@ def _is_spread_over(call: Call, names: set[str]) -> bool:
 
 
 def _sources(root: FunctionDef, step: FunctionDef, call: Call) -> tuple[list[Node], bool]:
-    """Returns the expressions that the array of a call depends on, and whether some come from another function."""
+    """Returns the expressions that a call's arrays depend on, and whether any uses a parameter of an inner function."""
     nodes = tuple(walk(root))
     inner = [node for node in nodes if isinstance(node, (FunctionDef, Lambda)) and node is not step]
     given = {one.name for function in inner for one in parameters_of(function)}

@@ -64,7 +64,7 @@ def mapped_call_at(view: FileView, span: Span) -> tuple[MappedCall, ...]:
 
 
 def handed_over(view: FileView, calls: tuple[MappedCall, ...], span: Span) -> Iterator[Handed]:
-    """Yields the arguments that are mapped over axis 0 on every route, by position or keyword."""
+    """Yields the positional and keyword arguments that are mapped over axis 0 on every route."""
     first = calls[0]
     path = path_to(view, first.call)
     node: Node = path[-1] if path else NOTHING

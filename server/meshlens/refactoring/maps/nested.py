@@ -79,7 +79,7 @@ class Nest:
         return tuple(_joined(outer, inner) for outer, inner in pairs)
 
     def out_axes(self) -> tuple[Axes, ...] | Axes:
-        """Returns the mapped axes of every result; a single value if all are equal.
+        """Returns the mapped axes of every result; a single value if neither `out_axes` is a tuple or list.
 
         Raises:
             Obstacle: a result has different axes for its parts.
@@ -92,7 +92,7 @@ class Nest:
         return tuple(_joined(one, other) for one, other in pairs)
 
     def sizes(self, axes: tuple[Axes, ...]) -> tuple[int, int] | None:
-        """Returns the number of rows that the calls pass along the outer and the inner axis; None if unknown."""
+        """Returns the numbers of rows that the calls pass along the outer and the inner axis; None if unknown."""
         found: set[tuple[int | None, int | None]] = set()
         for call in self.outer.calls:
             shapes = [arg.value.shape if isinstance(arg.value, Data) else None for arg in call.args]

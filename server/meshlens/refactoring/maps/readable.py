@@ -69,7 +69,7 @@ def must_be_the_real_pmap(view: FileView, pmap: Pmap) -> None:
 
 
 def must_use_all_devices(view: FileView, pmap: Pmap) -> None:
-    """Checks that there are as many rows as devices: a pmap uses one device per row, but a mesh uses all devices.
+    """Checks that a pmap does not seem to use only some devices; a pmap uses one device per row, but a mesh uses all.
 
     Raises:
         Obstacle: a program that applies or calls the pmap uses only some devices, and the number of rows is unknown.
@@ -140,7 +140,7 @@ def must_not_be_unwrapped(view: FileView, binding: Binding) -> None:
 
 
 def paths_of(view: FileView, pmap: Pmap) -> set[str]:
-    """Returns the files in which a pmap is applied or called, and those on the routes there."""
+    """Returns the files in which a pmap is applied or called, and the files on the routes to those places."""
     contexts: list[Context] = [pmap.binding.context, *(call.context for call in pmap.calls)]
     calls = {call.call.path for call in pmap.calls}
     return {pmap.binder.site.path, *calls, *(step.site.path for context in contexts for step in context.route)}

@@ -1,4 +1,4 @@
-"""Variables outside the maps that hold one copy of the same value per device."""
+"""Variables that are outside the maps and hold one copy of the same value per device."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _bound(target: Node, value: Value, name: str) -> list[Value]:
 
 
 def _is_part(above: Node, node: Node) -> bool:
-    """Returns whether an expression selects a named part of another one."""
+    """Returns whether an expression selects a named part of another expression."""
     if isinstance(above, Subscript) and not (isinstance(above.key, Constant) and isinstance(above.key.value, str)):
         return False
     return isinstance(above, (Attribute, Subscript)) and above.object.site == node.site

@@ -234,7 +234,7 @@ def _must_change_alike(target: Target, found: Reductions, shared: frozenset[str]
 
 
 def _needed_as_values(view: FileView, target: Target, form: Form, library: Library) -> tuple[str, ...]:
-    """Returns the arguments that an uncompiled function needs as Python values, which a map would trace.
+    """Returns the arguments that an uncompiled function needs as Python values; a map would trace them.
 
     Raises:
         Obstacle: it needs such arguments, and the map cannot take static arguments.
@@ -291,7 +291,7 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
 
 
 def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ...], found: Reductions) -> None:
-    """Checks that rows that a call returns are not assigned to an argument that all devices share.
+    """Checks that no rows returned by a call are assigned to an argument that all devices share.
 
     Raises:
         Obstacle: a call assigns rows to a shared argument.
@@ -318,7 +318,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
 
 
 def _whole(kind: Kind) -> str:
-    """Returns the kind of a result with parts: "same" or "rows" if all parts are, else "mixed"."""
+    """Returns the kind of a result with parts: "same" or "rows" if all parts are of that kind, else "mixed"."""
     kinds = {flat(one) if isinstance(one, str) else _whole(one) for one in ((kind,) if isinstance(kind, str) else kind)}
     if kinds <= SAME:
         return "same"
@@ -331,7 +331,7 @@ def _moves_rows(view: FileView, target: Target) -> bool:
 
 
 def _is_along_features(node: Call) -> bool:
-    """Returns whether a call joins arrays along their last axis, or along another axis that is not the row axis."""
+    """Returns whether a call joins, stacks or squeezes arrays along an axis that is certainly not the row axis."""
     axis = next((value for label, _, value in node.arguments if label == "axis"), None)
     if axis is None or over_rows(axis) is not False:
         return False
@@ -365,7 +365,7 @@ def averaged(view: FileView, target: Target, step: Step, spelling: Spelling) -> 
 
 
 def _must_read_its_batch(target: Target, axes: tuple[int | None, ...]) -> None:
-    """Checks that a function reads its split arguments, because otherwise all devices do the same work.
+    """Checks that a function reads a split argument, because otherwise all devices would do the same work.
 
     Raises:
         Obstacle: it reads none of them.

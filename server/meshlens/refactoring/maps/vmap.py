@@ -56,7 +56,7 @@ def read_plainly(view: FileView, binding: Binding) -> Pmap:
 
 
 def read_replaceable(view: FileView, binding: Binding) -> Pmap:
-    """Returns everything about a vmap that a map over devices may replace: it is spelled out and runs in one process.
+    """Returns everything about a vmap; checks that it can be rewritten where it is, and that it runs in one process.
 
     Raises:
         Obstacle: something about it is unknown, or it must not be replaced.
@@ -104,7 +104,7 @@ def must_stand_outside_maps(view: FileView, vmap: Pmap) -> None:
 
 
 def rows_along(vmap: Pmap) -> tuple[int | None, ...] | None:
-    """Returns 0 for each mapped argument and None for each shared one; None, not a tuple, if other axes are used."""
+    """Returns 0 for each mapped argument and None for each shared one; None, not a tuple, for other vmaps."""
     axes = vmap.in_axes.items if isinstance(vmap.in_axes, Items) else (vmap.in_axes,)
     is_plain = isinstance(vmap.in_axes, Items) and vmap.in_axes.kind == "tuple"
     count = len(axes) if is_plain else argument_count(vmap)
@@ -285,7 +285,7 @@ def _wanted(view: FileView, node: Node) -> set[str]:
 
 
 def _plainly(node: Node) -> set[str]:
-    """Returns the names in an expression, except those of which it reads an attribute, such as the shape."""
+    """Returns the names in an expression, except those whose attributes it reads, such as `x` in `x.shape`."""
     shapes = {
         inner.object.name for inner in walk(node) if isinstance(inner, Attribute) and isinstance(inner.object, Name)
     }

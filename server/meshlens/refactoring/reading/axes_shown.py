@@ -202,7 +202,7 @@ def _of_shape(node: Node) -> str:
 
 
 def _made_with(value: Node) -> int:
-    """Returns the minimum number of axes of the array that an expression creates."""
+    """Returns the number of axes of the result of an `einsum` call; 0 for other expressions."""
     if not isinstance(value, Call) or last_name(value.callee) != "einsum" or not value.arguments:
         return 0
     text = value.arguments[0].value

@@ -1,4 +1,4 @@
-"""The names that one block of a file reads, binds and defines, cached by tree because most edits are elsewhere."""
+"""The names that one block of a file reads, binds and defines, cached by tree, as most edits are in other blocks."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def without_labels(view: FileView, call: PlainCall) -> tuple[FileEdit, ...]:
 
 
 def value_start(view: FileView, call: PlainCall, place: int) -> int:
-    """Returns where an argument begins, after its keyword."""
+    """Returns the offset at which an argument's value begins, after the keyword if there is one."""
     span = call.spans[place]
     found = _KEYWORD.match(view.source, span.start, span.end) if _label(call, place) is not None else None
     return found.end() if found is not None else span.start

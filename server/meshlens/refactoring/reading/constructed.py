@@ -69,7 +69,7 @@ def parameter_values(view: FileView, owner: str, name: str, views: Iterable[File
 
 
 def parameters_at(view: FileView, block: str) -> frozenset[str]:
-    """Returns the parameters of the function that a block holds."""
+    """Returns the parameters of a block's function; empty if the block is not a function."""
     root = tree(view, str(view.path), block)
     return frozenset(one.name for one in root.function.parameters) if isinstance(root, FunctionDef) else frozenset()
 

@@ -85,7 +85,7 @@ def _hands_on(view: FileView, node: FunctionDef) -> bool:
 
 
 def _returns_what_comes_back(node: FunctionDef, given: str) -> bool:
-    """Returns whether a wrapper returns or yields only what the wrapped function gives for the wrapper's arguments."""
+    """Returns whether a wrapper returns or yields only what the wrapped function returns for the same arguments."""
     parameters = node.function.parameters
     if [one.how for one in parameters] != ["*", "**"]:
         return False

@@ -153,7 +153,7 @@ def _underlying(value: Value) -> Site | None:
 
 
 def dotted_name(view: FileView, node: Node) -> str:
-    """Returns the dotted name that top-level imports give a name or attribute; "" if unknown."""
+    """Returns the dotted name of a name or attribute, according to the top-level imports; "" if unknown."""
     attributes: list[str] = []
     while isinstance(node, Attribute):
         attributes.append(node.name)

@@ -156,7 +156,7 @@ def _between(view: FileView, callee: Callee) -> _Value:
 
 
 def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
-    """Returns a value after a decorator; only a `vmap`, with or without `partial`, changes it."""
+    """Returns a value with the effect of a decorator; only a `vmap`, with or without `partial`, has an effect."""
     if not isinstance(decorator, Call):
         return replace(value, is_vmapped=True) if dotted_name(view, decorator) in _MAPS else value
     dotted = dotted_name(view, decorator.callee)
@@ -166,7 +166,7 @@ def _decorated(view: FileView, value: _Value, decorator: Node) -> _Value:
 
 
 def _vmapped(value: _Value, call: Call) -> _Value:
-    """Returns a value after a `vmap`; the `vmap` does not map an argument whose `in_axes` entry is None."""
+    """Returns a value with the effect of a `vmap`, which does not map an argument whose `in_axes` entry is None."""
     axes = next((one.value for one in call.arguments if one.label == "in_axes"), None)
     items = axes.items if isinstance(axes, (TupleDisplay, ListDisplay)) else ()
     is_none = [isinstance(one, Constant) and one.value is None for one in items]
@@ -248,7 +248,7 @@ def _bound_again(view: FileView, callee: Callee, home: str | None) -> int:
 
 
 def callee_at(view: FileView, span: Span) -> Callee | None:
-    """Returns the compiled variable whose name is at the cursor, where it is assigned or called."""
+    """Returns the variable assigned or read at the cursor, if it holds a lambda or a transformed function."""
     variables = compiled_variables(view)
     for one in variables:
         if view.span(one.site).contains(span):

@@ -17,7 +17,7 @@ _KEYWORD = re.compile(r"\w+\s*=\s*")
 
 
 def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefix, tuple[str, ...]]:
-    """Returns edits that pass all arguments of the calls by position, the new `in_axes`, and keywords to restore.
+    """Returns the edits that make calls pass all arguments by position, the new `in_axes`, and the keywords to restore.
 
     The mapped function must still receive its last arguments under the keywords to restore.
 

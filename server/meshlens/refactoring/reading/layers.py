@@ -156,7 +156,7 @@ def _norm(view: FileView, key: str, node: Node) -> Iterator[Norm]:
 
 
 def _draws(view: FileView, node: Node, in_init: bool) -> bool:
-    """Returns whether a node creates a layer with a random stream, or draws from one."""
+    """Returns whether a node creates a layer with a random stream, or draws from a random stream."""
     if not isinstance(node, Call):
         return False
     dotted = dotted_name(view, node.callee)

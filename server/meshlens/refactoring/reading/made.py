@@ -91,7 +91,7 @@ def _arrays_outside(view: FileView, home: str | None) -> Iterator[str]:
 
 
 def _makes_array(view: FileView, value: Node) -> bool:
-    """Returns whether an expression is an array made by a NumPy or JAX function, or is derived from one."""
+    """Returns whether an expression is an array made by a NumPy or JAX function, or is derived from such an array."""
     while isinstance(value, (BinaryOperation, Subscript, UnaryOperation)) or (
         isinstance(value, Call) and isinstance(value.callee, Attribute)
     ):
@@ -141,7 +141,7 @@ def _made_outside(view: FileView, home: str | None) -> Iterator[tuple[str, tuple
 
 
 def compiled_under_its_name(view: FileView, home: str | None, name: str) -> Assign | None:
-    """Returns the statement directly in a scope that rebinds a function's name to the jitted function."""
+    """Returns the statement that rebinds a function's name to the jitted function, if it is directly in a scope."""
     found = [
         one
         for one in _statements(view, home)

@@ -48,7 +48,7 @@ NOTHING = Care()
 
 
 def care_for(view: FileView, target: Target, library: Library) -> Care:
-    """Returns what a step's layers require while it is mapped.
+    """Returns the requirements of a step's layers while the step is mapped.
 
     Raises:
         Obstacle: the step's modules store or draw something that would differ between devices.

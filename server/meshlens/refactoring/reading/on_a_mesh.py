@@ -162,7 +162,7 @@ def _is_on_a_device(view: FileView, scope: _Scope, call: Call) -> bool:
 def _comes_from(
     view: FileView, scope: _Scope, value: Node, is_source: Callable[[FileView, _Scope, Call], bool]
 ) -> bool:
-    """Returns whether an expression, or a value assigned to one of its names, contains a call that is a source."""
+    """Returns whether an expression, or a value assigned to a name in it, contains a call accepted by `is_source`."""
     waiting, seen = [value], {""}
     for _ in range(_DEEPEST + 1):
         nodes = [node for one in waiting for node in walk(one)]

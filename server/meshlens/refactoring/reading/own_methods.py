@@ -77,7 +77,7 @@ def owner_of(view: FileView, block: str) -> Own | None:
 
 
 def block_name(block: str) -> str:
-    """Returns the name of the function that a block holds."""
+    """Returns the name of a block's function."""
     return block.rpartition(".")[2].split("~", 1)[0]
 
 
@@ -157,7 +157,7 @@ def class_named(view: FileView, name: str) -> str | None:
 
 
 def _defined(view: FileView, owner: str, name: str, depth: int) -> Iterator[tuple[FileView, Target]]:
-    """Yields the method of a class or, if the class does not define it, those of its base classes."""
+    """Yields a class's method of the given name or, if the class does not define one, those of its base classes."""
     block = view.facts.blocks.get(owner)
     if block is None or not isinstance(block.shape, ClassDef) or depth > _DEEPEST:
         return

@@ -81,7 +81,7 @@ def without_star(view: FileView, target: Target) -> list[FileEdit]:
 
 
 def _closing(text: str) -> int | None:
-    """Returns the offset of the bracket that closes the one at the start of a string."""
+    """Returns the offset of the parenthesis that closes the first one in a string; None if there is none."""
     lines = text.splitlines(keepends=True)
     depth = 0
     try:

@@ -129,7 +129,7 @@ def _names_for(view: FileView, node: Node, how: str, path: tuple[Node, ...]) -> 
 
 
 def _operand(node: Node) -> Node | None:
-    """Returns the operand of `x.mean()` or `jnp.mean(x)`."""
+    """Returns the operand of a mean or a sum, such as `x` in `x.mean()` or `jnp.sum(x)`; None for other expressions."""
     if not isinstance(node, Call) or last_name(node.callee) not in ("mean", "sum"):
         return None
     if not node.arguments and isinstance(node.callee, Attribute):

@@ -48,5 +48,5 @@ def mapped_axis_helper(view: FileView, spelling: Spelling) -> tuple[str, tuple[F
 
 
 def keywords_helper(view: FileView) -> tuple[str, tuple[FileEdit, ...]]:
-    """Returns the name of a file's helper that passes arguments by keyword, and the edit that adds it."""
+    """Returns the name of the helper that passes arguments by keyword, and the edit that adds it if it is missing."""
     return with_helper(view, _WITH_KEYWORDS, _KEYWORDS_TEXT)

@@ -51,7 +51,7 @@ class MeshUse:
 
 
 def mesh_for(view: FileView, spelling: Spelling, made: OnMesh, pmap: Pmap) -> MeshUse:
-    """Returns a map's mesh: an existing one, one created by a statement before the map, or one created at first call.
+    """Returns a map's mesh, which exists already or is created by a statement before the map or at the first call.
 
     Args:
         view: the file.

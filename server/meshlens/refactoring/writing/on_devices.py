@@ -181,7 +181,7 @@ def _each_device(care: Care) -> str:
 
 
 def shard_map_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str, wanted: Wanted) -> Helper:
-    """Returns the decorator that maps a function by `shard_map` on the mesh that `called` returns.
+    """Returns the decorator that maps a function with `shard_map` on the mesh that `called` returns.
 
     The mesh is created, and the function compiled, at the first call.
 

@@ -141,7 +141,7 @@ def replicate_helper(view: FileView, spelling: Spelling, devices: str) -> Helper
 
 
 def first_replica_helper(view: FileView, spelling: Spelling) -> Helper:
-    """Returns the helper that takes one of the copies back."""
+    """Returns the helper that takes the first device's copy of every array."""
     flax = name_of_module(view, "flax.jax_utils")
     if flax is not None:
         return f"{flax}.unreplicate", ()
@@ -252,7 +252,7 @@ def mesh_helper(view: FileView, spelling: Spelling, mesh: OnMesh) -> Helper:
 
 
 def batch_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) -> Helper:
-    """Returns the helper that splits a batch over the mesh that the function `called` returns."""
+    """Returns the helper that splits a batch over the mesh returned by the function named in `called`."""
     return with_helper(view, "shard_batch", _SHARD_BATCH, spelling.at, axis=mesh.axis, **_names(spelling, called))
 
 
@@ -280,7 +280,7 @@ def state_helper(view: FileView, spelling: Spelling, mesh: OnMesh, called: str) 
 
 
 def copy_helper(view: FileView, spelling: Spelling, called: str) -> Helper:
-    """Returns the helper that copies state to every device of the mesh that the function `called` returns."""
+    """Returns the helper that copies state to every device of the mesh returned by the function named in `called`."""
     return with_helper(view, "replicate", _COPY_TO_ALL, spelling.at, **_names(spelling, called))
 
 

@@ -1,4 +1,4 @@
-"""The names in new code as a file spells them, with the imports that it lacks."""
+"""Spells names in new code as the file spells them, and collects the imports that the file lacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from meshlens.text import Span
 
 _SHARD_MAP_IN_JAX = (0, 6, 1)
 _SHARD_MAP_OF_NNX = (0, 8, 1)
-"""The oldest JAX that flax 0.12.1 supports, the first flax whose `nnx.shard_map` has `check_vma`, not `check_rep`."""
+"""The oldest JAX that flax 0.12.1 supports; since that flax, `nnx.shard_map` has `check_vma` instead of `check_rep`."""
 _TREE_IN_JAX = (0, 4, 25)
 
 

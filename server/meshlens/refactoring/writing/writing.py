@@ -1,4 +1,4 @@
-"""Writes calls in the usual layout: on one line if they fit, else one argument per line."""
+"""Writes calls as formatters do: on one line if they fit, else with the arguments on the next line or one per line."""
 
 from __future__ import annotations
 

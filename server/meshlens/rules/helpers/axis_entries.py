@@ -19,7 +19,7 @@ from meshlens.text import Edit, FileEdit, Span
 
 
 def badly_written(view: FileView, wanted: frozenset[str]) -> Iterator[Finding]:
-    """Yields findings for axes of a file's maps that are wrong for every call.
+    """Yields a finding for each entry of `in_axes` or `out_axes` that is wrong for every call of its map.
 
     Args:
         view: the file.

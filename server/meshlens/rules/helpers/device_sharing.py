@@ -21,7 +21,7 @@ _Complaint = tuple[Site, str]
 
 
 def shared_badly(view: FileView, devices: Devices) -> Iterator[Finding]:
-    """Yields findings for calls of maps whose arguments have sizes that do not fit the devices.
+    """Yields findings for `pmap` calls with arguments whose sizes do not fit the devices or `axis_size`.
 
     Args:
         view: the file.

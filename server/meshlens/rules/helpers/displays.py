@@ -30,7 +30,7 @@ def without_item(view: FileView, display: Site, item: Site) -> FileEdit | None:
 
 
 def only_item(view: FileView, display: Site, item: Site) -> FileEdit | None:
-    """Replaces a tuple or list with its only item; None if the item is not written there."""
+    """Replaces a tuple or list with its only item; None if that literal does not contain exactly this item."""
     if not is_display(view, display) or not view.span(display).contains(view.span(item)):
         return None
     inside = view.text(display)[1:-1].strip().removesuffix(",").strip()

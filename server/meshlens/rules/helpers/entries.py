@@ -1,4 +1,4 @@
-"""The entries of a literal tuple, list or dictionary: their sites, and adding one."""
+"""Finds the entries of literal tuples, lists and dictionaries, and adds entries to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the names and keywords in a file that have a history in JAX, and reports each place once."""
+"""Finds a file's uses of names and keywords that changed between JAX releases, and reports each place once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from meshlens.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A mention of a JAX name that has a history.
+    """A mention of a JAX name that changed between releases.
 
     Attributes:
         mention: the name in an import, or the attribute.
@@ -51,7 +51,7 @@ def is_removed(row: Change | KeywordChange, version: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DatedKeyword:
-    """A keyword argument that has a history in JAX.
+    """A keyword argument that changed between JAX releases.
 
     Attributes:
         change: the change to that keyword.
@@ -65,8 +65,8 @@ class DatedKeyword:
 def dated_names(view: FileView, wanted: Callable[[Change], bool]) -> Iterator[Dated]:
     """Yields the names with a wanted change, in the order of the file.
 
-    An imported name is reported at its import, not at its uses; in `jax.a.b.c` only the longest part with its own
-    history counts. A guarded place is skipped, unless another route certainly reaches it without a guard; a test that
+    An imported name is reported at its import, not at its uses; in `jax.a.b.c`, only the longest part that itself
+    changed counts. A guarded place is skipped, unless another route certainly reaches it without a guard; a test that
     expects the code to raise guards only its own route.
 
     Args:

@@ -24,7 +24,7 @@ class Miscount:
         binder: the map.
         entries: the number of entries.
         arguments: the number of arguments.
-        call: the call that shows it; None if the function's own parameters do.
+        call: the call that shows the mismatch; None if the function's own parameters show it.
         some: whether other calls fit.
     """
 
@@ -65,7 +65,7 @@ def miscounts(view: FileView, wanted: frozenset[str], parameter: str) -> Iterato
 
 
 def place_of_miscount(view: FileView, miscount: Miscount, parameter: str) -> tuple[Site, tuple[Related, ...]] | None:
-    """Returns the place to mark, and the calls that show why; None if it is in another file."""
+    """Returns the place to mark, and the calls that show why; None if the place is in another file."""
     given = miscount.binder.argument(parameter)
     call = miscount.call
     site = call.call if call is not None and miscount.some else given.site if given is not None else None

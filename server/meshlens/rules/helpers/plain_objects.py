@@ -21,12 +21,12 @@ _Wants = Callable[[MappedCall, int], bool]
 
 
 def handed_to_pmap(view: FileView) -> Iterator[Finding]:
-    """Reports each object passed to a `pmap` at a position that is not static."""
+    """Reports, for each `pmap`, the first object passed at a position that is not static."""
     yield from _objects(view, "jax.pmap", _is_dynamic, "make it static")
 
 
 def texts_handed_to_pmap(view: FileView) -> Iterator[Finding]:
-    """Reports each string passed to a `pmap` at a position that is not static."""
+    """Reports, for each call of a `pmap`, the first string passed at a position that is neither static nor mapped."""
     by_call: dict[Site, list[MappedCall]] = defaultdict(list)
     for call in view.records.mapped_calls:
         if call.visible and canonical(call.binder.dotted) == "jax.pmap":
@@ -58,7 +58,7 @@ def _is_text(value: Value) -> bool:
 
 
 def mapped_by_vmap(view: FileView) -> Iterator[Finding]:
-    """Reports each object that a `vmap` would map over an axis."""
+    """Reports, for each `vmap`, the first object that it would map over an axis."""
     yield from _objects(view, "jax.vmap", _is_mapped, "use None for it in in_axes")
 
 

@@ -50,7 +50,7 @@ def _imports_jax(shape: Shape) -> bool:
 
 
 def _with_import(view: FileView, dated: Dated, to: str) -> tuple[FileEdit, ...]:
-    """Returns edits that replace a name and import its new module after the last import of JAX; none if they cannot."""
+    """Returns edits that replace a name and import its new module after the last import of JAX; () if impossible."""
     top = (view.facts.blocks[key] for key in view.facts.top)
     imports = [block.span(0).end for block in top if _imports_jax(block.header)]
     if not imports or _PLAIN.fullmatch(view.text(dated.mention.site)) is None:

@@ -17,7 +17,7 @@ def mesh_axes(mesh: Value | None) -> tuple[str, ...] | None:
 
 
 def blamed(view: FileView, name: Const, site: Site, fallback: Site | None) -> Site | None:
-    """Returns the place to mark in this file for a name: its literal if the expression has it, else the expression.
+    """Returns the place to mark in this file for an axis name: its literal, or else an expression that passes it on.
 
     Args:
         view: the file.

@@ -36,7 +36,7 @@ def static_places(binder: Binder) -> tuple[int, ...]:
 
 
 def integers(value: Value) -> tuple[int, ...] | None:
-    """Returns an int, or the ints of a tuple, as a tuple; None if one is unknown."""
+    """Returns an int, or the ints of a tuple, as a tuple; None if any of them is unknown."""
     items = value.items if isinstance(value, Seq) else (value,)
     if isinstance(value, Seq) and value.open:
         return None
@@ -45,7 +45,7 @@ def integers(value: Value) -> tuple[int, ...] | None:
 
 
 def missing_in_jitted(view: FileView) -> Iterator[Finding]:
-    """Reports each static or donated argument that the jitted function certainly lacks."""
+    """Reports static and donated arguments that the jitted function certainly lacks."""
     places: dict[Site, list[ApiCall]] = defaultdict(list)
     for call in view.records.calls:
         if call.dotted == "jax.jit" and not call.guarded:

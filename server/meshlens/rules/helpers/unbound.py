@@ -1,4 +1,4 @@
-"""Finds collectives with an unbound axis on some route, one per fault, and the maps that lack their axes."""
+"""Finds collectives with an unbound axis on some route, one per fault, and the maps that do not bind these axes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Unbound(NamedTuple):
     Attributes:
         name: the axis.
         failing: the uses of one collective on routes that leave the name unbound, short routes first.
-        binding: its uses on the other routes.
+        binding: the uses of the same collective on routes that bind the name, or may bind it.
         repeated: further collectives that fail for the same literal in the same map.
     """
 
@@ -118,7 +118,7 @@ def _fails(use: AxisUse, name: str) -> bool:
 
 
 def _is_certain(use: AxisUse, bound_elsewhere: bool, followed: bool) -> bool:
-    """Returns whether a use that leaves its axis unbound certainly fails.
+    """Returns whether a use of an unbound axis certainly fails.
 
     If other routes bind the axis, the use must be unconditional on its own route. A failing function that a key picks
     from a table fails whenever it is picked, unless another choice by the same key binds the axis. So its failure

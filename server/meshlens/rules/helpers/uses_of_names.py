@@ -41,7 +41,7 @@ class UsesOfNames:
         return self._by_text.get(text, ())
 
     def at(self, site: Site) -> UseOfName | None:
-        """Returns the use at a site; None if there is no name."""
+        """Returns the use at a site; None if the site is not a name."""
         return self._by_site.get(site)
 
     @cached_property

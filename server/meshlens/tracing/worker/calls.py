@@ -62,7 +62,7 @@ class Calls:
         return any(self._begins_on_import(one, depth + 1) for one in callers if site.owner not in one.owners)
 
     def first(self, module: Any, argv: list[str]) -> tuple[Shown, Callable[[], Shown], int]:
-        """Returns the first call with computable arguments, a function that remakes them with real arrays, and the row.
+        """Returns the first call with computable arguments, a function that repeats it with real arrays, and its row.
 
         Args:
             module: the imported module of the file; None if importing it would run the calls.
@@ -112,7 +112,7 @@ class Calls:
             raise NoProgram("no-arguments", f'line {site.call.lineno} calls a different function named "{self.name}"')
 
     def _unknown(self, site: Site, error: BaseException) -> NoProgram:
-        """Returns an error that names the value that the file does not show, and the comment that would supply it."""
+        """Returns an error that says why the arguments are unknown and, if possible, what comment to add."""
         rows = [row for path, row in rows_of_error(error, self._inside) if path == self._inside.file]
         row = rows[0] if rows else site.call.lineno
         refused = refusing.first_refused() if _is_refusal(error) else ""
@@ -133,7 +133,7 @@ class Calls:
         return f'cannot determine the arguments of "{self.name}" in the call on line {site.call.lineno}'
 
     def _comment(self, site: Site, rows: list[int]) -> tuple[int, str] | None:
-        """Returns the line and the comment that would supply the argument that could not be computed."""
+        """Returns a comment that would supply the unknown arguments, and the line for it; None if no comment would."""
         steps = self.source.steps(site)
         wanted = {name for one in (*site.call.args, *site.call.keywords) for name in reads(one)}
         for index in range(len(steps) - 1, -1, -1):

@@ -65,7 +65,7 @@ class _Room:
         self.process = os.getpid()
 
     def write(self, name: str, text: str) -> None:
-        """Writes a file atomically; ends a process that the user's code forked and that came back here."""
+        """Writes a file atomically; a child process that the user's code forked ends here instead."""
         if os.getpid() != self.process:
             os._exit(0)
         partial = os.path.join(self.folder, f".{name}")

@@ -80,7 +80,7 @@ class Source:
         }
 
     def sites(self, name: str, aliases: bool = True) -> list[Site]:
-        """Returns the places where a function or a transformed version of it is called, then those that pass it on."""
+        """Returns the calls to a function or to a transformed version of it, then the calls that it is passed to."""
         names = {name}
         if aliases:
             names |= set(self._aliases(name))
@@ -133,7 +133,7 @@ class Source:
                 yield from self._sites(child, owners, chain, names)
 
     def steps(self, site: Site) -> list[Step]:
-        """Returns the steps before a call in its owner's body, in order; a loop around it is in its first iteration."""
+        """Returns the steps before a call in its owner's body, in order, with one iteration of loops around the call."""
         body = site.owner.body if site.owner is not None else self.tree.body
         found: list[Step] = []
         for depth, statement in enumerate(site.chain):
@@ -184,7 +184,7 @@ class Source:
 
 
 class _Holder(ast.AST):
-    """Holds one statement of a body, so that the statement is walked as a child."""
+    """Wraps one statement of a body, so that the statement is walked as a child."""
 
     _fields = ("statement",)
 

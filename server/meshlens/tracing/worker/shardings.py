@@ -88,7 +88,7 @@ def _called(equation: Any, given: list[Any]) -> list[Any]:
 
 
 def _carried(equation: Any, variable: Any, given: list[Any]) -> Any:
-    """Returns the sharding of a result: that of the sharded operands of the same shape if they agree, else unknown."""
+    """Returns the sharding of a result: None without sharded operands; `UNKNOWN` if they do not determine it."""
     sharded = [(one, before) for one, before in zip(equation.invars, given) if before is not None]  # noqa: B905
     if not sharded:
         return None

@@ -78,7 +78,7 @@ class Program:
     def _in_function(
         self, owner: Any, site: Site, body: list[ast.stmt], result: ast.expr, depth: int
     ) -> tuple[Any, tuple[Any, ...], dict[str, Any], dict[str, Any]]:
-        """Does the same as `call` for a call inside a function, whose own arguments come from a call to it."""
+        """Does the same as `call` for a call inside a function; the function's own arguments come from a call to it."""
         args, kwargs, around = self._arguments(owner, site.owners, depth)
         given = ast.Call(ast.Name("locals", ast.Load()), [], [])
         last = ast.copy_location(ast.Return(ast.Tuple([result, given], ast.Load())), site.call)
@@ -397,7 +397,7 @@ def _zeros(dtype: str, shape: Any) -> Any:
 
 
 class _Arrays(ast.NodeTransformer):
-    """Creates arrays from expressions such as `f32[8, 4]`."""
+    """Replaces expressions such as `f32[8, 4]` with calls that create arrays."""
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         if isinstance(node.value, ast.Name) and node.value.id in _DTYPES:
