@@ -284,7 +284,7 @@ def _afterwards(view: FileView, site: Site, key: str) -> tuple[Node | None, bool
 
 
 def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator[Finding]:
-    """Reports each donated argument that shares its arrays with another donated one, or that contains the same array twice."""
+    """Reports each donated argument that shares its arrays with another one, or that contains the same array twice."""
     if not view.is_here(call.call):
         return
     given = [(arg, _node_at(view, arg.site)) for arg in call.args if arg.site is not None]

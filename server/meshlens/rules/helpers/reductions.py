@@ -46,7 +46,10 @@ def _divided(solution: Solution) -> frozenset[Site]:
 
 
 def in_own_optimizer(view: FileView) -> bool:
-    """Returns whether any file with its own optimizer has a reduction under no known map; an unseen map may run the file."""
+    """Returns whether any file with its own optimizer has a reduction under no known map.
+
+    An unseen map may run the file.
+    """
     for records in view.solution.by_file.values():
         if any(use.kind in REDUCTIONS and not use.context.env.maps for use in records.uses):
             for call in records.calls:

@@ -13,7 +13,7 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 
 def spmd_names(call: ApiCall) -> Iterator[tuple[Const, Arg]]:
-    """Yields each axis that a vmap around a sharding constraint adds to the constraint's spec, with the vmap's argument.
+    """Yields each axis that a vmap around a sharding constraint adds to the spec, with the vmap's argument.
 
     A vmap adds its axes if it maps the constrained value.
     """

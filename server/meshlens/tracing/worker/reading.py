@@ -133,7 +133,7 @@ class Source:
                 yield from self._sites(child, owners, chain, names)
 
     def steps(self, site: Site) -> list[Step]:
-        """Returns the steps before a call in its owner's body, in order, with one iteration of loops around the call."""
+        """Returns the steps before a call in its owner's body, in order, with one iteration of each loop around it."""
         body = site.owner.body if site.owner is not None else self.tree.body
         found: list[Step] = []
         for depth, statement in enumerate(site.chain):
