@@ -117,7 +117,7 @@ def wrap_in_2d_shard_map(view: FileView, span: Span, wishes: Wishes) -> Answer:
 
 
 def _sizes(view: FileView, wishes: Wishes) -> tuple[int, ...] | None:
-    """Returns the mesh sizes that the user or project sets, or else n/2 and 2 for n devices; None if unknown or odd."""
+    """Returns the mesh sizes that the user or project sets, or n/2 and 2 for n devices; None if n is unknown or odd."""
     if len(wishes.devices) == _SECOND:
         return wishes.devices
     target = view.devices.target

@@ -34,7 +34,7 @@ def names_of_fields(cls: Class) -> tuple[str, ...]:
 
 
 def has_unknown_base(cls: Class) -> bool:
-    """Returns whether a class has a base outside the workspace (except `object` and a few others) or too far up."""
+    """Returns whether a class has a base outside the workspace, other than `object` and the like, or one too far up."""
     line = lineage(cls)
     return any(
         base not in line if isinstance(base, Class) else getattr(base, "dotted", "?") not in _PLAIN

@@ -42,7 +42,7 @@ def weighed(values: Iterable[Value]) -> tuple[int, int]:
 
 
 def lightened(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Returns the parts of a value that is too heavy; those that contain others become UNKNOWN. () if too many."""
+    """Returns the parts of a value that is too heavy, or () if too many; parts that contain others become UNKNOWN."""
     if len(values) >= MOST_WEIGHT:
         return ()
     return tuple([value if getattr(value, "weight", 0) == 0 else UNKNOWN for value in values])

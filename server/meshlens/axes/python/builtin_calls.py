@@ -354,7 +354,7 @@ def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _leaves(run: Run, call: Invocation) -> Value:
-    """Returns the leaves of a tree: at least one, as for other iterables, unless the tree is known to be empty."""
+    """Returns the leaves of a tree, each separately if all are known; otherwise one value that represents them."""
     given = {arg.label: arg for arg in call.args}
     tree = given[None].value if None in given else UNKNOWN
     stops = given.get("is_leaf")
@@ -412,7 +412,7 @@ def _nothing(values: Values, args: tuple[Arg, ...]) -> Value:
 _IN_MATH = (
     "ceil cos cosh erf exp expm1 fabs floor gcd hypot isqrt log log10 log1p log2 pow sin sinh sqrt tan tanh trunc"
 ).split()
-"""The functions of `math` that take and return numbers, without those that take long for large numbers."""
+"""The functions of `math` that take and return numbers, except those that are slow for large numbers."""
 
 _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "all": _verdict_on(True),

@@ -117,7 +117,7 @@ def _call_bound(run: Run, bound: Bound, call: Invocation) -> Value:
 
 
 def enter(run: Run, function: Function, call: Invocation) -> Value:
-    """Calls a workspace function; skips a body not worth running, except a decorator's, which defines a name."""
+    """Calls a workspace function; skips a body not worth running, except a decorator's, which sets a name's value."""
     args, ctx, how = call.args, call.ctx, call.how
     begun_altered, overlaid = len(run.altered), run.overlaid
     is_plain = how != "start" and not call.decorator and is_dull(run, function, args, ctx)

@@ -169,7 +169,7 @@ def _are_same_sequences(left: Seq, right: Seq) -> bool | None:
 
 
 def _are_same_specs(left: Spec, right: Spec) -> bool | None:
-    """Returns whether two specs are equal; None if they differ only in form, about which JAX releases disagree."""
+    """Returns whether two specs are equal; None if they differ only in form, which JAX releases treat differently."""
     both = [_plain(spec) for spec in (left, right)]
     if None in both:
         return None

@@ -86,7 +86,7 @@ def _after_iterations(run: Run, before: dict[str, Value], now: dict[str, Value],
 
 
 def _either_state(run: Run, one: Instance, other: Instance, site: Site) -> Value:
-    """Returns a state whose fields may come from either of two; the union of both if either has no known fields."""
+    """Returns a state whose fields may come from either state; the union of both if either has no known fields."""
     fields = fields_of(run, one)
     if not fields or not fields_of(run, other):
         return join(one, other)

@@ -307,7 +307,7 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
 
 
 def _compiled(lowered: Made) -> Value:
-    """Returns the executable of a lowered function, which is called like it; unknown if it has static arguments."""
+    """Returns the executable of a lowered function, called in the same way; unknown if it has static arguments."""
     function = dict(lowered.arguments)["function"]
     labels = [arg.label or "" for arg in function.arguments] if isinstance(function, Wrapped) else []
     labels += [name for name, _ in function.binder.arguments] if isinstance(function, Mapped) else []
