@@ -37,7 +37,6 @@ from meshlens.axes.domain.values import (
 from meshlens.axes.jax import logical_rules
 from meshlens.axes.jax.replaced_leaves import TREE_AT, call_tree_at
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
-from meshlens.axes.jax.transparent import is_callable
 from meshlens.axes.jax.tree_maps import leaf, leaves_of
 from meshlens.axes.python.attributes import attribute
 from meshlens.axes.python.conditions import truth
@@ -364,7 +363,10 @@ def _leaves(run: Run, call: Invocation) -> Value:
         test = stops.value if stops is not None else UNKNOWN
         return truth(run.invoke(call.inside(test, (Arg(None, part, None, place),), call.ctx, "run"))) is True
 
-    known = leaves_of(tree, is_leaf if stops is not None and is_callable(stops.value) else None)
+    if stops is not None and not isinstance(stops.value, (Function, Bound, Partial)):
+        # A function that cannot be read may take any part of the tree as one leaf.
+        return Seq("list", (leaf(tree),), True)
+    known = leaves_of(tree, is_leaf if stops is not None else None)
     return Seq("list", tuple(known)) if known is not None else Seq("list", (leaf(tree),), True)
 
 
