@@ -228,7 +228,7 @@ class Run:
         work: the number of statements, calls and elements of comprehensions processed.
         iterations: the number of iterations of loops and comprehensions.
         depth: the nesting depth of statements and expressions.
-        loop: the share of the outermost running loop.
+        loop: the outermost running loop's share of the budget; None outside loops.
         is_brief: whether a limit on work or depth was reached or nearly reached.
         moments: the times at which the watched statement ran; None if it cannot be replaced on its own.
         is_apart: whether the functions of its file may see different variables than in other runs.

@@ -95,7 +95,7 @@ def is_mapped(follow: Follow, function: Node) -> bool:
 
 
 def _is_known(scope: Follow, decorator: Expression) -> bool:
-    """Returns whether a decorator belongs to a library whose decorators keep rows apart."""
+    """Returns whether a decorator comes from a known library and, judging by its name, keeps rows apart."""
     dotted = scope.dotted(applied_by(decorator, scope.dotted)[0])
     return dotted.startswith(_OF_DECORATORS) and _CHANGES.search(dotted.rpartition(".")[2]) is None
 

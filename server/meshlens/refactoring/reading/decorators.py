@@ -110,7 +110,7 @@ def _returns_what_comes_back(node: FunctionDef, given: str) -> bool:
 
 
 def _passes(node: Node, function: str, names: list[str]) -> bool:
-    """Returns whether an expression calls a function with all arguments of the function that contains it."""
+    """Returns whether an expression forwards all arguments of the enclosing function, as in `f(*args, **kwargs)`."""
     return (
         isinstance(node, Call)
         and isinstance(node.callee, Name)
