@@ -4,7 +4,8 @@ FOLDER, which must not exist yet, then holds the package `meshlens` with compile
 on PYTHONPATH to try it. The sources are not changed; `written_out.py` changes copies of them.
 
 With `--practised`, which requires GCC, everything is compiled twice: the modules compiled first run `practice.py`, so
-that the compiler knows which branches are taken. This takes three times as long, and the result is a sixth faster.
+that the compiler knows which branches are taken. The build takes three times as long, and MeshLens takes a sixth less
+time.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def _active(environ: Mapping[str, str], variable: str) -> Iterator[Interpreter]:
 
 
 def _upwards(folder: Path) -> tuple[Path, ...]:
-    """Returns a folder and its parents up to the root of its repository; only the folder if there is no repository."""
+    """Returns a folder and its parents up to the root of its repository, or only the folder outside repositories."""
     places = (folder, *folder.parents)
     roots = (number for number, place in enumerate(places) if os.path.exists(place / ".git"))
     return places[: next(roots, 0) + 1]

@@ -64,12 +64,12 @@ _MESSAGES = {
         "split the axis where it is, then move the new axis to the front (jnp.moveaxis)"
     ),
     "stack-mixed": (
-        'this reshape mixes the parts of the devices along "{axis}", which all_gather stacked along the first axis; '
-        "move that axis first (jnp.moveaxis)"
+        'this reshape mixes the devices\' parts, which all_gather over "{axis}" stacked along dimension 0; '
+        "move it in front of the dimension that was split (jnp.moveaxis)"
     ),
     "sent-stack-mixed": (
-        'this reshape mixes the parts of the devices along "{axis}", which all_to_all stacked along the first axis; '
-        "move that axis first (jnp.moveaxis)"
+        'this reshape mixes the devices\' parts, which all_to_all over "{axis}" stacked along dimension 0; '
+        "move it in front of the dimension that was split (jnp.moveaxis)"
     ),
     "joined-mixed": (
         'this reshape mixes the parts of the devices along "{axis}", which all_to_all put one after the other; '

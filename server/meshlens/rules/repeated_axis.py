@@ -127,7 +127,15 @@ def _repeating(solution: Solution, path: str) -> _Repeating:
 
 def _repeating_specs(solution: Solution) -> list[_InUse]:
     """Returns the specs in use that name an axis twice, in all files: what a spec repeats may be passed to its file."""
-    used = (one for records in solution.by_file.values() for one in _in_use(records))
+    return [
+        one
+        for path, records in solution.by_file.items()
+        for one in solution.once_of(("specs that repeat an axis", path), records, None, partial(_repeating_in, records))
+    ]
+
+
+def _repeating_in(records: Records) -> list[_InUse]:
+    used = _in_use(records)
     return [one for one in used if _first_repeated(_flat(one.spec)) is not None and _certain(one.context)]
 
 

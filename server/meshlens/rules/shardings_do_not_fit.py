@@ -83,7 +83,7 @@ def _told(view: FileView, call: ApiCall) -> tuple[Fix, ...]:
     spec = f"{name}({', '.join(map(_written, found.entries))})"
     end = view.span(last).end
     edit = Edit(Span(end, end), f", {OUT_SHARDING}={spec}")
-    return (Fix(f"split the result as {spec}", (FileEdit(view.path, edit),)),)
+    return (Fix(f"shard the result as {spec}", (FileEdit(view.path, edit),)),)
 
 
 def _written(entry: Entry | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 
-from meshlens.axes.domain.classes import has_unknown_base, lineage
+from meshlens.axes.domain.classes import class_attribute, has_unknown_base, lineage
 from meshlens.axes.domain.joining import options
 from meshlens.axes.domain.values import (
     Bound,
@@ -57,6 +57,10 @@ def _of_one(value: Value, kind: Value) -> bool | None:
 
 
 def _of_class(value: Value, kind: Class) -> bool | None:
+    if isinstance(value, (Seq, Dict)):
+        # A container may represent an object that can be iterated over, but no other.
+        iterates = has_unknown_base(kind) or class_attribute(kind, "__iter__") is not None
+        return None if iterates else False
     if not isinstance(value, Instance):
         return None
     if kind in lineage(value.cls):

@@ -11,7 +11,7 @@ from meshlens.axes.data.arrays import is_array
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
 from meshlens.axes.domain.keys import as_value
 from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
@@ -46,26 +46,24 @@ def leaf(value: Value) -> Value:
     return Data(travelling(labels), over=variation_of(value))
 
 
-def leaves_of(tree: Value, is_leaf: Callable[[Value], bool] | None = None) -> list[Value] | None:
+def leaves_of(tree: Value, is_leaf: Callable[[Value], bool | None] | None = None) -> list[Value] | None:
     """Returns the leaves of a tree in JAX's order; None if they are too many or not all known.
 
     Args:
         tree: the tree.
-        is_leaf: returns whether a tree certainly counts as one leaf; None if only non-containers count as leaves.
+        is_leaf: returns whether a tree counts as one leaf, None if unknown; without it, only non-containers do.
     """
     found: list[Value] = []
-    classes: set[Class] = set()
     waiting = [(tree, 0)]
     while waiting:
         part, depth = waiting.pop()
         if len(found) >= _MOST_LEAVES or depth >= _DEEPEST_TREE:
             return None
-        # A function that is called often isn't run for each object; one answer counts for all objects of a class.
-        if isinstance(part, Instance) and part.cls in classes:
+        verdict = is_leaf(part) if is_leaf is not None else False
+        if verdict:
             found.append(part)
-        elif is_leaf is not None and is_leaf(part):
-            found.append(part)
-            classes |= {part.cls} if isinstance(part, Instance) else set()
+        elif verdict is None and isinstance(part, (Seq, Dict)):
+            return None
         elif isinstance(part, Const) and part.value is None:
             continue
         elif isinstance(part, Seq) and not part.open:

@@ -35,6 +35,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax import logical_rules
+from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.replaced_leaves import TREE_AT, call_tree_at
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf, leaves_of
@@ -48,6 +49,7 @@ from meshlens.axes.runs.heap import altered, set_attribute
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import as_tuple
+from meshlens.facts.nodes import Call, Return, last_name
 from meshlens.jaxapi.known_names import REPLACES, TABLES
 
 _MOST_ITEMS = 16
@@ -354,20 +356,43 @@ def _merged(values: Values, args: tuple[Arg, ...]) -> Value:
 
 def _leaves(run: Run, call: Invocation) -> Value:
     """Returns the leaves of a tree, each separately if all are known; otherwise one value that represents them."""
-    given = {arg.label: arg for arg in call.args}
-    tree = given[None].value if None in given else UNKNOWN
-    stops = given.get("is_leaf")
+    found = by_parameter(("tree", "is_leaf"), call.args)
+    if "tree" not in found:
+        return UNKNOWN
+    tree, stops = found["tree"].value, found.get("is_leaf")
+    is_leaf: Callable[[Value], bool | None] | None = None
+    if stops is not None and stops.value != Const(None):
+        test, place = stops.value, stops.site or call.site
+        by_class = _tests_class(run, test)
+        verdicts: dict[object, bool | None] = {}
 
-    def is_leaf(part: Value) -> bool:
-        place = stops.site if stops is not None and stops.site is not None else call.site
-        test = stops.value if stops is not None else UNKNOWN
-        return truth(run.invoke(call.inside(test, (Arg(None, part, None, place),), call.ctx, "run"))) is True
+        def is_leaf(part: Value) -> bool | None:
+            kind = _class_of(part) if by_class else len(verdicts)
+            if kind not in verdicts:
+                verdicts[kind] = truth(run.invoke(call.inside(test, (Arg(None, part, None, place),), call.ctx, "run")))
+            return verdicts[kind]
 
-    if stops is not None and not isinstance(stops.value, (Function, Bound, Partial)):
-        # A function that cannot be read may take any part of the tree as one leaf.
-        return Seq("list", (leaf(tree),), True)
-    known = leaves_of(tree, is_leaf if stops is not None else None)
+    known = leaves_of(tree, is_leaf)
     return Seq("list", tuple(known)) if known is not None else Seq("list", (leaf(tree),), True)
+
+
+def _tests_class(run: Run, test: Value) -> bool:
+    """Returns whether a function only returns `isinstance(…)`, so that one answer counts for all objects of a class.
+
+    That saves runs, of which a function has few.
+    """
+    body = run.body(test) if isinstance(test, Function) else ()
+    result = body[0].value if len(body) == 1 and isinstance(body[0], Return) else None
+    return isinstance(result, Call) and last_name(result.callee) == "isinstance"
+
+
+def _class_of(value: Value) -> object:
+    """Returns the class of an object, or what stands for it."""
+    if isinstance(value, Instance):
+        return value.cls
+    if isinstance(value, Seq):
+        return value.kind
+    return type(value.value) if isinstance(value, Const) else type(value)
 
 
 def _field(values: Values, args: tuple[Arg, ...]) -> Value:

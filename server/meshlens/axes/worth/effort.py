@@ -72,7 +72,7 @@ _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _MOST_SHORT = 16
-"""Maximum number of runs of a function whose body is one statement and that gets sizes or a key."""
+"""Maximum number of runs of a function whose body is one statement and that gets sizes, names or a key."""
 _MOST_NAMED = 64
 """Maximum number of runs of a function that gets the path to a tree leaf, or of a method that stores values by name."""
 _DEEPEST_OBJECT = 2

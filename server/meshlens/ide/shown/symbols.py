@@ -66,7 +66,7 @@ def _all_symbols(solution: Solution, texts: Mapping[str, bytes]) -> tuple[Symbol
 
 
 def _rank(query: str, symbol: Symbol) -> int | None:
-    """Returns the rank of a match; None if there is no match.
+    """Returns the rank of a match, or None for a symbol that does not match.
 
     0: at the start of the name. 1: inside the name. 2: in the detail. 3: scattered letters.
     """
