@@ -80,7 +80,7 @@ class _MeshesOfMetadata(NamedTuple):
     of_all: tuple[Value, ...]
 
 
-@rule("AX201", Severity.ERROR, reads="workspace")
+@rule("AX201", Severity.ERROR)
 def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
     """Compares every axis name in a spec with the axes of the spec's mesh."""
     odd = view.solution.once_of_records("odd-meshes", _odd)

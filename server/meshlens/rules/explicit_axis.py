@@ -81,7 +81,7 @@ class _Use(NamedTuple):
     context: Context
 
 
-@rule("AX215", Severity.ERROR, reads="workspace", state="preview")
+@rule("AX215", Severity.ERROR, state="preview")
 def explicit_axis(view: FileView) -> Iterator[Finding]:
     """Reports uses that explicit axes forbid: at the mesh if it is explicit by default, otherwise at the use."""
     if not holds(_EXPLICIT, view.jax_version):

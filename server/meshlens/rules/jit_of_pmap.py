@@ -48,7 +48,7 @@ from meshlens.text import Edit, FileEdit, Span
 _MERGED = (0, 8, 0)
 
 
-@rule("AX602", Severity.HINT)
+@rule("AX602", Severity.HINT, reads="tied")
 def jit_of_pmap(view: FileView) -> Iterator[Finding]:
     """Reports each `jit` applied to a pmap, and each call of a pmap in a jitted function."""
     severity = Severity.HINT if view.jax_version >= _MERGED else Severity.WARNING

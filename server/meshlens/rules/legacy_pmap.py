@@ -29,7 +29,7 @@ from meshlens.project.view import FileView
 from meshlens.text import Span
 
 
-@rule("AX503", Severity.HINT, default=False)
+@rule("AX503", Severity.HINT, reads="tied", default=False)
 def legacy_pmap(view: FileView) -> Iterator[Finding]:
     """Reports every application of `jax.pmap`."""
     if not holds("pmap-is-shard-map", view.jax_version):

@@ -76,7 +76,7 @@ class _Made:
     context: Context
 
 
-@rule("AX601", Severity.WARNING)
+@rule("AX601", Severity.WARNING, reads="tied")
 def map_in_loop(view: FileView) -> Iterator[Finding]:
     """Reports each pmap or jit of a new function object that is created and called repeatedly."""
     if _TESTS.search(view.path.name):

@@ -82,7 +82,7 @@ _MESSAGES = {
 """The messages, by the kind of the recorded use."""
 
 
-@rule("AX409", Severity.WARNING, reads="workspace", state="preview")
+@rule("AX409", Severity.WARNING, state="preview")
 def norm_of_part(view: FileView) -> Iterator[Finding]:
     """Reports each norm or check of one device's part of a gradient, unless the result is reduced over the devices."""
     reduced = view.solution.once_of_records("norms that are reduced", _reduced)

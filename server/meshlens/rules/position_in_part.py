@@ -85,7 +85,7 @@ _MESSAGES = {
 """The messages, by the kind of the recorded use."""
 
 
-@rule("AX408", Severity.HINT, reads="workspace", state="preview")
+@rule("AX408", Severity.HINT, state="preview")
 def position_in_part(view: FileView) -> Iterator[Finding]:
     """Reports positions that count from the start of a device's part, unless something is added to them later."""
     shifted = view.solution.once_of_records("positions that are shifted", _shifted)

@@ -58,7 +58,7 @@ _USERS = frozenset({"jax.sharding.NamedSharding", *TAKE_SPECS})
 _HARMLESS = frozenset({"axis_index", "axis_size", "pcast", "pvary"})
 
 
-@rule("AX104", Severity.ERROR, reads="workspace")
+@rule("AX104", Severity.ERROR)
 def repeated_axis(view: FileView) -> Iterator[Finding]:
     """Reports each collective, used spec and mesh that certainly names an axis twice."""
     of_file = view.solution.once_of_records(f"repeating {view.path}", partial(_repeating, path=str(view.path)))

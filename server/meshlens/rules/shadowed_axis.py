@@ -60,7 +60,7 @@ from meshlens.project.view import FileView
 _NAMED_BY_ARGUMENT = frozenset({"pmap", "vmap", "smap"})
 
 
-@rule("AX102", Severity.WARNING, reads="workspace")
+@rule("AX102", Severity.WARNING)
 def shadowed_axis(view: FileView) -> Iterator[Finding]:
     """Reports each map that certainly runs where its own axis name is already bound."""
     seen: set[tuple[Site, str]] = set()

@@ -95,7 +95,7 @@ _MESSAGES = {
 _HINTS = frozenset({"centred-summed"})
 
 
-@rule("AX411", Severity.WARNING, reads="workspace", state="preview")
+@rule("AX411", Severity.WARNING, state="preview")
 def sum_of_parts(view: FileView) -> Iterator[Finding]:
     """Reports values that each device computes from its own part alone and that are then summed over all devices."""
     for (place, kind, axis), site in view.solution.once_of_records("sums of parts", _summed).items():

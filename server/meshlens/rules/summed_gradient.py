@@ -69,7 +69,7 @@ _COLLECTIVES = {"mean-summed": "psum", "mean-scattered": "psum_scatter"}
 _COUNT = re.compile(r"device_count\(|axis_size\(|psum\(1\b")
 
 
-@rule("AX402", Severity.HINT)
+@rule("AX402", Severity.HINT, reads="tied")
 def summed_gradient(view: FileView) -> Iterator[Finding]:
     """Reports gradients that a sum makes too large by a factor of the number of devices."""
     seen: set[Span] = set()

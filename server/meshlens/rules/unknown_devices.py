@@ -34,7 +34,7 @@ from meshlens.project.view import FileView
 from meshlens.text import Span
 
 
-@rule("AX902", Severity.WARNING)
+@rule("AX902", Severity.WARNING, reads="tied")
 def unknown_devices(view: FileView) -> Iterator[Finding]:
     """Checks the file's `meshlens: devices=` comment."""
     said = view.facts.devices

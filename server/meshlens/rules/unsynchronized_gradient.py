@@ -80,7 +80,7 @@ _CHANGES_TRAINING = "all devices then take the same step, which changes the trai
 _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
 
 
-@rule("AX401", Severity.WARNING, reads="workspace")
+@rule("AX401", Severity.WARNING)
 def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     """Reports gradients that update parameters in a map without being reduced over its devices."""
     seen: set[Span] = set()

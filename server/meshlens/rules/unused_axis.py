@@ -48,7 +48,7 @@ from meshlens.rules.helpers.whole_body import strings_in_sight
 from meshlens.text import Edit, FileEdit, Span
 
 
-@rule("AX103", Severity.HINT, default=False)
+@rule("AX103", Severity.HINT, reads="tied", default=False)
 def unused_axis(view: FileView) -> Iterator[Finding]:
     """Reports each named axis of a pmap or vmap whose operand is fully visible and does not use the axis."""
     by_map: dict[Site, list[Binding]] = defaultdict(list)

@@ -42,7 +42,7 @@ _CODES = re.compile(rb"(?i:noqa)\s*:\s*(?P<noqa>[A-Za-z]+[0-9]\w*(?:[\s,]+[A-Za-
 _CODE = re.compile(rb"[\w-]+")
 
 
-@rule("AX901", Severity.WARNING)
+@rule("AX901", Severity.WARNING, reads="tied")
 def unused_ignore(view: FileView) -> Iterator[Finding]:
     """Yields a finding for each ignore comment, or code in one, that silences no finding of another rule."""
     if not isinstance(view, CheckedView):

@@ -85,7 +85,7 @@ _DEEPEST = 6
 """Maximum number of variables and functions that are followed."""
 
 
-@rule("AX212", Severity.WARNING, reads="workspace")
+@rule("AX212", Severity.WARNING)
 def used_after_donation(view: FileView) -> Iterator[Finding]:
     """Follows donated variables from each call to the next place that reads them, in the same function or a caller."""
     calls, left, paths = view.solution.once_of_records("donating calls", _donating)

@@ -89,7 +89,7 @@ _FEWEST = 3
 Loop = tuple[Site | None, str]
 
 
-@rule("AX415", Severity.WARNING, reads="workspace", state="preview")
+@rule("AX415", Severity.WARNING, state="preview")
 def wrong_owner(view: FileView) -> Iterator[Finding]:
     """Reports owners of blocks that are counted against the direction in which the blocks move."""
     for use in certain_uses(view, _COUNTS):
