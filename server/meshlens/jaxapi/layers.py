@@ -83,3 +83,87 @@ SEQUENTIAL: frozenset[str] = frozenset(
 
 METHODS_OF_ROWS: frozenset[str] = frozenset({"attend"})
 """Methods of layers, such as those of an embedding, that work on each row of their argument."""
+
+
+class Created(NamedTuple):
+    """A parameter that a layer creates.
+
+    Attributes:
+        path: its path inside the layer.
+        axes: for each axis, the layer's parameter that gives its size; "input" for the last size of the layer's input,
+            "" for another size, and "*kernel_size" for as many axes as the parameter `kernel_size` has entries.
+        switch: the layer's parameter that switches it off; "" if there is none.
+    """
+
+    path: tuple[str, ...]
+    axes: tuple[str, ...]
+    switch: str = ""
+
+
+class Creates(NamedTuple):
+    """The parameters that a layer creates.
+
+    Attributes:
+        parameters: the layer's own positional parameters, in order.
+        leaves: the parameters that it creates.
+        unless: parameters of the layer with which it creates others.
+    """
+
+    parameters: tuple[str, ...]
+    leaves: tuple[Created, ...]
+    unless: tuple[str, ...] = ()
+
+
+def _affine(features: str) -> tuple[Created, ...]:
+    scale = Created(("scale",), (features,), "use_scale")
+    return scale, Created(("bias",), (features,), "use_bias")
+
+
+def _attention(features: str) -> tuple[Created, ...]:
+    made: list[Created] = []
+    for name in ("query", "key", "value"):
+        made.append(Created((name, "kernel"), (features, "num_heads", "")))
+        made.append(Created((name, "bias"), ("num_heads", ""), "use_bias"))
+    return (
+        *made,
+        Created(("out", "kernel"), ("num_heads", "", "")),
+        Created(("out", "bias"), ("",), "use_bias"),
+    )
+
+
+def _linear(features: str, inputs: str) -> tuple[Created, ...]:
+    return Created(("kernel",), (inputs, features)), Created(("bias",), (features,), "use_bias")
+
+
+def _convolution(features: str) -> tuple[Created, ...]:
+    return Created(("kernel",), ("*kernel_size", "", features)), Created(("bias",), (features,), "use_bias")
+
+
+_OTHER_AXES = ("feature_axes", "reduction_axes", "axis")
+_OTHER_KERNELS = ("normalize_qk", "qkv_dot_general_cls", "dot_general_cls")
+
+CREATED: dict[str, Creates] = {
+    "flax.linen.Dense": Creates(("features",), _linear("features", "input")),
+    "flax.linen.Embed": Creates(
+        ("num_embeddings", "features"), (Created(("embedding",), ("num_embeddings", "features")),)
+    ),
+    "flax.linen.Conv": Creates(("features", "kernel_size"), _convolution("features")),
+    "flax.linen.LayerNorm": Creates((), _affine("input"), _OTHER_AXES),
+    "flax.linen.GroupNorm": Creates((), _affine("input"), _OTHER_AXES),
+    "flax.linen.BatchNorm": Creates((), _affine("input"), _OTHER_AXES),
+    "flax.linen.RMSNorm": Creates((), _affine("input")[:1], _OTHER_AXES),
+    "flax.nnx.Linear": Creates(("in_features", "out_features"), _linear("out_features", "in_features")),
+    "flax.nnx.Embed": Creates(
+        ("num_embeddings", "features"), (Created(("embedding",), ("num_embeddings", "features")),)
+    ),
+    "flax.nnx.Conv": Creates(("in_features", "out_features", "kernel_size"), _convolution("out_features")),
+    "flax.nnx.LayerNorm": Creates(("num_features",), _affine("num_features"), _OTHER_AXES),
+    "flax.nnx.GroupNorm": Creates(("num_features",), _affine("num_features"), _OTHER_AXES),
+    "flax.nnx.BatchNorm": Creates(("num_features",), _affine("num_features"), _OTHER_AXES),
+    "flax.nnx.RMSNorm": Creates(("num_features",), _affine("num_features")[:1], _OTHER_AXES),
+    **{
+        f"flax.linen.{name}": Creates(("num_heads",), _attention("input"), _OTHER_KERNELS)
+        for name in ("MultiHeadDotProductAttention", "MultiHeadAttention", "SelfAttention")
+    },
+}
+"""The parameters that layers of flax create, as `jax.tree_util.tree_leaves_with_path` lists them."""

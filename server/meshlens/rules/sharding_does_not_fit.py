@@ -54,10 +54,11 @@ from meshlens.axes.jax.compiled_calls import CALLED, RETURNED
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.counting import counted
-from meshlens.checking.model import Finding, Severity
+from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
 from meshlens.jaxapi.meshes import CONSTRAINT, OUT_SHARDING, TAKE_SPECS
+from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.entries import place_of
 from meshlens.rules.helpers.prefixes import Mismatch, mismatch
@@ -86,7 +87,7 @@ class _Fit(NamedTuple):
     called: bool = False
 
 
-@rule("AX211", Severity.ERROR, reads="places")
+@rule("AX211", Severity.ERROR)
 def sharding_does_not_fit(view: FileView) -> Iterator[Finding]:
     """Compares the shardings of placed and constrained arrays with their shapes."""
     places: dict[Site, list[_Fit]] = defaultdict(list)
@@ -100,6 +101,80 @@ def sharding_does_not_fit(view: FileView) -> Iterator[Finding]:
         if said is not None:
             yield Finding(view.span(site), said[0], (), mesh_place(view, said[1]))
     yield from _unlike_results(view)
+    yield from _chosen_by_path(view)
+
+
+class _Chosen(NamedTuple):
+    """A spec that was chosen for a leaf of a tree by its path, with the call that uses it for the tree."""
+
+    spec: Spec
+    mesh: Value | None
+    call: ApiCall
+    message: str
+
+
+def _chosen_by_path(view: FileView) -> Iterator[Finding]:
+    """Compares specs that were chosen for the leaves of a tree by their paths with the leaves' shapes."""
+    found = view.solution.once_of_records("specs that do not fit their leaf", _chosen)
+    for one in found.get(str(view.path), ()):
+        related = Related(view.path_of(one.call.call), view.span(one.call.call), "the tree gets its shardings here")
+        yield Finding(view.span(one.spec.site), one.message, (), (related, *mesh_place(view, one.mesh)))
+
+
+def _chosen(solution: Solution) -> dict[str, tuple[_Chosen, ...]]:
+    """Returns the specs that do not fit a leaf for which they were chosen, one for each place, by file."""
+    found: dict[Site, _Chosen] = {}
+    for records in solution.by_file.values():
+        for call in records.calls:
+            is_user = call.dotted in (CALLED, RETURNED) or call.dotted in TAKE_SPECS
+            if not is_user or call.guarded or call.context.conditional or not call.context.sure:
+                continue
+            divides = call.dotted != CONSTRAINT
+            for mesh, spec in _specs_in([arg.value for arg in call.args], call.mesh):
+                said = _unfit_for_leaf(spec, mesh, divides)
+                if said is not None:
+                    found.setdefault(spec.site, _Chosen(spec, mesh, call, said))
+    by_file: dict[str, list[_Chosen]] = defaultdict(list)
+    for site, one in found.items():
+        by_file[site.path].append(one)
+    return {path: tuple(some) for path, some in by_file.items()}
+
+
+def _specs_in(values: list[Value], mesh: Value | None) -> Iterator[tuple[Value | None, Spec]]:
+    """Yields the specs in trees that were chosen for a leaf, each with its mesh."""
+    waiting, met = list(values), set[int]()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in met:
+            continue
+        met.add(id(value))
+        if isinstance(value, Seq):
+            waiting.extend(value.items)
+        elif isinstance(value, Dict):
+            waiting.extend([held for _, held in value.items])
+        elif isinstance(value, Spec):
+            if value.leaf is not None:
+                yield mesh, value
+        elif isinstance(value, Made):
+            own, spec = sharding_parts(value)
+            if isinstance(spec, Spec) and spec.leaf is not None:
+                yield own, spec
+
+
+def _unfit_for_leaf(spec: Spec, mesh: Value | None, divides: bool) -> str | None:
+    """Returns why a spec does not fit the leaf for which it was chosen; None if it fits or that is unknown."""
+    leaf = spec.leaf
+    if leaf is None or spec.open:
+        return None
+    if len(spec.entries) > len(leaf.shape):
+        entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(leaf.shape), "axis", "axes")
+        return f'the spec has {entries}, but "{leaf.path}", for which it is chosen, has {axes}'
+    for place, (size, entry) in enumerate(zip(leaf.shape, spec.entries, strict=False)):
+        parts = parts_along(mesh, entry)
+        if divides and size is not None and parts is not None and parts > 1 and size % parts:
+            chosen = f'axis {place} of "{leaf.path}", for which this spec is chosen'
+            return f"{chosen}, has size {size}, which cannot be split into {parts} equal parts"
+    return None
 
 
 def _unlike_results(view: FileView) -> Iterator[Finding]:
@@ -185,7 +260,7 @@ def _complaint_of(
     mesh, spec = sharding_parts(sharding)
     mesh, spec = (fit.mesh, sharding) if isinstance(sharding, Spec) else (mesh, spec)
     shape = shape_of(value)
-    if not isinstance(spec, Spec) or spec.open or shape is None:
+    if not isinstance(spec, Spec) or spec.open or spec.leaf is not None or shape is None:
         return None
     if len(spec.entries) > len(shape):
         entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")

@@ -1,10 +1,21 @@
-"""The shapes that layers of flax, haiku and equinox return."""
+"""The shapes that layers of flax, haiku and equinox return, and those of the parameters that flax's layers create."""
 
 from __future__ import annotations
 
-from meshlens.axes.data.arrays import Sizes, shape_of
-from meshlens.axes.domain.values import Arg, Const, Made
-from meshlens.jaxapi.layers import FEATURES, KEEP_SHAPE, KEEP_SHAPE_BY_DEFAULT, LAST, LOOK_UP
+from collections.abc import Mapping
+
+from meshlens.axes.data.arrays import Sizes, shape_of, sizes
+from meshlens.axes.domain.values import Arg, Const, Made, Value
+from meshlens.jaxapi.layers import (
+    CREATED,
+    FEATURES,
+    INITIALIZERS,
+    KEEP_SHAPE,
+    KEEP_SHAPE_BY_DEFAULT,
+    LAST,
+    LOOK_UP,
+    Created,
+)
 from meshlens.jaxapi.names import canonical
 
 
@@ -34,3 +45,58 @@ def shape_of_layer(made: Made, args: tuple[Arg, ...]) -> Sizes | None:
     # A convolution may change the sizes of all axes except the batch axis, which a single image may lack.
     batch = shape[:1] if len(shape) > 3 else (None,) * (len(shape) > 1)
     return (*shape[:-1], size) if features.how == LAST else (*batch, *[None] * (len(shape) - 2), size)
+
+
+def parameters_of_layer(made: Made, args: tuple[Arg, ...]) -> dict[tuple[str, ...], Sizes]:
+    """Returns the paths and shapes of the parameters that a layer of flax certainly creates.
+
+    Args:
+        made: the layer.
+        args: the arguments of its call; none for a layer of nnx, which knows its sizes.
+    """
+    row = CREATED.get(canonical(made.dotted))
+    given: dict[str | int, Value] = dict(made.arguments)
+    if row is None or "**" in given or "*" in given or any(name in given for name in row.unless):
+        return {}
+    named = {name: given.get(name, given.get(place)) for place, name in enumerate(row.parameters)}
+    sizes_of = _Sizes(named, shape_of(args[0].value) if args and args[0].label is None else None)
+    found: dict[tuple[str, ...], Sizes] = {}
+    for leaf in row.leaves:
+        switch = given.get(leaf.switch, Const(True)) if leaf.switch else Const(True)
+        initializer = given.get(f"{leaf.path[-1]}_init")
+        # A partitioned parameter is a box, whose path has one step more.
+        is_plain = initializer is None or INITIALIZERS in str(getattr(initializer, "dotted", ""))
+        shape = sizes_of.of(leaf) if switch == Const(True) and is_plain else None
+        if shape is not None:
+            found[leaf.path] = shape
+    return found
+
+
+class _Sizes:
+    """The sizes in the arguments of a layer."""
+
+    def __init__(self, given: Mapping[str, Value | None], shape: Sizes | None) -> None:
+        self._given, self._shape = given, shape
+
+    def of(self, leaf: Created) -> Sizes | None:
+        """Returns the shape of a parameter; None if not even its rank is known."""
+        found: list[int | None] = []
+        for axis in leaf.axes:
+            several = self._several(axis)
+            if several is None:
+                return None
+            found += several
+        return tuple(found)
+
+    def _several(self, axis: str) -> Sizes | None:
+        if axis == "":
+            return (None,)
+        if axis == "input":
+            return (self._shape[-1] if self._shape else None,)
+        if axis.startswith("*"):
+            value = self._given.get(axis[1:])
+            if isinstance(value, Const) and type(value.value) is int:
+                return (value.value,)
+            return sizes(value) if value is not None else None
+        value = self._given.get(axis)
+        return (value.value if isinstance(value, Const) and type(value.value) is int else None,)

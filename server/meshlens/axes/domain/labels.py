@@ -71,6 +71,8 @@ first operation on the value.
     devices                an array or list of devices
     device                 one device
     in-order               in the order of `jax.devices()`
+    ("parameters", model, arguments, path)   the part at a path of the parameters that a model creates if it is
+                           initialized with these arguments
     replicated-result      result of a map that holds the same reduced value on every device
 """
 
@@ -143,6 +145,9 @@ COUNT = "count"
 TYPED = "typed"
 """The kind of the label that says how an array over explicit axes is split."""
 
+PARAMETERS = "parameters"
+"""The kind of the label of a model's parameters, or of a part of them."""
+
 UNPLACED = frozenset({"unplaced"})
 ON_ONE_DEVICE, ON_A_MESH = "on-one-device", "on-a-mesh"
 PLACES = UNPLACED | {ON_ONE_DEVICE, ON_A_MESH}
@@ -165,7 +170,9 @@ def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
     if left == right:
         return left
     either = left ^ right
-    exact = {label for label in either if isinstance(label, tuple) and label[0] in ("over", "copies", TYPED)}
+    exact = {
+        label for label in either if isinstance(label, tuple) and label[0] in ("over", "copies", TYPED, PARAMETERS)
+    }
     return (left | right) - (either & OF_ONE_COPY) - exact
 
 

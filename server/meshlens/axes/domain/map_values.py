@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.weight import DEEPEST_VALUE, MOST_WEIGHT, lightened, lightened_arguments, weighed
@@ -44,14 +44,35 @@ class Mesh:
             own.weight, own.depth = weighed(kept)
 
 
+class Leaf(NamedTuple):
+    """A leaf of a tree of arrays, such as a model's parameters.
+
+    Attributes:
+        path: the keys that lead to it, separated by slashes.
+        shape: the sizes of its axes, each None if unknown.
+    """
+
+    path: str
+    shape: tuple[int | None, ...]
+
+
 @immutable
 class Spec:
-    """A PartitionSpec; each entry is None, a name, a tuple of names, or unknown."""
+    """A PartitionSpec; each entry is None, a name, a tuple of names, or unknown.
+
+    Attributes:
+        entries: the entries.
+        site: the call that made it.
+        sites: the sites of the entries.
+        open: whether there may be further entries.
+        leaf: the leaf for which a function of paths chose it; None if it was not chosen by path.
+    """
 
     entries: tuple[Value, ...]
     site: Site = field(compare=False)
     sites: tuple[Site, ...] = field(default=(), compare=False)
     open: bool = False
+    leaf: Leaf | None = None
     weight: int = field(init=False, repr=False, compare=False)
     depth: int = field(init=False, repr=False, compare=False)
 

@@ -18,6 +18,7 @@ from meshlens.axes.domain.variation import ANYTHING, Variation
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.library_calls import is_harmless
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.parameter_trees import note_layer
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs import fixtures
@@ -34,6 +35,10 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
     """Returns the result of calling an object that a library created."""
     args = call.args
     row = consumer(made.dotted)
+    if run.scope is not None:
+        note_layer(run, made, args, call.ctx)
+        if made.dotted in SEQUENTIAL:
+            return UNKNOWN
     if made.dotted == "equinox.nn.Dropout":
         key, data = (next((arg for arg in args if arg.label == label), None) for label in ("key", None))
         handed_to_dropout(run, key, data, call)

@@ -29,6 +29,7 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.jax.compiled_calls import as_arrays, place_of
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.parameter_trees import made_plain
 from meshlens.axes.jax.train_states import is_state, is_static
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.jax.tree_maps import is_whole
@@ -129,6 +130,8 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         return Made(name, site, _labelled(args), fresh)
     if name in libraries.PLAIN_TREES and args:
         tree = args[0].value
+        if isinstance(tree, Data) and (plain := made_plain(tree.labels)):
+            return replace(tree, labels=travelling(tree.labels) | (tree.labels & {"fresh"}) | plain)
         return tree if isinstance(tree, (Dict, Seq)) or is_whole(tree) else None
     if name == _RAVEL and args:
         tree = args[0].value

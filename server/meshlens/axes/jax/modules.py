@@ -28,6 +28,7 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.jax.module_methods import transformed
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.parameter_trees import note_parameter, of_init
 from meshlens.axes.python.objects import instance_attribute
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.context import Context
@@ -50,7 +51,7 @@ def call_module_method(run: Run, receiver: Instance, dotted: str, call: Invocati
     if name == "bind":
         return receiver
     if name == "param":
-        return _parameter(run, call)
+        return _parameter(run, receiver, call)
     if name in ("eval", "train", "set_attributes"):
         # A loop that merges a module makes a new one in each iteration, so the call switches it every time.
         is_merged = MERGED_ARRAYS in attributes_of(run, receiver)
@@ -60,7 +61,7 @@ def call_module_method(run: Run, receiver: Instance, dotted: str, call: Invocati
     return _run_module(run, receiver, name, call)
 
 
-def _parameter(run: Run, call: Invocation) -> Value:
+def _parameter(run: Run, receiver: Instance, call: Invocation) -> Value:
     """Returns a parameter of a module, with the shape that is passed to a library's initializer."""
     found = by_parameter(("name", "init_fn", "shape"), call.args)
     made = call_unknown(run, call)
@@ -69,6 +70,8 @@ def _parameter(run: Run, call: Invocation) -> Value:
     if not isinstance(made, Data):
         return made
     shape = sizes(found["shape"].value) if is_known and "shape" in found else None
+    if "name" in found:
+        note_parameter(run, receiver, found["name"].value, shape, call.ctx)
     return replace(made, shape=shape, over=run.given_parameters.over if run.given_parameters is not None else made.over)
 
 
@@ -91,8 +94,10 @@ def _run_module(run: Run, receiver: Instance, name: str, call: Invocation) -> Va
         labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
         value = _given_out(value, labels, args)
         return value if is_plain else Seq("tuple", (value, _state_after(value, labels, args)))
-    run.invoke(call.inside(target, (*positional, *rest), ctx._replace(skip=True), "run"))
-    return Data(frozenset({"fresh"}))
+    given = (*positional, *rest)
+    run.invoke(call.inside(target, given, ctx._replace(skip=True), "run"))
+    is_plain_init = name == "init" and target is receiver and all(arg.label not in ("*", "**") for arg in args)
+    return Data(frozenset({"fresh"}) | (of_init(receiver, given) if is_plain_init else frozenset()))
 
 
 def _given_parameters(args: tuple[Arg, ...]) -> Data | None:

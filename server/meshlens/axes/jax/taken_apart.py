@@ -10,6 +10,7 @@ from meshlens.axes.domain.joining import labels_of, variation_of, variations_in
 from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import STATIC, Const, Data, Ext, Instance, Made, Seq, Value
 from meshlens.axes.domain.variation import DIFFERS, VARYING, Along, Variation, of, of_tree
+from meshlens.axes.jax.parameter_trees import of_state
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import MERGED_ARRAYS, attributes_of, set_attribute
@@ -79,6 +80,8 @@ def note_called(run: Run, module: Instance, result: Value) -> None:
 def _arrays(run: Run, module: Value, chosen: Value | None, ctx: Context) -> Data:
     """Returns the arrays that a filter chooses from a module."""
     labels = travelling(labels_of(module))
+    if chosen is None or (isinstance(chosen, Ext) and canonical(chosen.dotted) == "flax.nnx.Param"):
+        labels |= of_state(module)
     is_own = isinstance(module, Instance) and _OF_ONE_DEVICE in attributes_of(run, module) and on_devices(ctx)
     if not is_own or not _chooses_statistics(chosen):
         return Data(labels)

@@ -45,6 +45,7 @@ from meshlens.axes.jax.differentiation import call_gradient
 from meshlens.axes.jax.mapped_values import axis_of, is_shared
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.padding import padded, unpadded
+from meshlens.axes.jax.parameter_trees import with_leaves
 from meshlens.axes.jax.tree_maps import Mapping, as_tree, leaf, mapped_tree, mapped_trees, mapped_with_paths
 from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.parameters import with_partial
@@ -279,7 +280,8 @@ def _run_now(
         if how == "tree_map" and trees:
             return mapped_trees(run, run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
         if row.dotted == _WITH_PATH and len(trees) == 1 and all(arg.label is None for arg in args):
-            return mapped_with_paths(run_operand, first, _rest_of_map(row, args)[0].value, site)
+            tree = with_leaves(run, _rest_of_map(row, args)[0].value, call)
+            return mapped_with_paths(run_operand, first, tree, site)
         value = run_operand(first, leaves)
         if how.startswith("tree_map"):
             return as_tree(value)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from meshlens.axes.data.arrays import is_array
+from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
-from meshlens.axes.domain.keys import as_value
+from meshlens.axes.domain.keys import SOME_KEY, as_value
 from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.map_values import Leaf
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.run import Run
@@ -100,7 +101,7 @@ def mapped_tree(run: Run, mapping: Mapping, tree: Value, site: Site, depth: int 
             return Seq(tree.kind, items, tree.open)
         if isinstance(tree, Dict) and (tree.items or not tree.open):
             entries = tuple([(key, mapped_tree(run, mapping, one, site, depth + 1)) for key, one in tree.items])
-            return Dict(entries, tree.open)
+            return Dict(entries, tree.open, tree.attributes)
     if isinstance(tree, Instance) and not is_leaf and depth < DEEPEST and fields_of(run, tree):
         return with_fields(
             run,
@@ -114,26 +115,49 @@ def mapped_tree(run: Run, mapping: Mapping, tree: Value, site: Site, depth: int 
     return value if is_array(tree) else as_tree(value)
 
 
-def mapped_with_paths(
-    run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, path: tuple[Value, ...] = ()
+def mapped_with_paths(run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site) -> Value:
+    """Runs a function on the path and the value of each leaf of a tree, or only once if its structure is unknown.
+
+    A spec that the function returns for a leaf keeps the leaf's path and shape.
+    """
+    others: list[Value] = []
+
+    def of_others() -> Value:
+        if not others:
+            others.append(_at_leaf(run_operand, operand, UNKNOWN, site, None))
+        return others[0]
+
+    def mapped(part: Value, path: tuple[Value, ...]) -> Value:
+        is_known = isinstance(part, (Seq, Dict)) and (not part.open or SOME_KEY in dict(_entries(part)))
+        if not isinstance(part, (Seq, Dict)) or not is_known or not 0 < len(part.items) <= _MOST_ITEMS:
+            return _at_leaf(run_operand, operand, part, site, path if path and is_array(part) else None)
+        if len(path) >= _DEEPEST_TREE:
+            return of_others()
+        kind = "idx" if isinstance(part, Seq) else "name" if part.attributes else "key"
+        made: list[tuple[Any, Value]] = []
+        for key, one in _entries(part):
+            step = Dict(((kind, as_value(key)),), attributes=True)
+            made.append((key, of_others() if key is SOME_KEY else mapped(one, (*path, step))))
+        if isinstance(part, Seq):
+            return Seq(part.kind, tuple([value for _, value in made]))
+        return Dict(tuple(made), part.open, part.attributes)
+
+    return mapped(tree, ())
+
+
+def _entries(tree: Seq | Dict) -> tuple[tuple[Any, Value], ...]:
+    return tree.items if isinstance(tree, Dict) else tuple(enumerate(tree.items))
+
+
+def _at_leaf(
+    run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site, path: tuple[Value, ...] | None
 ) -> Value:
-    """Runs a function on the path and the value of each leaf of a tree, or only once if its structure is unknown."""
-    if (
-        isinstance(tree, (Seq, Dict))
-        and not tree.open
-        and 0 < len(tree.items) <= _MOST_ITEMS
-        and len(path) < _DEEPEST_TREE
-    ):
-        kind, entries = ("key", tree.items) if isinstance(tree, Dict) else ("idx", tuple(enumerate(tree.items)))
-        made = [
-            mapped_with_paths(run_operand, operand, one, site, (*path, Dict(((kind, as_value(key)),), attributes=True)))
-            for key, one in entries
-        ]
-        if isinstance(tree, Seq):
-            return Seq(tree.kind, tuple(made))
-        return Dict(tuple([(key, value) for (key, _), value in zip(entries, made, strict=True)]))
-    steps = Seq("tuple", path) if path and is_array(tree) else UNKNOWN
+    steps = Seq("tuple", path) if path is not None else UNKNOWN
     value = run_operand(operand, (Arg(None, steps, None, site), Arg(None, leaf(tree), None, site)))
+    shape = shape_of(tree)
+    if isinstance(value, Spec) and path is not None and shape is not None:
+        keys = [held.value for step in path if isinstance(step, Dict) for _, held in step.items if type(held) is Const]
+        return replace(value, leaf=Leaf("/".join(map(str, keys)), shape))
     return value if is_array(tree) else as_tree(value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from meshlens.axes.data.arrays import held_in, product
@@ -35,7 +36,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
-from meshlens.axes.jax import module_methods, optimizers, train_states
+from meshlens.axes.jax import module_methods, optimizers, parameter_trees, train_states
 from meshlens.axes.python import objects, tables
 from meshlens.axes.python.imports import member, note_mention
 from meshlens.axes.python.objects import data_attribute, instance_attribute, static_attribute, super_attribute
@@ -194,6 +195,9 @@ def _of_made(value: Made, name: str) -> Value:
     if value.dotted in ("jax.sharding.NamedSharding", REQUEST) and name in given:
         return given[name]
     if train_states.is_state(value) and name not in train_states.METHODS:
-        apart = of_kinds(value.labels, "apart") if name == "batch_stats" else ()
+        apart: Iterable[object] = of_kinds(value.labels, "apart") if name == "batch_stats" else ()
+        held = given.get(name)
+        if isinstance(held, Data) and (label := parameter_trees.label_of(held.labels)) is not None:
+            apart = (*apart, label)
         return Data(travelling(value.labels) | (value.labels & {"fresh"}) | frozenset(apart), over=value.over)
     return Bound(value, Ext(f"{value.dotted}().{name}"))

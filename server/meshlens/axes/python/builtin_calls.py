@@ -103,10 +103,17 @@ def _getattr(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value
         run.api_guard += len(args) > 2
         value = attribute(run, args[0].value, args[1].value.value, site, ctx)
         run.api_guard -= len(args) > 2
+        if len(args) > 2 and _lacks(args[0].value, args[1].value.value):
+            return args[2].value
         if len(args) > 2 and isinstance(value, Ext) and value.dotted.startswith("jax."):
             return join_all((value, args[2].value))
         return value
     return UNKNOWN
+
+
+def _lacks(value: Value, name: str) -> bool:
+    """Returns whether a value is a step of a path to a leaf of a tree, and has no attribute of this name."""
+    return _step_text(value) is not None and isinstance(value, Dict) and value.get(name) is None
 
 
 def _setattr(run: Run, args: tuple[Arg, ...]) -> Value:
@@ -275,7 +282,8 @@ def _str(values: Values, args: tuple[Arg, ...]) -> Value:
     value = values[0] if values else UNKNOWN
     if isinstance(value, Const):
         return Const(str(value.value), value.origin, value.via)
-    return UNKNOWN
+    text = _step_text(value)
+    return Const(text) if text is not None else UNKNOWN
 
 
 def _callable(values: Values, args: tuple[Arg, ...]) -> Value:
@@ -425,11 +433,24 @@ def _path_text(values: Values, args: tuple[Arg, ...]) -> Value:
     if not isinstance(path, Seq) or path.open or len(given) + 1 != len(args):
         return UNKNOWN
     entries = [value for one in path.items if isinstance(one, Dict) and one.attributes for _, value in one.items]
-    keys = [value.value for value in entries if isinstance(value, Const)]
-    if len(keys) != len(path.items):
+    if not all(isinstance(value, Const) for value in entries) or len(entries) != len(path.items):
         return UNKNOWN
-    text = joined(str(given.get("separator", "")), [str(key) if given.get("simple") else f"[{key!r}]" for key in keys])
+    if given.get("simple"):
+        steps = [str(value.value) for value in entries if isinstance(value, Const)]
+    else:
+        steps = [step for one in path.items if (step := _step_text(one)) is not None]
+    text = joined(str(given.get("separator", "")), steps)
     return Const(text) if text is not None else UNKNOWN
+
+
+def _step_text(step: Value) -> str | None:
+    """Returns the text of a step of a path to a leaf, such as `['a']`, `[0]` or `.a`; None for any other value."""
+    if not isinstance(step, Dict) or not step.attributes or step.open or len(step.items) != 1:
+        return None
+    kind, key = step.items[0]
+    if not isinstance(key, Const) or kind not in ("key", "idx", "name"):
+        return None
+    return f".{key.value}" if kind == "name" else f"[{key.value!r}]"
 
 
 def _nothing(values: Values, args: tuple[Arg, ...]) -> Value:

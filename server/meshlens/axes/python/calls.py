@@ -26,6 +26,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.variation import ALIKE, ANYTHING, INVARIANT, SAME, Along, Variation, is_same, of
+from meshlens.axes.jax import parameter_trees
 from meshlens.axes.jax.externals import call_external
 from meshlens.axes.jax.libraries import call_made
 from meshlens.axes.jax.mapping import call_mapped
@@ -40,11 +41,22 @@ from meshlens.axes.runs.dependence import header_of
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.ledger import Shared
+from meshlens.axes.runs.parameter_scopes import ParameterScope
 from meshlens.axes.runs.putting_off import put_off
-from meshlens.axes.runs.run import DEEPEST, Run
+from meshlens.axes.runs.run import DEEPEST, MOST_CONTEXTS, Run
 from meshlens.axes.runs.same_names import names_given, note_repeated
 from meshlens.axes.runs.tree_objects import fields_of
-from meshlens.axes.worth.effort import forget_tables, is_dull, is_followed, memo_key, share, spent, tells
+from meshlens.axes.worth.effort import (
+    MOST_NAMED,
+    forget_tables,
+    is_dull,
+    is_followed,
+    memo_key,
+    share,
+    spent,
+    tells,
+    tells_leaves_apart,
+)
 from meshlens.axes.worth.spending import walked
 
 
@@ -58,7 +70,8 @@ def invoke(run: Run, call: Invocation) -> Value:
         return UNKNOWN
     callee = call.callee
     if run.too_deep(call.ctx):
-        put_off(run, call)
+        if run.scope is None:
+            put_off(run, call)
         return UNKNOWN
     if type(callee) is Ext:
         return call_external(run, callee.dotted, call)
@@ -88,8 +101,12 @@ def _call(run: Run, callee: Value, call: Invocation) -> Value:
     if isinstance(callee, Partial):
         return invoke(run, call.of(callee.callee, with_partial(callee, call.args)))
     if isinstance(callee, Mapped):
+        if run.scope is not None:
+            return UNKNOWN
         return call_mapped(run, callee, call)
     if isinstance(callee, Wrapped):
+        if run.scope is not None and callee.how != "same":
+            return UNKNOWN
         return call_wrapped(run, callee, call)
     if isinstance(callee, Class):
         return construct(run, callee, call)
@@ -113,12 +130,17 @@ def _call_bound(run: Run, bound: Bound, call: Invocation) -> Value:
     if isinstance(bound.function, Ext):
         return call_method(run, bound.receiver, bound.function.dotted, call)
     receiver = Arg(None, bound.receiver, None, None)
-    return invoke(run, call.inside(bound.function, (receiver, *call.args), call.ctx, call.how))
+    inner = call.inside(bound.function, (receiver, *call.args), call.ctx, call.how)
+    if run.scope is not None:
+        return parameter_trees.inside(run, bound.receiver, call.ctx, lambda: invoke(run, inner))
+    return invoke(run, inner)
 
 
 def enter(run: Run, function: Function, call: Invocation) -> Value:
     """Calls a workspace function; skips a body not worth running, except a decorator's, which sets a name's value."""
     args, ctx, how = call.args, call.ctx, call.how
+    if run.scope is not None:
+        return _enter_in_scope(run, run.scope, function, call)
     begun_altered, overlaid = len(run.altered), run.overlaid
     is_plain = how != "start" and not call.decorator and is_dull(run, function, args, ctx)
     if is_plain and not is_followed(run, function, args, ctx):
@@ -163,7 +185,8 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
     if instead is not None:
         forget_tables(run, function, args)
         return instead
-    if not run.runs_body(function.site, ctx):
+    most = MOST_NAMED if outside and tells_leaves_apart(run, function, values) else MOST_CONTEXTS
+    if not run.runs_body(function.site, ctx, most):
         forget_tables(run, function, args)
         return UNKNOWN
     inner = ctx.inside(Step(call.site, how, function.name, function.site, ctx.env), function.site)
@@ -189,6 +212,19 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
         if common is not None and changes == (refused, overlaid, 0) and not run.is_brief:
             share(run, common, result, begun, names)
     return result
+
+
+def _enter_in_scope(run: Run, scope: ParameterScope, function: Function, call: Invocation) -> Value:
+    """Calls a workspace function while the parameters of a model are collected, whatever it leads to."""
+    ctx = call.ctx
+    if run.stack.count(function.site) > 1 or not scope.budget.allows_another():
+        return UNKNOWN
+    inner = ctx.inside(Step(call.site, call.how, function.name, function.site, ctx.env), function.site)
+    run.stack.append(function.site)
+    try:
+        return _run_body(run, function, bind(function, call.args), inner)
+    finally:
+        run.stack.pop()
 
 
 def _make_up(run: Run) -> None:

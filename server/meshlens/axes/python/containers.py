@@ -12,6 +12,7 @@ from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.labels import FROM_ZERO, NONE, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Union, Value
+from meshlens.axes.jax.parameter_trees import part_at
 from meshlens.axes.python.assign import change_in_place
 from meshlens.axes.python.enums import member
 from meshlens.axes.python.tables import updated
@@ -95,6 +96,7 @@ def _of_data(container: Data, index: Value) -> Value:
         )
     shape = indexed(container.shape, index) if container.shape is not None else None
     labels = travelling(container.labels) | travelling(labels_of(index))
+    labels |= part_at(container.labels, index)
     labels |= container.labels & {"sharded"} if isinstance(index, Const) and isinstance(index.value, str) else NONE
     labels |= {"uniform"} if shape is not None else set()
     if FROM_ZERO in container.labels and isinstance(index, Seq) and all(map(_takes_all, index.items)):

@@ -44,6 +44,7 @@ from meshlens.facts.nodes import (
     BoolOperation,
     Call,
     Comparison,
+    Comprehension,
     Constant,
     DictDisplay,
     Expression,
@@ -144,6 +145,10 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
     args = arguments(run, node.arguments, frame, ctx)
     if type(callee) is Ext and callee.dotted in _UNSEEN:
         return UNKNOWN
+    if type(callee) is Ext and callee.dotted == "next" and node.arguments[:1] and _is_generator(node.arguments[0]):
+        found = args[0].value
+        if isinstance(found, Seq) and found.items and not found.open:
+            return found.items[0]
     if type(callee_node) is Attribute and callee_node.name in containers.MUTATORS:
         changed = containers.mutate(run, callee_node, args, frame, ctx)
         if changed is not None:
@@ -157,6 +162,10 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
     if len(run.altered) > begun:
         _pick_up(run, begun, node.arguments, args, frame, ctx)
     return value
+
+
+def _is_generator(argument: Argument) -> bool:
+    return isinstance(argument.value, Comprehension) and argument.value.kind == "gen"
 
 
 def _pick_up(

@@ -39,7 +39,7 @@ from meshlens.axes.python import enums
 from meshlens.axes.python.enums import class_of, is_enum
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.heap import MADE_LATER, MERGED_ARRAYS, altered, attributes_of, set_attribute, through
+from meshlens.axes.runs.heap import GIVEN, MADE_LATER, MERGED_ARRAYS, altered, attributes_of, set_attribute, through
 from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.run import MOST_FOLLOWED, Run
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
@@ -193,6 +193,8 @@ def _initialise(run: Run, instance: Instance, held: dict[str, Value], call: Invo
     how = "start" if site == cls.site else "call"
     initialiser = class_attribute(cls, "__init__")
     if initialiser is not None:
+        if library_method(instance, "set_attributes") is not None:
+            held[GIVEN] = Partial(cls, args, site)
         run.invoke(Invocation(Bound(instance, initialiser), args, site, site, call.frame, call.ctx, how))
     elif cls.dataclass:
         _fill_fields(cls, args, held)

@@ -14,6 +14,7 @@ from meshlens.axes.python.enums import members
 from meshlens.facts.nodes import Starred
 
 _MOST_ROWS = 16
+_MOST_PAIRS = 64
 _MOST_KEYS = 8
 """Maximum number of keys over which a loop runs key by key."""
 
@@ -68,14 +69,20 @@ def element(value: Value) -> Value:
     return UNKNOWN
 
 
+def _is_pair(value: Value) -> bool:
+    """Returns whether a value is a row of a table of rules: a pattern or a name, and what it stands for."""
+    return isinstance(value, Seq) and not value.open and len(value.items) == 2 and isinstance(value.items[0], Const)
+
+
 def elements(value: Value) -> tuple[list[Value], bool]:
     """Returns the elements that a loop iterates over, and whether the list is exact."""
-    if isinstance(value, Seq) and len(value.items) <= 16:
+    most = _MOST_PAIRS if isinstance(value, Seq) and all(map(_is_pair, value.items)) else _MOST_ROWS
+    if isinstance(value, Seq) and len(value.items) <= most:
         return list(value.items), not value.open
-    if isinstance(value, Dict) and not value.open and len(value.items) <= 16:
+    if isinstance(value, Dict) and not value.open and len(value.items) <= _MOST_ROWS:
         return [as_value(key) for key, _ in value.items], True
     every = members(value) if isinstance(value, Class) else None
-    if every is not None and len(every.items) <= 16:
+    if every is not None and len(every.items) <= _MOST_ROWS:
         return list(every.items), True
     if isinstance(value, Const) and isinstance(value.value, str) and len(value.value) <= 8:
         return [Const(character) for character in value.value], True

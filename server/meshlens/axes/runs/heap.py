@@ -10,6 +10,9 @@ MERGED_ARRAYS = "<arrays>"
 MADE_LATER = "<made later>"
 """Marks a module whose constructor has run late to find a layer, or must not run because its layers were switched."""
 
+GIVEN = "<given>"
+"""The attribute for the constructor's arguments of an nnx module, as a partial of its class."""
+
 
 def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
     """Returns an object's own attributes in this run."""

@@ -12,6 +12,7 @@ from meshlens.axes.runs.dependence import worth_of
 from meshlens.axes.runs.frames import Frame, Sites
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.ledger import Entry, Item, Key, Ledger, Ledgers
+from meshlens.axes.runs.parameter_scopes import ParameterScope
 from meshlens.axes.runs.records import Records
 from meshlens.axes.worth.spending import (
     ALL,
@@ -212,6 +213,7 @@ class Run:
         given_key: the key that a running haiku function was given, from which `next_rng_key` derives others.
         given_parameters: the parameters that a running flax module was given: their variation, and which arguments of
             maps they depend on.
+        scope: the module whose parameters are being collected; None during the analysis itself.
         unclear_contexts: the number of enclosing `with` statements that may have made another mesh current.
         differentiating: nesting depth of `grad` and `vjp`.
         in_maps: the number of enclosing maps.
@@ -268,6 +270,7 @@ class Run:
         self.entered_meshes: list[Value] = []
         self.given_key: Value | None = None
         self.given_parameters: Data | None = None
+        self.scope: ParameterScope | None = None
         self.unclear_contexts = 0
         self.differentiating = 0
         self.entrances = 0
@@ -333,7 +336,7 @@ class Run:
         self.contexts.clear()
         self.mapped_by.clear()
 
-    def runs_body(self, function: Site, ctx: Context) -> bool:
+    def runs_body(self, function: Site, ctx: Context, most: int = MOST_CONTEXTS) -> bool:
         """Returns whether a function's body may run, and counts the run: a few are allowed, then one in each new map.
 
         Fewer runs are enough if it is unknown both whether the code runs and which other axes are bound. The first run
@@ -342,10 +345,11 @@ class Run:
         Args:
             function: the function.
             ctx: the context of the call.
+            most: how many times it may run outside new maps.
         """
         seen, maps = self.contexts.get(function, 0), ctx.env.maps
         mapped = (function, maps[-1].site) if maps else None
-        most = MOST_VAGUE_CONTEXTS if maps and ctx.env.open and not ctx.sure else MOST_CONTEXTS
+        most = MOST_VAGUE_CONTEXTS if maps and ctx.env.open and not ctx.sure else most
         if seen >= most and (mapped is None or mapped in self.mapped_by):
             return False
         self.contexts[function] = seen + 1

@@ -107,7 +107,7 @@ class _Alone(Run):
 def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
     """Runs a watched statement."""
     moments = run.moments
-    if moments is None or run.begun or len(moments) >= _MOST_MOMENTS:
+    if moments is None or run.begun or run.scope is not None or len(moments) >= _MOST_MOMENTS:
         run.moments = None
         run.execute((node.statement,), frame, ctx)
         return

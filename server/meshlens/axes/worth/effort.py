@@ -73,7 +73,7 @@ _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _MOST_SHORT = 16
 """Maximum number of runs of a function whose body is one statement and that gets sizes, names or a key."""
-_MOST_NAMED = 64
+MOST_NAMED = 64
 """Maximum number of runs of a function that gets the path to a tree leaf, or of a method that stores values by name."""
 _DEEPEST_OBJECT = 2
 """Maximum depth at which an object is searched for sizes."""
@@ -148,14 +148,12 @@ def _may_run_again(run: Run, function: Function, values: dict[str, Value], count
     """Returns whether a function that has run this often may run again, because its result differs each time."""
     if count < _MOST_SHORT and _is_short(run, function, values):
         return True
-    return count < _MOST_NAMED and (
-        _tells_leaves_apart(run, function, values) or _names_an_entry(run, function, values)
-    )
+    return count < MOST_NAMED and (tells_leaves_apart(run, function, values) or _names_an_entry(run, function, values))
 
 
-def _tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a function gets the path to a tree leaf, or matches the text of such a path with patterns."""
-    if any(map(_is_path, values.values())):
+def tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -> bool:
+    """Returns whether a function gets the path to a tree leaf or a spec for one, or matches paths with patterns."""
+    if any(map(_is_path, values.values())) or any(map(_is_of_leaf, values.values())):
         return True
     return any(map(_is_text, values.values())) and run.world.matches_patterns(function.path, function.block)
 
@@ -168,6 +166,10 @@ def _names_an_entry(run: Run, function: Function, values: dict[str, Value]) -> b
 
 def _is_text(value: Value) -> bool:
     return type(value) is Const and type(value.value) is str
+
+
+def _is_of_leaf(value: Value) -> bool:
+    return type(value) is Spec and value.leaf is not None
 
 
 def _is_path(value: Value) -> bool:

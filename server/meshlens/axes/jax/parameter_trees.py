@@ -1,0 +1,291 @@
+"""The parameter trees of flax models, by path and shape.
+
+A model's `init` returns data with a label that names the model and its arguments. Only code that looks at the paths of
+leaves, such as partition rules with patterns, asks for the tree itself; then the methods of the model run again, and
+each layer that they certainly call notes the parameters that it creates. The tree may have further leaves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from meshlens.axes.data.arrays import Sizes
+from meshlens.axes.data.layer_shapes import parameters_of_layer
+from meshlens.axes.domain.classes import class_attribute, names_of_fields
+from meshlens.axes.domain.keys import SOME_KEY
+from meshlens.axes.domain.labels import PARAMETERS
+from meshlens.axes.domain.values import (
+    UNKNOWN,
+    Arg,
+    Bound,
+    Const,
+    Data,
+    Dict,
+    Function,
+    Instance,
+    Made,
+    Partial,
+    Seq,
+    Value,
+)
+from meshlens.axes.jax.module_methods import library_method
+from meshlens.axes.jax.train_states import is_state
+from meshlens.axes.runs.context import AxisEnv, Context
+from meshlens.axes.runs.heap import GIVEN, attributes_of
+from meshlens.axes.runs.invocation import Invocation
+from meshlens.axes.runs.parameter_scopes import Budget, ParameterScope
+from meshlens.axes.runs.records import Records
+from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.names import canonical
+
+_MOST_PARTS = 15
+_DEEPEST = 8
+_NUMBER = re.compile(r"\d+")
+_STACKS = re.compile(r"scan|vmap|stack|add_metadata_axis|map_variables")
+"""Matches names of functions that give the parameters of a module another axis."""
+_RENAMES = re.compile(r"remat|checkpoint")
+"""Matches names of functions after which flax gives an unnamed module another name."""
+_OF_MODEL, _OF_STATE = "model", "state"
+"""How a label gives a tree: the variables that `init` of a linen module returns, or the state of an nnx module."""
+PLAIN = "plain"
+"""The state of an nnx module as plain dictionaries."""
+
+Label = tuple[str, Instance, Any, tuple[Any, ...]]
+
+
+def of_init(model: Instance, args: tuple[Arg, ...]) -> frozenset[Any]:
+    """Returns the label of the variables that `init` returns.
+
+    Args:
+        model: the model.
+        args: the arguments that its method gets.
+    """
+    label = (PARAMETERS, model, (_OF_MODEL, args), ())
+    try:
+        return frozenset({label})
+    except TypeError:
+        return frozenset()
+
+
+def of_state(model: Value, how: str = _OF_STATE) -> frozenset[Any]:
+    """Returns the label of the state of an nnx module; none for any other value."""
+    is_module = isinstance(model, Instance) and library_method(model, "set_attributes") is not None
+    return frozenset({(PARAMETERS, model, (how, ()), ())}) if is_module else frozenset()
+
+
+def label_of(labels: frozenset[Any]) -> Label | None:
+    """Returns the label of a model's parameters; None if there is none, or if the value may be of several models."""
+    found = [label for label in labels if isinstance(label, tuple) and label[0] == PARAMETERS]
+    return found[0] if len(found) == 1 else None
+
+
+def made_plain(labels: frozenset[Any]) -> frozenset[Any]:
+    """Returns the label of a tree after its conversion to plain dictionaries."""
+    label = label_of(labels)
+    if label is None:
+        return frozenset()
+    kind, model, (how, args), path = label
+    return frozenset({(kind, model, (PLAIN if how == _OF_STATE else how, args), path)})
+
+
+def part_at(labels: frozenset[Any], key: Value) -> frozenset[Any]:
+    """Returns the label of a part of a model's parameters."""
+    label = label_of(labels) if labels and isinstance(key, Const) else None
+    if label is None or not isinstance(key, Const) or len(label[3]) >= _DEEPEST:
+        return frozenset()
+    return frozenset({(*label[:3], (*label[3], key.value))})
+
+
+def with_leaves(run: Run, tree: Value, call: Invocation) -> Value:
+    """Returns a tree whose known parameters of models are written out, as dictionaries that may have further entries.
+
+    Args:
+        run: the run.
+        tree: the tree.
+        call: the call that looks at the tree.
+    """
+    if is_state(tree) and isinstance(tree, Made):
+        held = dict(tree.arguments).get("params", UNKNOWN)
+        params = with_leaves(run, held, call)
+        return tree if params is held else Dict((("params", params), (SOME_KEY, UNKNOWN)), True, True)
+    label = label_of(tree.labels) if isinstance(tree, Data) and tree.labels else None
+    if label is None or label[2][0] == _OF_STATE:
+        return tree
+    _, model, (how, args), path = label
+    found: Value | None = None
+    if how == PLAIN:
+        found = _of_object(run, model, call)
+    else:
+        scope = _collected(run, model, args, call)
+        found = Dict((("params", _of_scope(scope)), (SOME_KEY, UNKNOWN)), True)
+    for key in path:
+        found = found.get(key) if isinstance(found, Dict) else None
+    return found if isinstance(found, Dict) and len(found.items) > 1 else tree
+
+
+def _collected(run: Run, model: Instance, args: tuple[Arg, ...], call: Invocation) -> ParameterScope:
+    """Returns the parameters of a linen model."""
+    scope = ParameterScope(model, Budget())
+    method = class_attribute(model.cls, "__call__")
+    if run.scope is None and method is not None and not _stacks(run, model):
+        _run_apart(run, scope, call, Bound(model, method), args)
+    return scope
+
+
+def _run_apart(run: Run, scope: ParameterScope, call: Invocation, callee: Value, args: tuple[Arg, ...]) -> None:
+    """Runs a method of a model to collect its parameters; the analysis itself does not see that it ran."""
+    sets = run.records, run.entered, run.made, run.mapped, run.called
+    counts = run.calls, run.work, run.iterations, len(run.altered)
+    outer = run.given_key, run.given_parameters, run.differentiating
+    run.records, run.entered, run.made, run.mapped, run.called = Records(), set(), {}, {}, set()
+    run.given_key, run.given_parameters, run.differentiating = None, None, 0
+    run.scope = scope
+    ctx = Context(AxisEnv(), (), skip=True)
+    run.invoke(Invocation(callee, args, call.site, call.callee_site, call.frame, ctx, "run"))
+    run.scope = None
+    run.records, run.entered, run.made, run.mapped, run.called = sets
+    run.calls, run.work, run.iterations, altered = counts
+    run.given_key, run.given_parameters, run.differentiating = outer
+    del run.altered[altered:]
+
+
+def inside(run: Run, receiver: Value, ctx: Context, invoke: Callable[[], Value]) -> Value:
+    """Runs a method of an object while parameters are collected, in the scope of its module."""
+    scope = run.scope
+    if scope is None or not isinstance(receiver, Instance) or library_method(receiver, "param") is None:
+        return invoke()
+    if isinstance(scope.owner, Instance) and scope.owner.number == receiver.number:
+        return invoke()
+    stacks = _stacks(run, receiver)
+    name = _name_in(run, scope, receiver, receiver.cls.name) if not ctx.conditional and not stacks else None
+    if name is None:
+        return UNKNOWN
+    run.scope = scope.inside(name, receiver)
+    result = invoke()
+    run.scope = scope
+    return result
+
+
+def note_layer(run: Run, layer: Made, args: tuple[Arg, ...], ctx: Context) -> None:
+    """Notes the parameters of a layer that is called while parameters are collected."""
+    scope = run.scope
+    created = parameters_of_layer(layer, args) if scope is not None and not ctx.conditional else {}
+    if scope is None or not created or not canonical(layer.dotted).startswith("flax.linen."):
+        return
+    name = _name_in(run, scope, layer, canonical(layer.dotted).rsplit(".", 1)[-1])
+    if name is None:
+        return
+    for path, shape in created.items():
+        own = scope.inside(name, None)
+        for part in path[:-1]:
+            own = own.inside(part, None)
+        own.leaves[path[-1]] = shape
+
+
+def note_parameter(run: Run, receiver: Instance, name: Value, shape: Sizes | None, ctx: Context) -> None:
+    """Notes a parameter that a module creates itself."""
+    scope = run.scope
+    if scope is None or shape is None or ctx.conditional or not isinstance(scope.owner, Instance):
+        return
+    if scope.owner.number == receiver.number and isinstance(name, Const) and isinstance(name.value, str):
+        scope.leaves[name.value] = shape
+
+
+def _name_in(run: Run, scope: ParameterScope, module: Instance | Made, kind: str) -> str | None:
+    """Returns the name of a module in the scope of the module that calls it; None if it is unknown."""
+    known = scope.names.get(id(module))
+    if known is not None:
+        return known[1]
+    name = _new_name(run, scope, module, kind)
+    scope.names[id(module)] = (module, name)
+    return name
+
+
+def _new_name(run: Run, scope: ParameterScope, module: Instance | Made, kind: str) -> str | None:
+    given = attributes_of(run, module) if isinstance(module, Instance) else dict(module.arguments)
+    if "**" in given:
+        return None
+    name = given.get("name", Const(None))
+    if not isinstance(name, Const) or name.value is not None:
+        return name.value if isinstance(name, Const) and isinstance(name.value, str) else None
+    if not isinstance(scope.owner, Instance):
+        return None
+    for attribute, held in attributes_of(run, scope.owner).items():
+        for own, value in _members(attribute, held):
+            if value is module:
+                return own if attribute not in names_of_fields(scope.owner.cls) else None
+    return None if _mentions(run, scope.owner, _RENAMES) else scope.numbered(kind)
+
+
+def _members(name: str, held: Value) -> Iterator[tuple[str, Value]]:
+    if isinstance(held, Seq):
+        yield from ((f"{name}_{place}", item) for place, item in enumerate(held.items))
+    elif isinstance(held, Dict):
+        yield from ((f"{name}_{key}", item) for key, item in held.items)
+    else:
+        yield name, held
+
+
+def _stacks(run: Run, module: Instance) -> bool:
+    """Returns whether modules in the file of a module's class may be stacked, which gives parameters another axis."""
+    return _mentions(run, module, _STACKS)
+
+
+def _mentions(run: Run, module: Instance, words: re.Pattern[str]) -> bool:
+    path = module.cls.path
+    facts = run.world.facts(path)
+    if facts is None:
+        return True
+    run.deps.update([(path, key) for key in facts.blocks])
+    return any(words.search(name) for block in facts.blocks.values() for name in block.names)
+
+
+def _of_scope(scope: ParameterScope, depth: int = 0) -> Dict:
+    parts = [(name, Data(frozenset({"fresh"}), shape, None, True)) for name, shape in scope.leaves.items()]
+    inner = [(name, _of_scope(one, depth + 1)) for name, one in scope.inner.items()] if depth < _DEEPEST else []
+    return _tree([*parts, *inner])
+
+
+def _of_object(run: Run, module: Instance, call: Invocation, depth: int = 0) -> Dict:
+    """Returns the parameters of an nnx module, which its attributes hold."""
+    if depth >= _DEEPEST or _stacks(run, module):
+        return _tree([])
+    held = _attributes_made(run, module, call).items()
+    return _tree([(name, part) for name, value in held if (part := _of_part(run, value, call, depth + 1)) is not None])
+
+
+def _attributes_made(run: Run, module: Instance, call: Invocation) -> dict[str, Value]:
+    """Returns the attributes of an nnx module; runs its constructor if the analysis did not."""
+    held = attributes_of(run, module)
+    given, method = held.get(GIVEN), class_attribute(module.cls, "__init__")
+    if not isinstance(given, Partial) or len(held) > 1 or run.scope is not None or not isinstance(method, Function):
+        return held
+    _run_apart(run, ParameterScope(module, Budget()), call, Bound(module, method), given.args)
+    made = dict(held)
+    held.clear()
+    held[GIVEN] = given
+    return made
+
+
+def _of_part(run: Run, value: Value, call: Invocation, depth: int) -> Value | None:
+    if isinstance(value, Instance) and of_state(value):
+        return _of_object(run, value, call, depth)
+    if isinstance(value, Seq) and depth < _DEEPEST:
+        items = [(place, _of_part(run, item, call, depth + 1)) for place, item in enumerate(value.items)]
+        return _tree([(place, part) for place, part in items if part is not None])
+    if not isinstance(value, Made) or not canonical(value.dotted).startswith("flax.nnx."):
+        return None
+    created = parameters_of_layer(value, ())
+    shapes = {path[0]: shape for path, shape in created.items() if len(path) == 1}
+    return _tree([(name, Data(frozenset({"fresh"}), shape, None, True)) for name, shape in shapes.items()])
+
+
+def _tree(parts: list[tuple[Any, Value]]) -> Dict:
+    """Returns a part of a tree, with only the first of parts that differ in a number, such as the layers of a model."""
+    families: dict[str, tuple[Any, Value]] = {}
+    for key, value in parts:
+        if not isinstance(value, Dict) or len(value.items) > 1:
+            families.setdefault(_NUMBER.sub("#", str(key)), (key, value))
+    return Dict((*list(families.values())[:_MOST_PARTS], (SOME_KEY, UNKNOWN)), True)
