@@ -44,7 +44,7 @@ import json
 leaves = jax.tree_util.tree_flatten_with_path(made())[0]
 print(json.dumps([[jax.tree_util.keystr(path, simple=True, separator="/"), leaf.shape] for path, leaf in leaves]))
 """
-USED = """
+IMPORTED = """
 import re
 
 import numpy as np
@@ -55,6 +55,8 @@ RULES = [
     LINES
 ]
 
+"""
+SIMPLE = """
 
 def spec_of(path, leaf):
     name = jax.tree_util.keystr(path, simple=True, separator="/")
@@ -68,6 +70,68 @@ params = made()
 specs = jax.tree_util.tree_map_with_path(spec_of, params)
 shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda x: isinstance(x, P))
 placed = jax.device_put(params, shardings)
+"""
+NAMED = """
+
+def path_to_string(path, sep=None):
+    keys = []
+    for key in path:
+        if isinstance(key, jax.tree_util.SequenceKey):
+            keys.append(str(key.idx))
+        elif isinstance(key, jax.tree_util.DictKey):
+            keys.append(str(key.key))
+        elif isinstance(key, jax.tree_util.GetAttrKey):
+            keys.append(str(key.name))
+        else:
+            keys.append(str(key))
+    if sep is None:
+        return tuple(keys)
+    return sep.join(keys)
+
+
+def named_tree_map(f, tree, *rest, is_leaf=None, sep=None):
+    return jax.tree_util.tree_map_with_path(
+        lambda path, x, *r: f(path_to_string(path, sep=sep), x, *r), tree, *rest, is_leaf=is_leaf
+    )
+
+
+def match_partition_rules(rules, params):
+    def get_partition_spec(name, leaf):
+        if len(leaf.shape) == 0 or np.prod(leaf.shape) == 1:
+            return P()
+        for rule, spec in rules:
+            if re.search(rule, name) is not None:
+                return spec
+        raise ValueError(f"no rule for {name}")
+
+    return named_tree_map(get_partition_spec, params, sep="/")
+
+
+specs = match_partition_rules([*RULES, (".*", P())], jax.eval_shape(made))
+shardings = jax.tree_util.tree_map(lambda spec: NamedSharding(mesh, spec), specs)
+params = jax.jit(made, out_shardings=shardings)()
+"""
+IN_CLASS = """
+
+class Partitioner:
+    def __init__(self, mesh, rules):
+        self.mesh = mesh
+        self.rules = [(re.compile(pattern), spec) for pattern, spec in rules]
+
+    def spec(self, name):
+        return next((spec for pattern, spec in self.rules if pattern.search(name)), P())
+
+    def shardings(self, tree):
+        def one(path, leaf):
+            name = "/".join(p.key if hasattr(p, "key") else str(getattr(p, "idx", "")) for p in path)
+            return NamedSharding(self.mesh, self.spec(name))
+
+        return jax.tree.map_with_path(one, tree)
+
+
+partitioner = Partitioner(mesh, RULES)
+params = made()
+params = jax.device_put(params, partitioner.shardings(params))
 """
 
 COMPACT = """
@@ -156,14 +220,22 @@ def _leaves(program: str, folder: Path) -> dict[str, list[int]]:
     return dict(json.loads(printed.text))
 
 
-def _lines_reported(program: str, rules: list[str], folder: Path) -> list[int]:
+def _program(model: str, used: str, rules: list[str]) -> str:
+    return model + IMPORTED.replace("LINES", "\n    ".join(rules)) + used
+
+
+def _lines_reported(text: str, folder: Path) -> list[int]:
     path = folder / "main.py"
-    text = program + USED.replace("LINES", "\n    ".join(rules))
     path.write_text(text)
     workspace = open_workspace([folder], files=[path], jax_version=(0, 10, 2), devices=1)
     found = [one.finding for one in check(workspace.view(path), Settings())]
     begin = text[: text.index("RULES = [")].count("\n") + 1
     return [text.encode()[: one.span.start].count(b"\n") - begin for one in found]
+
+
+def _rules(leaves: dict[str, list[int]], more: int) -> list[str]:
+    """Returns a rule for each leaf, with as many entries as it has axes or more."""
+    return [f'(r"^{name}$", P({", ".join(["None"] * (len(shape) + more))})),' for name, shape in leaves.items()]
 
 
 @pytest.mark.jax
@@ -174,15 +246,27 @@ def _lines_reported(program: str, rules: list[str], folder: Path) -> list[int]:
         pytest.param(LINEN, SETUP, 12, id="setup"),
         pytest.param(LINEN, CONVOLUTIONS, 10, id="convolutions"),
         pytest.param(NNX, OBJECTS, 10, id="nnx"),
+        pytest.param(NNX.replace("nnx.to_pure_dict(state)", "state"), OBJECTS, 10, id="nnx state"),
     ],
 )
 def test_leaves_have_the_axes_that_flax_gives_them(frame: str, model: str, known: int, tmp_path: Path) -> None:
-    program = frame.replace("MODEL", model)
-    leaves = _leaves(program, tmp_path)
-    fits = [f'(r"^{name}$", P({", ".join(["None"] * len(shape))})),' for name, shape in leaves.items()]
-    assert _lines_reported(program, fits, tmp_path) == []
-    too_long = [f'(r"^{name}$", P({", ".join(["None"] * (len(shape) + 1))})),' for name, shape in leaves.items()]
-    assert len(_lines_reported(program, too_long, tmp_path)) == known
+    made = frame.replace("MODEL", model)
+    leaves = _leaves(made, tmp_path)
+    assert _lines_reported(_program(made, SIMPLE, _rules(leaves, 0)), tmp_path) == []
+    assert len(_lines_reported(_program(made, SIMPLE, _rules(leaves, 1)), tmp_path)) == known
+
+
+@pytest.mark.jax
+@pytest.mark.parametrize("used", [SIMPLE, NAMED, IN_CLASS])
+def test_rules_are_followed_however_they_are_written(used: str, tmp_path: Path) -> None:
+    made = LINEN.replace("MODEL", COMPACT)
+    leaves = _leaves(made, tmp_path)
+    fits = _program(made, used, _rules(leaves, 0))
+    assert _lines_reported(fits, tmp_path) == []
+    assert not RUNNER.run(tmp_path / "main.py").error
+    too_long = _program(made, used, _rules(leaves, 1))
+    assert len(_lines_reported(too_long, tmp_path)) == 13
+    assert "ValueError" in RUNNER.run(tmp_path / "main.py").error
 
 
 STACKED = """
@@ -231,6 +315,6 @@ class Model(nn.Module):
 
 @pytest.mark.parametrize("model", [STACKED, BOXED, CHOSEN, SHARED])
 def test_nothing_is_said_of_leaves_whose_path_or_rank_is_unknown(model: str, tmp_path: Path) -> None:
-    program = LINEN.replace("MODEL", model)
     rules = ['(r"kernel", P(None, None, None)),', '(r"bias", P(None, None)),', '(r"inner", P(None, None)),']
-    assert _lines_reported(program, rules, tmp_path) == []
+    program = _program(LINEN.replace("MODEL", model), SIMPLE, rules)
+    assert _lines_reported(program, tmp_path) == []

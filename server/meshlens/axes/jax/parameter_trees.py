@@ -111,12 +111,13 @@ def with_leaves(run: Run, tree: Value, call: Invocation) -> Value:
         params = with_leaves(run, held, call)
         return tree if params is held else Dict((("params", params), (SOME_KEY, UNKNOWN)), True, True)
     label = label_of(tree.labels) if isinstance(tree, Data) and tree.labels else None
-    if label is None or label[2][0] == _OF_STATE:
+    if label is None:
         return tree
     _, model, (how, args), path = label
     found: Value | None = None
-    if how == PLAIN:
+    if how in (PLAIN, _OF_STATE):
         found = _of_object(run, model, call)
+        found = _boxed(found) if how == _OF_STATE else found
     else:
         scope = _collected(run, model, args, call)
         found = Dict((("params", _of_scope(scope)), (SOME_KEY, UNKNOWN)), True)
@@ -280,6 +281,13 @@ def _of_part(run: Run, value: Value, call: Invocation, depth: int) -> Value | No
     created = parameters_of_layer(value, ())
     shapes = {path[0]: shape for path, shape in created.items() if len(path) == 1}
     return _tree([(name, Data(frozenset({"fresh"}), shape, None, True)) for name, shape in shapes.items()])
+
+
+def _boxed(tree: Value) -> Value:
+    """Returns the state of an nnx module, whose leaves are the values of its variables."""
+    if isinstance(tree, Dict):
+        return Dict(tuple([(key, _boxed(value)) for key, value in tree.items]), tree.open)
+    return Dict((("value", tree),), attributes=True) if isinstance(tree, Data) and tree.array else tree
 
 
 def _tree(parts: list[tuple[Any, Value]]) -> Dict:

@@ -279,7 +279,7 @@ def _run_now(
             return mapped_tree(run, mapping, _rest_of_map(row, args)[0].value, site)
         if how == "tree_map" and trees:
             return mapped_trees(run, run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
-        if row.dotted == _WITH_PATH and len(trees) == 1 and all(arg.label is None for arg in args):
+        if row.dotted == _WITH_PATH and len(trees) == 1 and all(arg.label is None or _is_off(arg) for arg in args):
             tree = with_leaves(run, _rest_of_map(row, args)[0].value, call)
             return mapped_with_paths(run_operand, first, tree, site)
         value = run_operand(first, leaves)
@@ -311,6 +311,10 @@ def _rest(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     named = tuple(arg for arg in args if arg.label not in (None, "*", "**") and arg.label not in row.parameters)
     keywords = named if row.how in ("eval_shape", "callback") else ()
     return (*positional[len(row.parameters) :], *splats, *keywords)
+
+
+def _is_off(arg: Arg) -> bool:
+    return arg.label == "is_leaf" and arg.value == Const(None)
 
 
 def _rest_of_map(row: Transparent, args: tuple[Arg, ...]) -> tuple[Arg, ...]:

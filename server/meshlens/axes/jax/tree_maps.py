@@ -155,10 +155,19 @@ def _at_leaf(
     steps = Seq("tuple", path) if path is not None else UNKNOWN
     value = run_operand(operand, (Arg(None, steps, None, site), Arg(None, leaf(tree), None, site)))
     shape = shape_of(tree)
-    if isinstance(value, Spec) and path is not None and shape is not None:
+    if path is not None and shape is not None:
         keys = [held.value for step in path if isinstance(step, Dict) for _, held in step.items if type(held) is Const]
-        return replace(value, leaf=Leaf("/".join(map(str, keys)), shape))
+        return _chosen_for(value, Leaf("/".join(map(str, keys)), shape))
     return value if is_array(tree) else as_tree(value)
+
+
+def _chosen_for(value: Value, leaf: Leaf) -> Value:
+    """Returns a spec or a sharding as chosen for a leaf; any other value unchanged."""
+    if isinstance(value, Spec):
+        return replace(value, leaf=leaf)
+    if isinstance(value, Made) and value.dotted in _WHOLE:
+        return replace(value, arguments=tuple([(name, _chosen_for(one, leaf)) for name, one in value.arguments]))
+    return value
 
 
 def mapped_trees(

@@ -51,6 +51,7 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.facts.nodes import Call, Return, last_name
 from meshlens.jaxapi.known_names import REPLACES, TABLES
+from meshlens.jaxapi.names import canonical
 
 _MOST_ITEMS = 16
 _MOST_CHOICES = 64
@@ -89,6 +90,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     if name == "re.compile" and len(args) == 1:
         return Made(PATTERN, site, (("pattern", args[0].value),))
     if name == "hasattr":
+        if len(args) == 2 and _step_text(args[0].value) is not None and isinstance(args[1].value, Const):
+            return Const(not _lacks(args[0].value, args[1].value.value))
         return Data(frozenset({"version"}))
     if handler is None or any(arg.label in ("*", "**") for arg in args):
         return None
@@ -332,6 +335,10 @@ def _sorted(values: Values, args: tuple[Arg, ...]) -> Value:
 
 
 def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
+    if len(values) == 2 and _step_text(values[0]) is not None and isinstance(values[0], Dict):
+        classes = values[1].items if isinstance(values[1], Seq) else (values[1],)
+        known = [canonical(one.dotted) for one in classes if isinstance(one, Ext)]
+        return Const(_STEPS[values[0].items[0][0]] in known) if len(known) == len(classes) else None
     verdict = is_instance(values[0], values[1]) if len(values) == 2 else None
     return Const(verdict) if verdict is not None else None
 
@@ -443,12 +450,20 @@ def _path_text(values: Values, args: tuple[Arg, ...]) -> Value:
     return Const(text) if text is not None else UNKNOWN
 
 
+_STEPS = {
+    "key": "jax.tree_util.DictKey",
+    "idx": "jax.tree_util.SequenceKey",
+    "name": "jax.tree_util.GetAttrKey",
+}
+"""The class of a step of a path to a leaf, by the name of its attribute."""
+
+
 def _step_text(step: Value) -> str | None:
     """Returns the text of a step of a path to a leaf, such as `['a']`, `[0]` or `.a`; None for any other value."""
     if not isinstance(step, Dict) or not step.attributes or step.open or len(step.items) != 1:
         return None
     kind, key = step.items[0]
-    if not isinstance(key, Const) or kind not in ("key", "idx", "name"):
+    if not isinstance(key, Const) or kind not in _STEPS:
         return None
     return f".{key.value}" if kind == "name" else f"[{key.value!r}]"
 

@@ -147,8 +147,8 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
         return UNKNOWN
     if type(callee) is Ext and callee.dotted == "next" and node.arguments[:1] and _is_generator(node.arguments[0]):
         found = args[0].value
-        if isinstance(found, Seq) and found.items and not found.open:
-            return found.items[0]
+        if isinstance(found, Seq) and not found.open and (found.items or len(args) > 1):
+            return found.items[0] if found.items else args[1].value
     if type(callee_node) is Attribute and callee_node.name in containers.MUTATORS:
         changed = containers.mutate(run, callee_node, args, frame, ctx)
         if changed is not None:

@@ -9,7 +9,7 @@ from meshlens.axes.data.operating import of_picked
 from meshlens.axes.domain.joining import join_all
 from meshlens.axes.domain.keys import as_value
 from meshlens.axes.domain.labels import travelling
-from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Seq, Union, Value
+from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Made, Seq, Union, Value
 from meshlens.axes.python.enums import members
 from meshlens.facts.nodes import Starred
 
@@ -71,7 +71,12 @@ def element(value: Value) -> Value:
 
 def _is_pair(value: Value) -> bool:
     """Returns whether a value is a row of a table of rules: a pattern or a name, and what it stands for."""
-    return isinstance(value, Seq) and not value.open and len(value.items) == 2 and isinstance(value.items[0], Const)
+    return (
+        isinstance(value, Seq)
+        and not value.open
+        and len(value.items) == 2
+        and isinstance(value.items[0], (Const, Made))
+    )
 
 
 def elements(value: Value) -> tuple[list[Value], bool]:

@@ -75,6 +75,8 @@ _MOST_SHORT = 16
 """Maximum number of runs of a function whose body is one statement and that gets sizes, names or a key."""
 MOST_NAMED = 64
 """Maximum number of runs of a function that gets the path to a tree leaf, or of a method that stores values by name."""
+_STEPS = frozenset({"key", "idx", "name"})
+"""The attribute of a step of a path to a tree leaf."""
 _DEEPEST_OBJECT = 2
 """Maximum depth at which an object is searched for sizes."""
 _FEW = 5
@@ -173,7 +175,10 @@ def _is_of_leaf(value: Value) -> bool:
 
 
 def _is_path(value: Value) -> bool:
-    return type(value) is Seq and bool(value.items) and all(type(one) is Dict and one.attributes for one in value.items)
+    """Returns whether a value is the path to a tree leaf, or a step of one."""
+    if type(value) is Seq:
+        return bool(value.items) and all(type(one) is Dict and _is_path(one) for one in value.items)
+    return type(value) is Dict and value.attributes and len(value.items) == 1 and value.items[0][0] in _STEPS
 
 
 def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
@@ -374,7 +379,7 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
     if ctx.skip and run.world.is_worth_a_root(function.path, function.block, starts=False):
         # Initializing a model reveals the layout of its arrays.
         return False
-    if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES for arg in args):
+    if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES or _is_path(arg.value) for arg in args):
         return False
     if any(isinstance(arg.value, (Data, Made)) and arg.value.labels and _is_apart(arg.value.labels) for arg in args):
         # The function may pick one device's part.
