@@ -35,6 +35,7 @@ def step(x):
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
@@ -208,29 +209,45 @@ def _once(view: FileView, axis: Site, site: Site, name: Const) -> tuple[Fix, ...
 
 
 def _specs(view: FileView, used: list[_InUse]) -> Iterator[tuple[Site, Finding]]:
-    for spec, _, user in used:
-        name = _first_repeated(_flat(spec))
-        if name is None:
-            continue
-        related = (Related(view.path_of(user), view.span(user), "the spec is used here"),)
-        passed = _passed(view, spec, name)
+    repeating = [(one, name) for one in used if (name := _first_repeated(_flat(one.spec))) is not None]
+    counts = Counter(origin for one, name in repeating for origin in _written_apart(view, one.spec, name))
+    for (spec, _, user), name in repeating:
+        related = [Related(view.path_of(user), view.span(user), "the spec is used here")]
+        passed, word = _passed(view, spec, name), "argument"
+        origins = _written_apart(view, spec, name) if passed is None else []
+        if origins:
+            # Of the two, the name that more specs repeat is the odd one.
+            passed, word = max(origins, key=lambda origin: (counts[origin], view.span(origin).start)), "name"
+            other = next(origin for origin in origins if origin != passed)
+            related.append(Related(view.path_of(other), view.span(other), "the other name is here"))
         if passed is None and view.is_here(spec.site):
-            yield spec.site, _twice_in_spec(view, spec.site, name, related)
+            yield spec.site, _twice_in_spec(view, spec.site, name, tuple(related))
         elif passed is not None and view.is_here(passed):
             made = Related(view.path_of(spec.site), view.span(spec.site), "the spec is made here")
-            message = (
-                f'with this argument, a spec names axis "{name.value}" twice; an axis can split only one dimension'
-            )
+            message = f'with this {word}, a spec names axis "{name.value}" twice; an axis can split only one dimension'
             yield passed, Finding(view.span(passed), message, (), (made, *related))
 
 
 def _passed(view: FileView, spec: Spec, name: Const) -> Site | None:
     """Returns the only argument that gave a spec one of two equal names, if neither is written in the spec itself."""
-    alike = [one for one in _flat(spec) if isinstance(one, Const) and one == name]
+    alike = _alike(spec, name)
     if any(one.origin is None or _inside(view, one.origin, spec.site) for one in alike):
         return None
     given = {one.via for one in alike}
     return next(iter(given - {None}), None) if None in given and len(given) == 2 else None
+
+
+def _written_apart(view: FileView, spec: Spec, name: Const) -> list[Site]:
+    """Returns the places of equal names of a spec, if they are different entries of a table outside its function."""
+    origins = dict.fromkeys(one.origin for one in _alike(spec, name))
+    places = [origin for origin in origins if origin is not None]
+    is_table = len(places) > 1 and len(places) == len(origins) and len({origin.path for origin in places}) == 1
+    here = spec.site.path, spec.site.block
+    return places if is_table and all((origin.path, origin.block) != here for origin in places) else []
+
+
+def _alike(spec: Spec, name: Const) -> list[Const]:
+    return [one for one in _flat(spec) if isinstance(one, Const) and one == name]
 
 
 def _twice_in_spec(view: FileView, spec: Site, name: Const, related: tuple[Related, ...] = ()) -> Finding:

@@ -81,6 +81,10 @@ class World(Protocol):
         """Returns whether a block mentions few names."""
         ...
 
+    def maps_trees(self, path: str, block: str) -> bool:
+        """Returns whether a block mentions `jax.tree.map`."""
+        ...
+
     def matches_patterns(self, path: str, block: str) -> bool:
         """Returns whether a block mentions a function that selects a table entry by path or pattern."""
         ...

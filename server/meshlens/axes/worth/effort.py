@@ -201,6 +201,11 @@ def _is_names(value: Value) -> bool:
     return all(type(item) is Const and (item.value is None or type(item.value) is str) for item in value.items)
 
 
+def _holds_layouts(value: Value) -> bool:
+    """Returns whether a value is a table that holds the names of an array's dimensions, at any depth."""
+    return isinstance(value, Dict) and any(_is_names(held) or _holds_layouts(held) for _, held in value.items)
+
+
 def _is_told_apart(labels: frozenset[Any]) -> bool:
     """Returns whether an array is a key or each device's own mean or sum, which a short function may select from."""
     return "key" in labels or _is_apart(labels)
@@ -390,6 +395,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if not ctx.env.maps and run.world.is_short(function.path, function.block) and any(map(_is_one_key, args)):
         # The function may make the parameters of a model.
+        return False
+    if any(_holds_layouts(arg.value) for arg in args) and run.world.maps_trees(function.path, function.block):
+        # The function may turn the names of each array's dimensions into a spec.
         return False
     handed = args[1:] if function.owner is not None and function.kind != "static" else args
     if len(handed) < len(args) and _keeps_map(run, args[0].value):

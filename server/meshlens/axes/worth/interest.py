@@ -232,6 +232,11 @@ class Interest:
         reach = self.reach(path, key)
         return reach.is_short if reach else False
 
+    def maps_trees(self, path: str, key: str) -> bool:
+        """Returns whether a block mentions `jax.tree.map`."""
+        mentioned = self._mentioned_in(path, key)
+        return mentioned is not None and ("tree_map" in mentioned or ("tree" in mentioned and "map" in mentioned))
+
     def matches_patterns(self, path: str, key: str) -> bool:
         """Returns whether a block mentions a function that selects a table entry by path or pattern."""
         mentioned = self._mentioned_in(path, key)

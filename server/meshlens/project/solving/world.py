@@ -49,6 +49,7 @@ class SolvingWorld:
         self.reaches = interest.reaches
         self.makes_arrays = interest.makes_arrays
         self.is_short = interest.is_short
+        self.maps_trees = interest.maps_trees
         self.matches_patterns = interest.matches_patterns
         self.is_worth_a_root = interest.is_worth_a_root
         self.names_axes = interest.names_axes
