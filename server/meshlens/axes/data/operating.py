@@ -85,8 +85,23 @@ def of_function(dotted: str, args: tuple[Arg, ...]) -> Variation | None:
     if dotted in _SEGMENTS and len(args) > 1 and args[0].label is None and args[1].label is None:
         how = transfer.summed_by if dotted == _SEGMENT_SUM else transfer.mixed
         return across(how, variation_of(args[0].value), variation_of(args[1].value))
+    if dotted in _CONVOLUTIONS and len(args) > 1 and _convolves_rows(args):
+        return across(transfer.product, variation_of(args[0].value), variation_of(args[1].value))
     kind = OPERATIONS.get(dotted)
     return _of_kind(kind, args, dotted) if kind is not None else None
+
+
+_CONVOLUTIONS = frozenset(
+    {"jax.lax.conv_general_dilated", "jax.lax.conv", "jax.lax.conv_with_general_padding", "jax.lax.conv_transpose"}
+)
+
+
+def _convolves_rows(args: tuple[Arg, ...]) -> bool:
+    """Returns whether the first dimension of a convolution's input is the batch, as it is by default."""
+    given = next((arg.value for arg in args if arg.label == "dimension_numbers"), Const(None))
+    layout = given.items[0] if isinstance(given, Seq) and given.items else given
+    is_default = isinstance(layout, Const) and (layout.value is None or str(layout.value).startswith("N"))
+    return is_default and all(arg.label is None for arg in args[:2])
 
 
 _SEGMENT_SUM = "jax.ops.segment_sum"
@@ -296,7 +311,9 @@ def _takes_first(axis: Value | None) -> bool:
     """Returns whether a reduction certainly includes the first dimension."""
     if axis is None or (isinstance(axis, Const) and axis.value is None):
         return True
-    places = axis.items if isinstance(axis, Seq) and not axis.open else (axis,)
+    # In code for any rank, `tuple(range(x.ndim - 1))` begins with 0.
+    is_known = isinstance(axis, Seq) and (not axis.open or axis.kind == "tuple")
+    places = axis.items if is_known and isinstance(axis, Seq) else (axis,)
     return any(isinstance(place, Const) and place.value == 0 and type(place.value) is int for place in places)
 
 

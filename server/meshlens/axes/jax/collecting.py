@@ -71,7 +71,9 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if not ctx.env.open and not {*names} <= {*ctx.env.names}:
         # JAX raises an error here, so nothing after it can be judged.
         return Data(travelling(labels) | {"opaque"}, None, None, is_array(value))
-    note_reduced(run, labels, ctx)
+    if row.reduces in _REDUCES or shape_of(value) in (None, ()):
+        # Gathered norms may be added later; other gathered arrays may have been scaled by one.
+        note_reduced(run, labels, ctx)
     if row.reduces == "mean":
         note_averages(run, value, names, call, _AVERAGED)
         _note_own_means(run, labels, names, call, "ratio-averaged")

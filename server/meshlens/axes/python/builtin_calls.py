@@ -58,6 +58,8 @@ _MOST_CHOICES = 64
 _ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain"})
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
 _OTHERS = REPLACES | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile"}
+_RANGE = "range"
+"""The kind of a sequence of unknown length that begins with 0."""
 PATTERN = "re.Pattern"
 """The type of a compiled pattern; its method `search` is `re.search` with the pattern as the first argument."""
 _FLATTEN = frozenset({"jax.tree.leaves", "jax.tree.flatten"})
@@ -156,7 +158,7 @@ def _range(values: Values, args: tuple[Arg, ...]) -> Value:
         turns = range(*numbers)
         if counted(turns) <= 4:
             return Seq("list", tuple(Const(turn) for turn in turns))
-    return Seq("list", (UNKNOWN,), True)
+    return Seq(_RANGE if len(args) == 1 else "list", (UNKNOWN,), True)
 
 
 def _enumerate(values: Values, args: tuple[Arg, ...]) -> Value:
@@ -203,7 +205,8 @@ def _sequence(kind: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
             return Seq(kind, ())
         value = values[0]
         if isinstance(value, Seq):
-            return Seq(kind, value.items, value.open)
+            first = (Const(0),) if value.kind == _RANGE and kind == "tuple" else ()
+            return Seq(kind, (*first, *value.items), value.open)
         if isinstance(value, Dict):
             return Seq(kind, tuple(as_value(key) for key, _ in value.items), value.open)
         return Seq(kind, (element(value),), True)

@@ -19,6 +19,7 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.axes.worth.forgetting import forget
 from meshlens.facts.nodes import (
+    Attribute,
     BinaryOperation,
     Call,
     Comprehension,
@@ -50,7 +51,7 @@ def _is_arithmetic(node: Expression) -> bool:
         return _is_arithmetic(node.operand)
     if isinstance(node, Call) and isinstance(node.callee, Name) and node.callee.name in _OF_NUMBERS:
         return all(_is_arithmetic(argument.value) for argument in node.arguments)
-    return isinstance(node, (Name, Constant))
+    return isinstance(node, (Name, Constant)) or (isinstance(node, Attribute) and isinstance(node.object, Name))
 
 
 def _is_repeated(run: Run, element: Expression | Pair, target: Expression, frame: Frame, ctx: Context) -> bool:
@@ -72,6 +73,35 @@ def _sizes_for_example(iterable: Expression, element: Expression | Pair, frame: 
     names = {node.name for one in (iterable, element) for node in nodes(one) if isinstance(node, Name)}
     held = {name: frame.find(name) for name in sorted(names)}
     return {name: Const(FOR_EXAMPLE) for name, value in held.items() if value and SOME_COUNT in labels_of(value)}
+
+
+def _without_attributes(run: Run, node: Any, variables: dict[str, Value], frame: Frame, ctx: Context) -> Any:
+    """Returns arithmetic with variables instead of attributes.
+
+    Args:
+        run: the run.
+        node: the expression.
+        variables: the values of these variables, to which this call adds.
+        frame: the running frame.
+        ctx: the context.
+    """
+    if isinstance(node, Attribute):
+        name = f"{node.object.name}.{node.name}" if isinstance(node.object, Name) else ""
+        variables[name] = run.evaluate(node, frame, ctx)
+        return Name("name", node.site, name)
+
+    def inner(one: Any) -> Any:
+        return _without_attributes(run, one, variables, frame, ctx)
+
+    if isinstance(node, BinaryOperation):
+        return node._replace(left=inner(node.left), right=inner(node.right))
+    if isinstance(node, UnaryOperation):
+        return node._replace(operand=inner(node.operand))
+    if isinstance(node, TupleDisplay):
+        return node._replace(items=tuple([inner(item) for item in node.items]))
+    if isinstance(node, Call):
+        return node._replace(arguments=tuple([one._replace(value=inner(one.value)) for one in node.arguments]))
+    return node
 
 
 def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
@@ -104,7 +134,11 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
     turns, exact = _numbers(run, iterable, frame, ctx) if repeats or _is_pair(element_node) else ([], False)
     is_example = False
     if not exact and len(clauses) == 1 and not tests and _is_pair(element_node):
-        sizes = _sizes_for_example(iterable, element_node, frame)
+        if any(isinstance(one, Attribute) for one in nodes(element_node)):
+            element_node, iterable = (
+                _without_attributes(run, one, inner.vars, frame, ctx) for one in (element_node, iterable)
+            )
+        sizes = _sizes_for_example(iterable, element_node, inner)
         inner.vars.update(sizes)
         turns, exact = _numbers(run, iterable, inner, ctx) if sizes else ([], False)
         is_example = exact
