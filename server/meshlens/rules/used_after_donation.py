@@ -58,6 +58,7 @@ from meshlens.facts.nodes import (
     ClassDef,
     Constant,
     DictDisplay,
+    Expression,
     FunctionDef,
     IfExpression,
     Lambda,
@@ -67,6 +68,7 @@ from meshlens.facts.nodes import (
     Subscript,
     TupleDisplay,
 )
+from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import Node, path_to, tree, walk
 from meshlens.project.view import FileView
@@ -101,7 +103,7 @@ def used_after_donation(view: FileView) -> Iterator[Finding]:
         if call.guarded or not context.sure or context.guarded or context.expected or sites in seen:
             continue
         seen.add(sites)
-        findings = [*_donated_twice(view, sources, call)]
+        findings = [*_donated_twice(view, sources, call), *_made_of_one(view, sources, call)]
         for arg in call.args:
             found = _read_after(view, sources, call, arg) if not _is_left(call, arg, left) else None
             if found is not None:
@@ -182,7 +184,7 @@ class _Donating(NamedTuple):
     Attributes:
         calls: the records of these calls.
         left: the arguments, each with its call, that the call may leave intact according to one of the records.
-        paths: the files of these calls and of the calls that lead to them.
+        paths: the files of these calls, of the calls that lead to them, and of those that create their arguments.
     """
 
     calls: list[ApiCall]
@@ -194,7 +196,9 @@ def _donating(solution: Solution) -> _Donating:
     """Returns the calls that donate."""
     calls = [call for records in solution.by_file.values() for call in records.calls if call.dotted == DONATES]
     left = frozenset([(call.call, arg.site) for call in calls for arg in call.args if arg.label == MAY_BE_LEFT])
-    return _Donating(calls, left, frozenset([site.path for call in calls for site in _sites(call)]))
+    made = [arg.value.made for call in calls for arg in call.args if isinstance(arg.value, Instance)]
+    paths = [*[site.path for call in calls for site in _sites(call)], *[site.path for site in made if site is not None]]
+    return _Donating(calls, left, frozenset(paths))
 
 
 def _made_by_libraries(solution: Solution) -> dict[Site, str]:
@@ -306,12 +310,37 @@ def _given_twice(sources: _Sources, scope: _Scope, call: ApiCall, key: str) -> s
     made = [value for value in scope.values.get(key, ()) if value.site != call.call.index]
     if len(made) != 1 or not isinstance(made[0], Call):
         return None
-    given = [(argument.value, key_of(argument.value)) for argument in made[0].arguments if argument.label != "**"]
-    names = [name for _, name in given]
-    return next(
-        (name for node, name in given if name is not None and names.count(name) > 1 and sources.is_of_jax(scope, node)),
-        None,
-    )
+    twice = _passed_twice(sources, scope, made[0])
+    return key_of(twice) if twice is not None else None
+
+
+def _passed_twice(sources: _Sources, scope: _Scope, call: Call) -> Expression | None:
+    """Returns the argument of a call that passes the same JAX arrays as an earlier argument; None if there is none."""
+    given: dict[str, None] = {}
+    for argument in call.arguments:
+        name = key_of(argument.value) if argument.label != "**" else None
+        if name in given and sources.is_of_jax(scope, argument.value):
+            return argument.value
+        if name is not None:
+            given[name] = None
+    return None
+
+
+def _made_of_one(view: FileView, sources: _Sources, call: ApiCall) -> Iterator[Finding]:
+    """Reports each object that another function creates with the same arrays in two fields, and that is donated."""
+    for arg in call.args:
+        made = arg.value.made if isinstance(arg.value, Instance) else None
+        if made is None or not view.is_here(made) or (made.path, made.block) == (call.call.path, call.call.block):
+            continue
+        path = _path_to(view, made)
+        node = path[-1] if path else None
+        twice = _passed_twice(sources, _scope_of(path, (made,)), node) if isinstance(node, Call) else None
+        if twice is None or arg.site is None:
+            continue
+        site = Site(made.path, made.block, twice.site)
+        text = f'"{view.text(site)}" is in two fields of an object that is donated later, so it is donated twice'
+        donated = Related(view.path_of(arg.site), view.span(arg.site), "donated here")
+        yield Finding(view.span(site), f"{text}; keep a copy in one", _copies(view, site), (donated,))
 
 
 class _Scope(NamedTuple):
@@ -476,6 +505,8 @@ class _Sources:
             return dotted not in _MAYBE_NUMPY
         if isinstance(node.callee, Attribute) and self.is_of_jax(scope, node.callee.object, above):
             return True
+        if self._is_compiled(scope, node.callee):
+            return True
         name = self._block_of(scope, node.callee)
         if name is None and isinstance(node.callee, Attribute) and node.callee.name == "init":
             # A flax or haiku model, or an optax optimizer, that was passed to the function.
@@ -484,6 +515,14 @@ class _Sources:
         if isinstance(found, ClassDef) and holds_what_it_is_given(found):
             return self._all(scope, [argument.value for argument in node.arguments], above)
         return name is not None and self._returns_arrays_of_jax(scope, name, found, above)
+
+    def _is_compiled(self, scope: _Scope, callee: Node) -> bool:
+        """Returns whether a callee is certainly the result of `jax.jit`, whose results are JAX arrays."""
+        key = key_of(callee)
+        values = list(self._values(scope, key)) if key is not None else [(scope, callee)]
+        sites = [(where, node.site) for where, node in values if isinstance(node, Call)]
+        names = [self._made.get(Site(where.path, where.block, site)) for where, site in sites]
+        return bool(names) and len(names) == len(values) and all(name in COMPILES for name in names)
 
     def _maps_to_jax(self, scope: _Scope, function: Node, above: _Above) -> bool:
         if isinstance(function, Lambda):
