@@ -14,7 +14,7 @@ from meshlens.axes.data.mixing import of_reshape
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Dict, Seq, Site, Value
-from meshlens.axes.domain.variation import COLUMNS, MEAN, ROW, ROWS, SUM, is_different, is_same
+from meshlens.axes.domain.variation import COLUMNS, DIFFERS, MEAN, ROW, ROWS, SUM, ZERO, is_different, is_given, is_same
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
@@ -25,7 +25,7 @@ _CENTRED_BY_ALL, _SQUARED, _SPREAD = "centred-by-all", "squared", "own-spread"
 """The kinds of labels of rows minus a value reduced over the devices, of the squares of these, and of a variance."""
 _OWN_SQUARED, _VARIANCE, _AVERAGED = "own-squared", "own-variance", "averaged-variance"
 """The kinds of labels of squared deviations from a device's mean, of their mean, and of its mean over the devices."""
-_ADDED_TO_COPY = "added-to-copy"
+_ADDED_TO_COPY, _WITH_SHARED = "added-to-copy", "with-shared"
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
 
@@ -40,7 +40,7 @@ _SUMMED = {
 _ARRANGED = frozenset(
     {
         *(_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED),
-        *(_CENTRED_BY_ALL, _SQUARED, _SPREAD, _OWN_SQUARED, _VARIANCE, _AVERAGED),
+        *(_CENTRED_BY_ALL, _SQUARED, _SPREAD, _OWN_SQUARED, _VARIANCE, _AVERAGED, _WITH_SHARED),
     }
 )
 _VARIANCES = frozenset({_SPREAD, _VARIANCE, _AVERAGED})
@@ -112,7 +112,8 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     """Returns the labels of `left operator right` inside a map if it depends only on a device's part."""
     labels = labels_of(left), labels_of(right)
     if operator == "+":
-        return kept(operator, labels) | _added_to_copy(left, right) | _added_to_copy(right, left)
+        added = _added_to_copy(left, right) | _added_to_copy(right, left)
+        return kept(operator, labels) | added | _with_shared(left, right) | _with_shared(right, left)
     if operator in ("**", "*"):
         is_square = right == Const(2) if operator == "**" else left is right
         centred = of_kinds(labels[0], _CENTRED_BY_ALL, _CENTRED) if is_square else ()
@@ -170,6 +171,9 @@ def note_parts(run: Run, value: Value, names: Collection[str], site: Site, ctx: 
     for _, place in of_kinds(labels_of(value), _ADDED_TO_COPY):
         if all(is_same(over.over(name).truth) for name in names):
             run.records.gradient_uses.append(GradientUse("copies-summed", site, place, ctx))
+    for _, axis in of_kinds(labels_of(value), _WITH_SHARED):
+        if axis in names:
+            run.records.gradient_uses.append(GradientUse("shifted-summed", site, None, ctx, axis))
     for kind, axis, place in of_kinds(labels_of(value), *_SUMMED):
         is_sum = kind != _CENTRED or over.over(axis).truth == SUM
         if axis in names and is_sum and "of-gradient" not in labels_of(value):
@@ -189,6 +193,21 @@ def _added_to_copy(copy: Value, other: Value) -> frozenset[Any]:
     copied = of_kinds(labels_of(copy), "copied")
     is_own = isinstance(other, (Data, Const)) and not of_kinds(labels_of(other), "copied")
     return frozenset([(_ADDED_TO_COPY, copied[0][1])]) if len(copied) == 1 and is_own else NONE
+
+
+def _with_shared(own: Value, shared: Value) -> frozenset[Any]:
+    """Returns labels for a sum that a device took over its own data, plus an argument that all devices have."""
+    if not of_kinds(labels_of(own), "own-sum") or not isinstance(shared, Data) or "of-gradient" in labels_of(own):
+        return NONE
+    if not of_kinds(shared.labels, "argument"):
+        return NONE
+    over, all_have = variation_of(own), variation_of(shared)
+    axes = [axis for axis, along in over.axes if along.truth == DIFFERS]
+    return frozenset([(_WITH_SHARED, axis) for axis in axes if _is_shared(all_have.over(axis).truth)])
+
+
+def _is_shared(truth: str) -> bool:
+    return is_given(truth) and truth != ZERO
 
 
 def _is_over_rows(args: tuple[Arg, ...], found: Data, axis: str) -> bool:

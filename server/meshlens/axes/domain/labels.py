@@ -73,6 +73,7 @@ first operation on the value.
     in-order               in the order of `jax.devices()`
     ("parameters", model, arguments, path)   the part at a path of the parameters that a model creates if it is
                            initialized with these arguments
+    ("with-shared", axis)  a sum that a device took over its own data, plus an argument that all devices have
     replicated-result      result of a map that holds the same reduced value on every device
 """
 
