@@ -8,6 +8,9 @@ sharding annotation NamedSharding(…): … is only valid for values of rank at 
 If `in_shardings` is a tuple, it needs one entry for each argument; otherwise, the call raises `ValueError: pjit
 in_shardings specification must be a tree prefix of the positional arguments tuple`.
 If `out_shardings` is a tuple, it needs one entry for each value that the function returns.
+If rules choose a spec for each parameter by its path (`tree_map_with_path`), the finding is at the spec of the rule: it
+must fit every parameter that it is chosen for, the bias of a layer as well as its kernel. MeshLens reads the paths and
+shapes of the parameters of flax models.
 If the array shapes are known, the rule checks sizes and ranks for `jax.device_put` and for calls of
 `jit(in_shardings=…)`, but only ranks for `with_sharding_constraint` and `out_sharding`.
 
@@ -48,7 +51,7 @@ from typing import NamedTuple
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.sharded_shapes import parts_along
-from meshlens.axes.domain.specs import sharding_parts
+from meshlens.axes.domain.specs import sharding_parts, specs_of_leaves
 from meshlens.axes.domain.values import Arg, Dict, Made, Seq, Site, Spec, Value
 from meshlens.axes.jax.compiled_calls import CALLED, RETURNED
 from meshlens.axes.runs.context import Context
@@ -130,7 +133,7 @@ def _chosen(solution: Solution) -> dict[str, tuple[_Chosen, ...]]:
             if not is_user or call.guarded or call.context.conditional or not call.context.sure:
                 continue
             divides = call.dotted != CONSTRAINT
-            for mesh, spec in _specs_in([arg.value for arg in call.args], call.mesh):
+            for mesh, spec in specs_of_leaves([arg.value for arg in call.args], call.mesh):
                 said = _unfit_for_leaf(spec, mesh, divides)
                 if said is not None:
                     found.setdefault(spec.site, _Chosen(spec, mesh, call, said))
@@ -138,27 +141,6 @@ def _chosen(solution: Solution) -> dict[str, tuple[_Chosen, ...]]:
     for site, one in found.items():
         by_file[site.path].append(one)
     return {path: tuple(some) for path, some in by_file.items()}
-
-
-def _specs_in(values: list[Value], mesh: Value | None) -> Iterator[tuple[Value | None, Spec]]:
-    """Yields the specs in trees that were chosen for a leaf, each with its mesh."""
-    waiting, met = list(values), set[int]()
-    while waiting:
-        value = waiting.pop()
-        if id(value) in met:
-            continue
-        met.add(id(value))
-        if isinstance(value, Seq):
-            waiting.extend(value.items)
-        elif isinstance(value, Dict):
-            waiting.extend([held for _, held in value.items])
-        elif isinstance(value, Spec):
-            if value.leaf is not None:
-                yield mesh, value
-        elif isinstance(value, Made):
-            own, spec = sharding_parts(value)
-            if isinstance(spec, Spec) and spec.leaf is not None:
-                yield own, spec
 
 
 def _unfit_for_leaf(spec: Spec, mesh: Value | None, divides: bool) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from meshlens.axes.domain.values import Const, Dict, Made, Seq, Site, Spec, Union, Value
 
@@ -51,3 +51,29 @@ def sharding_parts(value: Value) -> tuple[Value | None, Value | None]:
         return None, None
     given = dict(value.arguments)
     return given.get("mesh"), given.get("spec")
+
+
+def specs_of_leaves(values: Iterable[Value], mesh: Value | None) -> Iterator[tuple[Value | None, Spec]]:
+    """Yields the specs that were chosen by path for the leaves of a tree, each with its mesh.
+
+    Args:
+        values: trees of specs and shardings.
+        mesh: the current mesh, for specs without a mesh of their own.
+    """
+    waiting, met = list(values)[::-1], set[int]()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in met:
+            continue
+        met.add(id(value))
+        if isinstance(value, Seq):
+            waiting.extend(value.items[::-1])
+        elif isinstance(value, Dict):
+            waiting.extend([held for _, held in value.items[::-1]])
+        elif isinstance(value, Spec):
+            if value.leaf is not None:
+                yield mesh, value
+        elif isinstance(value, Made):
+            own, spec = sharding_parts(value)
+            if isinstance(spec, Spec) and spec.leaf is not None:
+                yield own, spec
