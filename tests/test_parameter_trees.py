@@ -227,7 +227,7 @@ def _program(model: str, used: str, rules: list[str]) -> str:
 def _lines_reported(text: str, folder: Path) -> list[int]:
     path = folder / "main.py"
     path.write_text(text)
-    workspace = open_workspace([folder], files=[path], jax_version=(0, 10, 2), devices=1)
+    workspace = open_workspace([folder], files=[path], jax_version=(0, 10, 2), devices=8)
     found = [one.finding for one in check(workspace.view(path), Settings())]
     begin = text[: text.index("RULES = [")].count("\n") + 1
     return [text.encode()[: one.span.start].count(b"\n") - begin for one in found]
@@ -313,8 +313,60 @@ class Model(nn.Module):
 """
 
 
-@pytest.mark.parametrize("model", [STACKED, BOXED, CHOSEN, SHARED])
+PASSED = """
+class Inner(nn.Module):
+    @nn.compact
+    def __call__(self, x, dense):
+        return dense(x)
+
+
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return Inner(name="inner")(x, nn.Dense(6, name="dense"))
+"""
+WITHOUT_BIAS = """
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(6, False, name="dense")(x)[..., None] @ jnp.ones((1, 1))
+"""
+
+
+@pytest.mark.parametrize("model", [STACKED, BOXED, CHOSEN, SHARED, PASSED])
 def test_nothing_is_said_of_leaves_whose_path_or_rank_is_unknown(model: str, tmp_path: Path) -> None:
     rules = ['(r"kernel", P(None, None, None)),', '(r"bias", P(None, None)),', '(r"inner", P(None, None)),']
     program = _program(LINEN.replace("MODEL", model), SIMPLE, rules)
     assert _lines_reported(program, tmp_path) == []
+
+
+def test_nothing_is_said_of_a_bias_that_a_layer_does_not_have(tmp_path: Path) -> None:
+    program = _program(LINEN.replace("MODEL", WITHOUT_BIAS), SIMPLE, ['(r"bias", P(None, None)),'])
+    assert _lines_reported(program, tmp_path) == []
+
+
+MANY = """
+
+def made():
+    keys = jax.random.split(jax.random.key(0), 8)
+    return MANY
+"""
+
+
+@pytest.mark.parametrize(
+    "many",
+    [
+        "jax.vmap(lambda key: Model().init(key, jnp.ones((2, 8, 6))))(keys)",
+        "jax.lax.map(lambda key: Model().init(key, jnp.ones((2, 8, 6))), keys)",
+        "jax.lax.scan(lambda _, key: (None, Model().init(key, jnp.ones((2, 8, 6)))), None, keys)[1]",
+        "jax.pmap(lambda key: Model().init(key, jnp.ones((2, 8, 6))))(keys)",
+        "flax.jax_utils.replicate(Model().init(keys[0], jnp.ones((2, 8, 6))))",
+        "jax.tree.map(lambda x: x[None], Model().init(keys[0], jnp.ones((2, 8, 6))))",
+        "jax.tree.map(lambda *xs: jnp.stack(xs), *[Model().init(key, jnp.ones((2, 8, 6))) for key in keys])",
+        "jax.tree.map(jnp.ravel, Model().init(keys[0], jnp.ones((2, 8, 6))))",
+    ],
+)
+def test_nothing_is_said_of_leaves_that_were_stacked_or_reshaped(many: str, tmp_path: Path) -> None:
+    made = "import flax\n" + LINEN.replace("MODEL", COMPACT) + MANY.replace("MANY", many)
+    rules = ['(r"kernel", P(None, None, None)),', '(r".*", P(None, None, None)),']
+    assert _lines_reported(_program(made, SIMPLE, rules), tmp_path) == []

@@ -58,6 +58,8 @@ def parameters_of_layer(made: Made, args: tuple[Arg, ...]) -> dict[tuple[str, ..
     given: dict[str | int, Value] = dict(made.arguments)
     if row is None or "**" in given or "*" in given or any(name in given for name in row.unless):
         return {}
+    if any(isinstance(place, int) and place >= len(row.parameters) for place in given):
+        return {}
     named = {name: given.get(name, given.get(place)) for place, name in enumerate(row.parameters)}
     sizes_of = _Sizes(named, shape_of(args[0].value) if args and args[0].label is None else None)
     found: dict[tuple[str, ...], Sizes] = {}

@@ -222,6 +222,11 @@ def _without(labels: frozenset[Any], names: frozenset[str], kinds: frozenset[str
     )
 
 
+def without_parameters(labels: frozenset[Any]) -> frozenset[Any]:
+    """Returns the labels of arrays that get another axis, and so do not have the shapes of a model's parameters."""
+    return frozenset([label for label in labels if not isinstance(label, tuple) or label[0] != PARAMETERS])
+
+
 def of_kinds(labels: Collection[Any], *kinds: str) -> list[tuple[Any, ...]]:
     """Returns the labels of the given kinds, in an order that is the same in each process."""
     return sorted([label for label in labels if isinstance(label, tuple) and label[0] in kinds], key=repr)

@@ -13,7 +13,7 @@ from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, whole_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds, travelling
+from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds, travelling, without_parameters
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -176,6 +176,7 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
         if isinstance(value, Const) and not isinstance(value.value, (int, float)):
             return value
         labels = (value.labels if isinstance(value, Data) else frozenset()) - {"varying", "fresh", "reduced", "sharded"}
+        labels = labels if shared else without_parameters(labels)
         over = given_over(binder, value, entry)
         labels, copied = _without_copy(labels, shared, entry, binder)
         if shared:

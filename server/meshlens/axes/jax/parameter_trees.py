@@ -152,18 +152,27 @@ def _run_apart(run: Run, scope: ParameterScope, call: Invocation, callee: Value,
     del run.altered[altered:]
 
 
-def inside(run: Run, receiver: Value, ctx: Context, invoke: Callable[[], Value]) -> Value:
-    """Runs a method of an object while parameters are collected, in the scope of its module."""
+def inside(run: Run, receiver: Value, call: Invocation, invoke: Callable[[], Value]) -> Value:
+    """Runs a method of an object while parameters are collected, in the scope of its module.
+
+    Args:
+        run: the run.
+        receiver: the object.
+        call: the call of the method.
+        invoke: runs the method.
+    """
     scope = run.scope
     if scope is None or not isinstance(receiver, Instance) or library_method(receiver, "param") is None:
         return invoke()
     if isinstance(scope.owner, Instance) and scope.owner.number == receiver.number:
         return invoke()
     stacks = _stacks(run, receiver)
-    name = _name_in(run, scope, receiver, receiver.cls.name) if not ctx.conditional and not stacks else None
+    name = _name_in(run, scope, receiver, receiver.cls.name) if not call.ctx.conditional and not stacks else None
     if name is None:
         return UNKNOWN
     run.scope = scope.inside(name, receiver)
+    # A module that another one creates and passes on belongs to the other one.
+    run.scope.names.update({id(arg.value): (arg.value, None) for arg in call.args})
     result = invoke()
     run.scope = scope
     return result

@@ -132,7 +132,7 @@ def _call_bound(run: Run, bound: Bound, call: Invocation) -> Value:
     receiver = Arg(None, bound.receiver, None, None)
     inner = call.inside(bound.function, (receiver, *call.args), call.ctx, call.how)
     if run.scope is not None:
-        return parameter_trees.inside(run, bound.receiver, call.ctx, lambda: invoke(run, inner))
+        return parameter_trees.inside(run, bound.receiver, call, lambda: invoke(run, inner))
     return invoke(run, inner)
 
 
