@@ -134,6 +134,42 @@ params = made()
 params = jax.device_put(params, partitioner.shardings(params))
 """
 
+FLAT = """
+
+from flax.traverse_util import flatten_dict, unflatten_dict
+
+
+def match(name):
+    for pattern, spec in RULES:
+        if re.search(pattern, name):
+            return spec
+    return P()
+
+
+def shardings_for(tree):
+    flat = flatten_dict(tree, sep="/")
+    return unflatten_dict({key: NamedSharding(mesh, match(key)) for key in flat}, sep="/")
+
+
+shardings = shardings_for(jax.eval_shape(made))
+params = jax.jit(made, out_shardings=shardings)()
+"""
+FLAT_TUPLES = """
+
+from flax.traverse_util import flatten_dict, unflatten_dict
+
+
+def match(path):
+    name = "/".join(path)
+    return next((spec for pattern, spec in RULES if re.search(pattern, name)), P())
+
+
+params = made()
+specs = unflatten_dict({path: match(path) for path, leaf in flatten_dict(params).items()})
+shardings = jax.tree.map(lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda one: isinstance(one, P))
+params = jax.device_put(params, shardings)
+"""
+
 COMPACT = """
 class Block(nn.Module):
     width: int
@@ -257,7 +293,7 @@ def test_leaves_have_the_axes_that_flax_gives_them(frame: str, model: str, known
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("used", [SIMPLE, NAMED, IN_CLASS])
+@pytest.mark.parametrize("used", [SIMPLE, NAMED, IN_CLASS, FLAT, FLAT_TUPLES])
 def test_rules_are_followed_however_they_are_written(used: str, tmp_path: Path) -> None:
     made = LINEN.replace("MODEL", COMPACT)
     leaves = _leaves(made, tmp_path)

@@ -146,7 +146,7 @@ def _chosen(solution: Solution) -> dict[str, tuple[_Chosen, ...]]:
 def _unfit_for_leaf(spec: Spec, mesh: Value | None, divides: bool) -> str | None:
     """Returns why a spec does not fit the leaf for which it was chosen; None if it fits or that is unknown."""
     leaf = spec.leaf
-    if leaf is None or spec.open:
+    if leaf is None or leaf.shape is None or spec.open:
         return None
     if len(spec.entries) > len(leaf.shape):
         entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(leaf.shape), "axis", "axes")
@@ -242,7 +242,8 @@ def _complaint_of(
     mesh, spec = sharding_parts(sharding)
     mesh, spec = (fit.mesh, sharding) if isinstance(sharding, Spec) else (mesh, spec)
     shape = shape_of(value)
-    if not isinstance(spec, Spec) or spec.open or spec.leaf is not None or shape is None:
+    is_told_apart = isinstance(spec, Spec) and spec.leaf is not None and spec.leaf.shape is not None
+    if not isinstance(spec, Spec) or spec.open or is_told_apart or shape is None:
         return None
     if len(spec.entries) > len(shape):
         entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")

@@ -14,7 +14,19 @@ from meshlens.axes.data.mixing import of_reshape
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Dict, Seq, Site, Value
-from meshlens.axes.domain.variation import COLUMNS, DIFFERS, MEAN, ROW, ROWS, SUM, ZERO, is_different, is_given, is_same
+from meshlens.axes.domain.variation import (
+    APART,
+    COLUMNS,
+    DIFFERS,
+    MEAN,
+    ROW,
+    ROWS,
+    SUM,
+    ZERO,
+    is_different,
+    is_given,
+    is_same,
+)
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
@@ -126,7 +138,7 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     below = {(_BELOW, axis) for _, axis in of_kinds(labels[1], _MAXIMUM)}
     above, mean = variation_of(left), variation_of(right)
     own = [axis for axis, along in mean.axes if along.truth == MEAN and above.over(axis).truth == ROWS]
-    by_all = [axis for _, axis, _ in of_kinds(labels[1], "over") if is_different(above.over(axis).truth)]
+    by_all = [axis for _, axis, _ in of_kinds(labels[1], "over") if _differs(left, above.over(axis).truth)]
     return frozenset({*below, *[(_CENTRED, axis, site) for axis in own], *[(_CENTRED_BY_ALL, axis) for axis in by_all]})
 
 
@@ -135,7 +147,7 @@ def note_scaled(run: Run, operator: str, sides: tuple[Value, Value], site: Site,
     for rows, scale in (sides, sides[::-1]) if operator == "*" else (sides,):
         centred = {axis for _, axis in of_kinds(labels_of(rows), _CENTRED_BY_ALL)}
         for _, axis, place in of_kinds(labels_of(scale), _SPREAD):
-            if axis in centred and is_different(variation_of(scale).over(axis).truth):
+            if axis in centred and _differs(scale, variation_of(scale).over(axis).truth):
                 run.records.gradient_uses.append(GradientUse("scaled-by-own", site, place, ctx, axis))
         for _, axis, place in of_kinds(labels_of(scale), _AVERAGED):
             if axis in centred:
@@ -214,7 +226,12 @@ def _is_over_rows(args: tuple[Arg, ...], found: Data, axis: str) -> bool:
     """Returns whether a mean, sum or variance certainly combines a device's rows, not the entries within each row."""
     truth = found.over.over(axis).truth
     is_whole = len(args) == 1 or found.shape == () or variation_of(args[0].value).over(axis).truth == ROWS
-    return is_whole and is_different(truth) and truth not in _WHOLE_ROWS
+    return is_whole and _differs(found, truth) and truth not in _WHOLE_ROWS
+
+
+def _differs(value: Value, truth: str) -> bool:
+    """Returns whether a value certainly differs between devices, as does one computed from data that does."""
+    return is_different(truth) or (truth == APART and "data" in labels_of(value))
 
 
 def _is_of_part(truth: str) -> bool:

@@ -49,11 +49,11 @@ class Leaf(NamedTuple):
 
     Attributes:
         path: the keys that lead to it, separated by slashes.
-        shape: the sizes of its axes, each None if unknown.
+        shape: the sizes of its axes, each None if unknown; None if not even the rank is known.
     """
 
     path: str
-    shape: tuple[int | None, ...]
+    shape: tuple[int | None, ...] | None
 
 
 @immutable

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from meshlens.axes.domain.map_values import Leaf
 from meshlens.axes.domain.values import Const, Dict, Made, Seq, Site, Spec, Union, Value
+
+_SHARDING = "jax.sharding.NamedSharding"
 
 
 def specs_in(value: Value) -> Iterator[Spec]:
@@ -47,7 +51,7 @@ def spec_names(spec: Spec) -> Iterator[tuple[Const, Site]]:
 
 def sharding_parts(value: Value) -> tuple[Value | None, Value | None]:
     """Returns the mesh and spec of a `NamedSharding`."""
-    if not isinstance(value, Made) or value.dotted != "jax.sharding.NamedSharding":
+    if not isinstance(value, Made) or value.dotted != _SHARDING:
         return None, None
     given = dict(value.arguments)
     return given.get("mesh"), given.get("spec")
@@ -71,9 +75,18 @@ def specs_of_leaves(values: Iterable[Value], mesh: Value | None) -> Iterator[tup
         elif isinstance(value, Dict):
             waiting.extend([held for _, held in value.items[::-1]])
         elif isinstance(value, Spec):
-            if value.leaf is not None:
+            if value.leaf is not None and value.leaf.shape is not None:
                 yield mesh, value
         elif isinstance(value, Made):
             own, spec = sharding_parts(value)
-            if isinstance(spec, Spec) and spec.leaf is not None:
+            if isinstance(spec, Spec) and spec.leaf is not None and spec.leaf.shape is not None:
                 yield own, spec
+
+
+def chosen_for(value: Value, leaf: Leaf) -> Value:
+    """Returns a spec or a sharding as chosen for a leaf of a tree; any other value unchanged."""
+    if isinstance(value, Spec):
+        return replace(value, leaf=leaf)
+    if isinstance(value, Made) and value.dotted == _SHARDING:
+        return replace(value, arguments=tuple([(name, chosen_for(one, leaf)) for name, one in value.arguments]))
+    return value

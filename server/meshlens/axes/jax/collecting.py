@@ -71,7 +71,8 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if not ctx.env.open and not {*names} <= {*ctx.env.names}:
         # JAX raises an error here, so nothing after it can be judged.
         return Data(travelling(labels) | {"opaque"}, None, None, is_array(value))
-    if row.reduces in _REDUCES or shape_of(value) in (None, ()):
+    is_tiled = "tiled" in found and found["tiled"].value == Const(True)
+    if row.reduces in _REDUCES or (shape_of(value) in (None, ()) and not is_tiled):
         # Gathered norms may be added later; other gathered arrays may have been scaled by one.
         note_reduced(run, labels, ctx)
     if row.reduces == "mean":

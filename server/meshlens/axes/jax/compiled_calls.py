@@ -28,6 +28,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.jax.meshes import mesh_for_specs
+from meshlens.axes.jax.parameter_trees import with_leaves_named
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import attributes_of
@@ -311,12 +312,13 @@ def _place(function: Value, name: str) -> int | None:
     return next((place for place, one in enumerate(function.parameters) if one.name == name), None)
 
 
-def note_results(run: Run, wrapped: Wrapped, returned: Value, site: Site, ctx: Context) -> None:
+def note_results(run: Run, wrapped: Wrapped, returned: Value, call: Invocation) -> None:
     """Records the result of a call if the function was jitted with `out_shardings`."""
     given = next((arg for arg in wrapped.arguments if arg.label == "out_shardings"), None)
     if given is None:
         return
-    shardings = as_tree(run, given.value)
+    site, ctx = call.site, call.ctx
+    shardings = with_leaves_named(run, as_tree(run, given.value), returned, call)
     recorded = (Arg(None, as_tree(run, returned), site, site), Arg(None, shardings, given.whole, given.site))
     guarded = run.api_guard > 0 or ctx.expected
     mesh = mesh_for_specs(run, ctx)

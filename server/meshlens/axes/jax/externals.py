@@ -20,13 +20,14 @@ from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.labels import NONE, UNPLACED
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Made, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import library_calls
 from meshlens.axes.jax.collecting import apply_collective, note_uses
 from meshlens.axes.jax.mapping import apply_binder
 from meshlens.axes.jax.meshes import make_mesh, make_sharding, make_spec, mesh_for_specs
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.parameter_trees import with_leaves_named
 from meshlens.axes.jax.transparent import apply_transparent
 from meshlens.axes.python import builtin_calls
 from meshlens.axes.runs.invocation import Invocation
@@ -100,6 +101,8 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
         parameter = TAKE_SPECS.get(name, OUT_SHARDING)
         target = by_parameter(("", parameter), args).get(parameter)
         result = placed(result, target.value if target is not None else UNKNOWN, mesh_for_specs(run, call.ctx))
+    if takes_spec and len(args) > 1 and isinstance(args[1].value, Dict):
+        args = (args[0], replace(args[1], value=with_leaves_named(run, args[1].value, args[0].value, call)), *args[2:])
     if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
         mesh = mesh_for_specs(run, call.ctx, name == CONSTRAINT) if takes_spec else None
         guarded = run.api_guard > 0 or call.ctx.expected

@@ -11,11 +11,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from meshlens.axes.data.arrays import Sizes
+from meshlens.axes.data.arrays import Sizes, shape_of
 from meshlens.axes.data.layer_shapes import parameters_of_layer
 from meshlens.axes.domain.classes import class_attribute, names_of_fields
 from meshlens.axes.domain.keys import SOME_KEY
 from meshlens.axes.domain.labels import PARAMETERS
+from meshlens.axes.domain.map_values import Leaf
+from meshlens.axes.domain.specs import chosen_for, sharding_parts
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -28,9 +30,11 @@ from meshlens.axes.domain.values import (
     Made,
     Partial,
     Seq,
+    Spec,
     Value,
 )
 from meshlens.axes.jax.module_methods import library_method
+from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.heap import GIVEN, attributes_of
@@ -41,6 +45,7 @@ from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.names import canonical
 
 _MOST_PARTS = 15
+_MOST_FLAT = 60
 _DEEPEST = 8
 _NUMBER = re.compile(r"\d+")
 _STACKS = re.compile(r"scan|vmap|stack|add_metadata_axis|map_variables")
@@ -124,6 +129,108 @@ def with_leaves(run: Run, tree: Value, call: Invocation) -> Value:
     for key in path:
         found = found.get(key) if isinstance(found, Dict) else None
     return found if isinstance(found, Dict) and len(found.items) > 1 else tree
+
+
+def with_leaves_named(run: Run, shardings: Value, tree: Value, call: Invocation) -> Value:
+    """Returns a tree of shardings in which each one names the leaf that it is for, if the leaf's shape is known.
+
+    Args:
+        run: the run.
+        shardings: the shardings.
+        tree: the tree of arrays that gets them.
+        call: the call that uses the shardings.
+    """
+    is_tree = isinstance(shardings, (Seq, Dict)) and any(True for _ in _plain_specs(shardings))
+    return _named(run, shardings, tree, call, ()) if is_tree else shardings
+
+
+def _plain_specs(shardings: Value) -> Iterator[Spec]:
+    parts = [shardings]
+    while parts:
+        part = parts.pop()
+        _, spec = sharding_parts(part)
+        if isinstance(part, (Seq, Dict)):
+            parts += [item[1] if isinstance(item, tuple) else item for item in part.items]
+        elif isinstance(spec, Spec) and not _has_shape(spec):
+            yield spec
+
+
+def _has_shape(spec: Spec) -> bool:
+    return spec.leaf is not None and spec.leaf.shape is not None
+
+
+def _named(run: Run, shardings: Value, tree: Value, call: Invocation, path: tuple[str, ...]) -> Value:
+    if len(path) > _DEEPEST:
+        return shardings
+    if isinstance(shardings, Seq):
+        if not isinstance(tree, Seq) or tree.open or len(tree.items) != len(shardings.items):
+            return shardings
+        pairs = zip(shardings.items, tree.items, strict=True)
+        items = tuple([_named(run, own, part, call, (*path, str(place))) for place, (own, part) in enumerate(pairs)])
+        return Seq(shardings.kind, items, shardings.open)
+    if isinstance(shardings, Dict):
+        known = with_leaves(run, tree, call)
+        if not isinstance(known, Dict):
+            return shardings
+        entries = [
+            (key, _named(run, own, known.get(key) or UNKNOWN, call, (*path, str(key)))) for key, own in shardings.items
+        ]
+        return Dict(tuple(entries), shardings.open, shardings.attributes)
+    shape = shape_of(tree) if isinstance(tree, Data) and "fresh" in tree.labels else None
+    _, spec = sharding_parts(shardings)
+    if shape is None or not path or (isinstance(spec, Spec) and _has_shape(spec)):
+        return shardings
+    return chosen_for(shardings, Leaf("/".join(path), shape))
+
+
+def flattened(run: Run, call: Invocation) -> Value | None:
+    """Returns the result of `flax.traverse_util.flatten_dict`; None if nothing is known about the tree."""
+    given = by_parameter(("xs", "keep_empty_nodes", "is_leaf", "sep"), call.args)
+    tree = with_leaves(run, given["xs"].value, call) if "xs" in given and "is_leaf" not in given else None
+    separator = given["sep"].value if "sep" in given else Const(None)
+    if not isinstance(tree, Dict) or not isinstance(separator, Const):
+        return None
+    found: dict[object, Value] = {}
+    waiting: list[tuple[tuple[Any, ...], Value]] = [((), tree)]
+    is_open = False
+    while waiting:
+        path, part = waiting.pop()
+        if isinstance(part, Dict) and len(path) < _DEEPEST:
+            is_open |= part.open
+            waiting += [((*path, key), value) for key, value in part.items[::-1] if key is not SOME_KEY]
+        elif len(found) < _MOST_FLAT:
+            found[path if separator.value is None else separator.value.join(map(str, path))] = part
+        else:
+            is_open = True
+    rest = ((SOME_KEY, UNKNOWN),) if is_open else ()
+    return Dict((*found.items(), *rest), is_open)
+
+
+def unflattened(call: Invocation) -> Value | None:
+    """Returns the result of `flax.traverse_util.unflatten_dict`; None if the dictionary is unknown."""
+    given = by_parameter(("xs", "sep"), call.args)
+    flat = given["xs"].value if "xs" in given else UNKNOWN
+    separator = given["sep"].value if "sep" in given else Const(None)
+    if not isinstance(flat, Dict) or not isinstance(separator, Const):
+        return None
+    rest = flat.get(SOME_KEY)
+    tree: dict[Any, Any] = {}
+    for key, value in flat.items:
+        path = key if isinstance(key, tuple) else str(key).split(separator.value) if separator.value else (key,)
+        inner = tree
+        for step in path[:-1] if key is not SOME_KEY else ():
+            inner = inner.setdefault(step, {})
+            if not isinstance(inner, dict):
+                return None
+        if key is not SOME_KEY:
+            # Equal specs for different paths have different places.
+            inner[path[-1]] = chosen_for(value, Leaf("/".join(map(str, path)), None))
+    return _as_dict(tree, ((SOME_KEY, rest),) if rest is not None else (), flat.open)
+
+
+def _as_dict(tree: dict[Any, Any], rest: tuple[tuple[Any, Value], ...], is_open: bool) -> Dict:
+    items = [(key, _as_dict(part, rest, is_open) if isinstance(part, dict) else part) for key, part in tree.items()]
+    return Dict((*items, *rest), is_open)
 
 
 def _collected(run: Run, model: Instance, args: tuple[Arg, ...], call: Invocation) -> ParameterScope:

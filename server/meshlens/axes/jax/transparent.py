@@ -162,7 +162,7 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
         note_donated(run, said, wrapped.operand, call, value)
         note_static(run, said, wrapped.operand, call)
     if how == "jit":
-        note_results(run, wrapped, value, site, ctx)
+        note_results(run, wrapped, value, call)
         if not ctx.env.maps and not any(step.how == "jit" for step in ctx.route):
             value = as_arrays(run, value, site)
     value = run_rules(run, wrapped, value, call)

@@ -12,6 +12,7 @@ from meshlens.axes.domain.joining import join_all, labels_of, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.map_values import Leaf
+from meshlens.axes.domain.specs import chosen_for
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.run import Run
@@ -109,10 +110,17 @@ def mapped_tree(run: Run, mapping: Mapping, tree: Value, site: Site, depth: int 
             lambda _, held: mapped_tree(run, mapping, held, site, depth + 1) if _is_mapped(held) else held,
             site,
         )
-    value = mapping.call((Arg(None, tree if is_leaf else leaf(tree), None, site),))
+    value = _in_place(mapping.call((Arg(None, tree if is_leaf else leaf(tree), None, site),)), tree)
     if isinstance(tree, Made) and is_state(tree):
         return replace(tree, labels=frozenset(labels_of(value)), over=variation_of(value))
     return value if is_array(tree) else as_tree(value)
+
+
+def _in_place(value: Value, leaf: Value) -> Value:
+    """Returns a sharding with the spec that it was made from; an equal spec may come from another place."""
+    if not isinstance(leaf, Spec) or not isinstance(value, Made):
+        return value
+    return replace(value, arguments=tuple([(name, leaf if one == leaf else one) for name, one in value.arguments]))
 
 
 def mapped_with_paths(run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site) -> Value:
@@ -157,17 +165,8 @@ def _at_leaf(
     shape = shape_of(tree)
     if path is not None and shape is not None:
         keys = [held.value for step in path if isinstance(step, Dict) for _, held in step.items if type(held) is Const]
-        return _chosen_for(value, Leaf("/".join(map(str, keys)), shape))
+        return chosen_for(value, Leaf("/".join(map(str, keys)), shape))
     return value if is_array(tree) else as_tree(value)
-
-
-def _chosen_for(value: Value, leaf: Leaf) -> Value:
-    """Returns a spec or a sharding as chosen for a leaf; any other value unchanged."""
-    if isinstance(value, Spec):
-        return replace(value, leaf=leaf)
-    if isinstance(value, Made) and value.dotted in _WHOLE:
-        return replace(value, arguments=tuple([(name, _chosen_for(one, leaf)) for name, one in value.arguments]))
-    return value
 
 
 def mapped_trees(

@@ -36,6 +36,7 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.jax import logical_rules
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.parameter_trees import flattened, unflattened
 from meshlens.axes.jax.replaced_leaves import TREE_AT, call_tree_at
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf, leaves_of
@@ -72,6 +73,10 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     handler = _HANDLERS.get(name)
     if name == TREE_AT:
         return call_tree_at(run, call)
+    if name == "flax.traverse_util.flatten_dict":
+        return flattened(run, call)
+    if name == "flax.traverse_util.unflatten_dict":
+        return unflattened(call)
     if name in _FLATTEN:
         leaves = _leaves(run, call)
         return Seq("tuple", (leaves, UNKNOWN)) if name == "jax.tree.flatten" else leaves

@@ -75,6 +75,14 @@ def _sizes_for_example(iterable: Expression, element: Expression | Pair, frame: 
     return {name: Const(FOR_EXAMPLE) for name, value in held.items() if value and SOME_COUNT in labels_of(value)}
 
 
+def _is_keyed_by(element: Expression | Pair, target: Expression) -> bool:
+    """Returns whether an entry's key is the loop variable, or the first of several, which differs each time."""
+    first = target.items[0] if isinstance(target, TupleDisplay) and target.items else target
+    if not isinstance(element, Pair) or not isinstance(element.key, Name) or not isinstance(first, Name):
+        return False
+    return element.key.name == first.name
+
+
 def _without_attributes(run: Run, node: Any, variables: dict[str, Value], frame: Frame, ctx: Context) -> Any:
     """Returns arithmetic with variables instead of attributes.
 
@@ -145,7 +153,8 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
     if not exact:
         turns, exact = elements(as_tuple(run, run.evaluate(iterable, frame, ctx)))
     results: list[Value] = []
-    keys: list[Any] = []
+    keys: list[tuple[Any] | None] = []
+    is_certain = len(clauses) == 1 and _is_keyed_by(element_node, target)
     share = run.begin_loop()
     for place, turn in enumerate(turns):
         if repeats and results:
@@ -153,7 +162,7 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
             continue
         if place and not run.may_go_on():
             forget(run, (node,), frame, ctx)
-            exact = False
+            exact = is_certain = False
             break
         run.work += 1
         assign(run, target, turn, inner, ctx)
@@ -165,20 +174,24 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
         verdicts = [conditions.truth(run.evaluate(test, inner, ctx)) for test in tests]
         if False in verdicts:
             continue
-        exact = exact and None not in verdicts
+        exact, is_certain = exact and None not in verdicts, is_certain and None not in verdicts
         for test in tests:
             conditions.refine(run, test, True, inner, ctx)
         if isinstance(element_node, Pair) and element_node.key is not None:
             key = key_of(run.evaluate(element_node.key, inner, ctx))
             exact = exact and key is not None
-            keys.append(key[0] if key is not None else None)
+            keys.append(key)
             results.append(run.evaluate(element_node.value, inner, ctx))
         elif not isinstance(element_node, Pair):
             results.append(run.evaluate(element_node, inner, ctx))
     run.end_loop(share)
     if kind == "dict":
+        pairs = list(zip(keys, results, strict=True))
+        known = {key[0]: value for key, value in pairs if key is not None}
         if exact:
-            return Dict(tuple(dict(zip(keys, results, strict=True)).items()))
+            return Dict(tuple(known.items()))
+        if is_certain and known:
+            return with_some_keys(known.items(), [value for key, value in pairs if key is None])
         return with_some_keys((), results) if results else UNKNOWN
     if is_example:
         return Seq(PAIRS_FOR_EXAMPLE, tuple(results), True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from meshlens.axes.data.operating import of_picked
 from meshlens.axes.domain.joining import join_all
-from meshlens.axes.domain.keys import as_value
+from meshlens.axes.domain.keys import SOME_KEY, as_value
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Made, Seq, Union, Value
 from meshlens.axes.python.enums import members
@@ -81,7 +81,11 @@ def _is_pair(value: Value) -> bool:
 
 def elements(value: Value) -> tuple[list[Value], bool]:
     """Returns the elements that a loop iterates over, and whether the list is exact."""
-    most = _MOST_PAIRS if isinstance(value, Seq) and all(map(_is_pair, value.items)) else _MOST_ROWS
+    if isinstance(value, Dict) and value.open and len(value.items) <= _MOST_PAIRS and value.get(SOME_KEY) is not None:
+        return [as_value(key) for key, _ in value.items], False
+    # The last pair may stand for those with unknown keys.
+    pairs = value.items[: -1 if value.open and len(value.items) > 1 else None] if isinstance(value, Seq) else ()
+    most = _MOST_PAIRS if pairs and all(map(_is_pair, pairs)) else _MOST_ROWS
     if isinstance(value, Seq) and len(value.items) <= most:
         return list(value.items), not value.open
     if isinstance(value, Dict) and not value.open and len(value.items) <= _MOST_ROWS:

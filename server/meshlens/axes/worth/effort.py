@@ -157,7 +157,8 @@ def tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -
     """Returns whether a function gets the path to a tree leaf or a spec for one, or matches paths with patterns."""
     if any(map(_is_path, values.values())) or any(map(_is_of_leaf, values.values())):
         return True
-    return any(map(_is_text, values.values())) and run.world.matches_patterns(function.path, function.block)
+    is_path = any(_is_text(value) or _is_names(value) for value in values.values())
+    return is_path and run.world.matches_patterns(function.path, function.block)
 
 
 def _names_an_entry(run: Run, function: Function, values: dict[str, Value]) -> bool:

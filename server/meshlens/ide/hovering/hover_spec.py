@@ -76,7 +76,7 @@ def _chosen_for(prose: Prose, leaves: tuple[_LeafSpec, ...]) -> Iterator[str]:
     """Yields the parameters for which a spec was chosen by path, with the shape of each device's part."""
     lines: list[str] = []
     for mesh, spec in leaves[:_MOST_LEAVES]:
-        assert spec.leaf is not None
+        assert spec.leaf is not None and spec.leaf.shape is not None
         part = part_of(spec.leaf.shape, spec, mesh)
         on_each = f", {_sizes(part)} on each device" if part is not None and part != spec.leaf.shape else ""
         lines.append(f"{prose.code(spec.leaf.path)}: {_sizes(spec.leaf.shape)}{on_each}")
