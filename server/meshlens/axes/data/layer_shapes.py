@@ -61,44 +61,38 @@ def parameters_of_layer(made: Made, args: tuple[Arg, ...]) -> dict[tuple[str, ..
     if any(isinstance(place, int) and place >= len(row.parameters) for place in given):
         return {}
     named = {name: given.get(name, given.get(place)) for place, name in enumerate(row.parameters)}
-    sizes_of = _Sizes(named, shape_of(args[0].value) if args and args[0].label is None else None)
+    inputs = shape_of(args[0].value) if args and args[0].label is None else None
     found: dict[tuple[str, ...], Sizes] = {}
     for leaf in row.leaves:
         switch = given.get(leaf.switch, Const(True)) if leaf.switch else Const(True)
         initializer = given.get(f"{leaf.path[-1]}_init")
         # A partitioned parameter is a box, whose path has one step more.
         is_plain = initializer is None or INITIALIZERS in str(getattr(initializer, "dotted", ""))
-        shape = sizes_of.of(leaf) if switch == Const(True) and is_plain else None
+        shape = _shape_of_parameter(leaf, named, inputs) if switch == Const(True) and is_plain else None
         if shape is not None:
             found[leaf.path] = shape
     return found
 
 
-class _Sizes:
-    """The sizes in the arguments of a layer."""
+def _shape_of_parameter(leaf: Created, given: Mapping[str, Value | None], inputs: Sizes | None) -> Sizes | None:
+    """Returns the shape of a parameter; None if not even its rank is known.
 
-    def __init__(self, given: Mapping[str, Value | None], shape: Sizes | None) -> None:
-        self._given, self._shape = given, shape
-
-    def of(self, leaf: Created) -> Sizes | None:
-        """Returns the shape of a parameter; None if not even its rank is known."""
-        found: list[int | None] = []
-        for axis in leaf.axes:
-            several = self._several(axis)
+    Args:
+        leaf: the parameter.
+        given: the arguments of the layer.
+        inputs: the shape of the layer's input.
+    """
+    found: list[int | None] = []
+    for axis in leaf.axes:
+        value = given.get(axis.removeprefix("*"))
+        size = value.value if isinstance(value, Const) and type(value.value) is int else None
+        if axis == "input":
+            size = inputs[-1] if inputs else None
+        if axis.startswith("*") and size is None:
+            several = sizes(value) if value is not None else None
             if several is None:
                 return None
             found += several
-        return tuple(found)
-
-    def _several(self, axis: str) -> Sizes | None:
-        if axis == "":
-            return (None,)
-        if axis == "input":
-            return (self._shape[-1] if self._shape else None,)
-        if axis.startswith("*"):
-            value = self._given.get(axis[1:])
-            if isinstance(value, Const) and type(value.value) is int:
-                return (value.value,)
-            return sizes(value) if value is not None else None
-        value = self._given.get(axis)
-        return (value.value if isinstance(value, Const) and type(value.value) is int else None,)
+        else:
+            found.append(size)
+    return tuple(found)

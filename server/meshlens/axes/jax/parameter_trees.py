@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 from meshlens.axes.data.arrays import Sizes, shape_of
 from meshlens.axes.data.layer_shapes import parameters_of_layer
@@ -48,14 +48,13 @@ _MOST_PARTS = 15
 _MOST_FLAT = 60
 _DEEPEST = 8
 _NUMBER = re.compile(r"\d+")
-_STACKS = re.compile(r"scan|vmap|stack|add_metadata_axis|map_variables")
+_STACKS = re.compile(r"scan|vmap|layer_stack|[Ss]tacked|add_metadata_axis|map_variables")
 """Matches names of functions that give the parameters of a module another axis."""
 _RENAMES = re.compile(r"remat|checkpoint")
 """Matches names of functions after which flax gives an unnamed module another name."""
-_OF_MODEL, _OF_STATE = "model", "state"
-"""How a label gives a tree: the variables that `init` of a linen module returns, or the state of an nnx module."""
-PLAIN = "plain"
-"""The state of an nnx module as plain dictionaries."""
+_OF_MODEL, _OF_STATE, _PLAIN = "model", "state", "plain"
+"""How a label gives a tree: the variables that `init` of a linen module returns, the state of an nnx module, or that
+state as plain dictionaries."""
 
 Label = tuple[str, Instance, Any, tuple[Any, ...]]
 
@@ -74,10 +73,13 @@ def of_init(model: Instance, args: tuple[Arg, ...]) -> frozenset[Any]:
         return frozenset()
 
 
-def of_state(model: Value, how: str = _OF_STATE) -> frozenset[Any]:
+def of_state(model: Value) -> frozenset[Any]:
     """Returns the label of the state of an nnx module; none for any other value."""
-    is_module = isinstance(model, Instance) and library_method(model, "set_attributes") is not None
-    return frozenset({(PARAMETERS, model, (how, ()), ())}) if is_module else frozenset()
+    return frozenset({(PARAMETERS, model, (_OF_STATE, ()), ())}) if _is_nnx(model) else frozenset()
+
+
+def _is_nnx(value: Value) -> bool:
+    return isinstance(value, Instance) and library_method(value, "set_attributes") is not None
 
 
 def label_of(labels: frozenset[Any]) -> Label | None:
@@ -92,7 +94,7 @@ def made_plain(labels: frozenset[Any]) -> frozenset[Any]:
     if label is None:
         return frozenset()
     kind, model, (how, args), path = label
-    return frozenset({(kind, model, (PLAIN if how == _OF_STATE else how, args), path)})
+    return frozenset({(kind, model, (_PLAIN if how == _OF_STATE else how, args), path)})
 
 
 def part_at(labels: frozenset[Any], key: Value) -> frozenset[Any]:
@@ -120,7 +122,7 @@ def with_leaves(run: Run, tree: Value, call: Invocation) -> Value:
         return tree
     _, model, (how, args), path = label
     found: Value | None = None
-    if how in (PLAIN, _OF_STATE):
+    if how in (_PLAIN, _OF_STATE):
         found = _of_object(run, model, call)
         found = _boxed(found) if how == _OF_STATE else found
     else:
@@ -148,7 +150,7 @@ def _plain_specs(shardings: Value) -> Iterator[Spec]:
     parts = [shardings]
     while parts:
         part = parts.pop()
-        _, spec = sharding_parts(part)
+        spec = part if isinstance(part, Spec) else sharding_parts(part)[1]
         if isinstance(part, (Seq, Dict)):
             parts += [item[1] if isinstance(item, tuple) else item for item in part.items]
         elif isinstance(spec, Spec) and not _has_shape(spec):
@@ -177,7 +179,7 @@ def _named(run: Run, shardings: Value, tree: Value, call: Invocation, path: tupl
         ]
         return Dict(tuple(entries), shardings.open, shardings.attributes)
     shape = shape_of(tree) if isinstance(tree, Data) and "fresh" in tree.labels else None
-    _, spec = sharding_parts(shardings)
+    spec = shardings if isinstance(shardings, Spec) else sharding_parts(shardings)[1]
     if shape is None or not path or (isinstance(spec, Spec) and _has_shape(spec)):
         return shardings
     return chosen_for(shardings, Leaf("/".join(path), shape))
@@ -188,7 +190,7 @@ def flattened(run: Run, call: Invocation) -> Value | None:
     given = by_parameter(("xs", "keep_empty_nodes", "is_leaf", "sep"), call.args)
     tree = with_leaves(run, given["xs"].value, call) if "xs" in given and "is_leaf" not in given else None
     separator = given["sep"].value if "sep" in given else Const(None)
-    if not isinstance(tree, Dict) or not isinstance(separator, Const):
+    if not isinstance(tree, Dict) or not _is_separator(separator):
         return None
     found: dict[object, Value] = {}
     waiting: list[tuple[tuple[Any, ...], Value]] = [((), tree)]
@@ -206,12 +208,16 @@ def flattened(run: Run, call: Invocation) -> Value | None:
     return Dict((*found.items(), *rest), is_open)
 
 
+def _is_separator(value: Value) -> TypeGuard[Const]:
+    return isinstance(value, Const) and (value.value is None or isinstance(value.value, str))
+
+
 def unflattened(call: Invocation) -> Value | None:
     """Returns the result of `flax.traverse_util.unflatten_dict`; None if the dictionary is unknown."""
     given = by_parameter(("xs", "sep"), call.args)
     flat = given["xs"].value if "xs" in given else UNKNOWN
     separator = given["sep"].value if "sep" in given else Const(None)
-    if not isinstance(flat, Dict) or not isinstance(separator, Const):
+    if not isinstance(flat, Dict) or not _is_separator(separator):
         return None
     rest = flat.get(SOME_KEY)
     tree: dict[Any, Any] = {}
@@ -247,16 +253,19 @@ def _run_apart(run: Run, scope: ParameterScope, call: Invocation, callee: Value,
     sets = run.records, run.entered, run.made, run.mapped, run.called
     counts = run.calls, run.work, run.iterations, len(run.altered)
     outer = run.given_key, run.given_parameters, run.differentiating
+    run.enters()
     run.records, run.entered, run.made, run.mapped, run.called = Records(), set(), {}, {}, set()
     run.given_key, run.given_parameters, run.differentiating = None, None, 0
     run.scope = scope
     ctx = Context(AxisEnv(), (), skip=True)
-    run.invoke(Invocation(callee, args, call.site, call.callee_site, call.frame, ctx, "run"))
-    run.scope = None
-    run.records, run.entered, run.made, run.mapped, run.called = sets
-    run.calls, run.work, run.iterations, altered = counts
-    run.given_key, run.given_parameters, run.differentiating = outer
-    del run.altered[altered:]
+    try:
+        run.invoke(Invocation(callee, args, call.site, call.callee_site, call.frame, ctx, "run"))
+    finally:
+        run.scope = None
+        run.records, run.entered, run.made, run.mapped, run.called = sets
+        run.calls, run.work, run.iterations, altered = counts
+        run.given_key, run.given_parameters, run.differentiating = outer
+        del run.altered[altered:]
 
 
 def inside(run: Run, receiver: Value, call: Invocation, invoke: Callable[[], Value]) -> Value:
@@ -377,17 +386,19 @@ def _attributes_made(run: Run, module: Instance, call: Invocation) -> dict[str, 
     """Returns the attributes of an nnx module; runs its constructor if the analysis did not."""
     held = attributes_of(run, module)
     given, method = held.get(GIVEN), class_attribute(module.cls, "__init__")
-    if not isinstance(given, Partial) or len(held) > 1 or run.scope is not None or not isinstance(method, Function):
+    has_run = any(not name.startswith("<") for name in held)
+    if not isinstance(given, Partial) or has_run or run.scope is not None or not isinstance(method, Function):
         return held
+    before = dict(held)
     _run_apart(run, ParameterScope(module, Budget()), call, Bound(module, method), given.args)
     made = dict(held)
     held.clear()
-    held[GIVEN] = given
+    held.update(before)
     return made
 
 
 def _of_part(run: Run, value: Value, call: Invocation, depth: int) -> Value | None:
-    if isinstance(value, Instance) and of_state(value):
+    if isinstance(value, Instance) and _is_nnx(value):
         return _of_object(run, value, call, depth)
     if isinstance(value, Seq) and depth < _DEEPEST:
         items = [(place, _of_part(run, item, call, depth + 1)) for place, item in enumerate(value.items)]
