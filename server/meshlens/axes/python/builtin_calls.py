@@ -346,7 +346,8 @@ def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
     if len(values) == 2 and _step_text(values[0]) is not None and isinstance(values[0], Dict):
         classes = values[1].items if isinstance(values[1], Seq) else (values[1],)
         known = [canonical(one.dotted) for one in classes if isinstance(one, Ext)]
-        return Const(_STEPS[values[0].items[0][0]] in known) if len(known) == len(classes) else None
+        is_of_steps = len(known) == len(classes) and any(name in _STEPS.values() for name in known)
+        return Const(_STEPS[values[0].items[0][0]] in known) if is_of_steps else None
     verdict = is_instance(values[0], values[1]) if len(values) == 2 else None
     return Const(verdict) if verdict is not None else None
 

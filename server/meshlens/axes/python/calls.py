@@ -185,8 +185,8 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
     if instead is not None:
         forget_tables(run, function, args)
         return instead
-    most = MOST_NAMED if outside and tells_leaves_apart(run, function, values) else MOST_CONTEXTS
-    if not run.runs_body(function.site, ctx, most):
+    is_told_apart = outside and run.contexts.get(function.site, 0) and tells_leaves_apart(run, function, values)
+    if not run.runs_body(function.site, ctx, MOST_NAMED if is_told_apart else MOST_CONTEXTS):
         forget_tables(run, function, args)
         return UNKNOWN
     inner = ctx.inside(Step(call.site, how, function.name, function.site, ctx.env), function.site)
