@@ -318,6 +318,78 @@ class Model(nn.Module):
         blocks = nn.scan(Block, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)
         return blocks(name="blocks")(x, None)[0]
 """
+STACKED_AT_TOP = """
+class Block(nn.Module):
+    @nn.compact
+    def __call__(self, x, _):
+        return nn.Dense(6, name="dense")(x), None
+
+
+Blocks = nn.scan(Block, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)
+
+
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return Blocks(name="blocks")(x, None)[0]
+"""
+STACKED_IN_SETUP = """
+class Block(nn.Module):
+    @nn.compact
+    def __call__(self, x, _):
+        return nn.Dense(6, name="dense")(x), None
+
+
+def stacked(cls):
+    return nn.scan(cls, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)
+
+
+class Model(nn.Module):
+    def setup(self):
+        self.blocks = nn.scan(Block, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)()
+
+    def __call__(self, x):
+        return self.blocks(x, None)[0]
+"""
+STACKED_BY_DECORATOR = """
+from functools import partial
+
+
+@partial(nn.scan, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)
+class Blocks(nn.Module):
+    @nn.compact
+    def __call__(self, x, _):
+        return nn.Dense(6, name="dense")(x), None
+
+
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return Blocks(name="blocks")(x, None)[0]
+"""
+STACKED_BY_HELPER = """
+class Block(nn.Module):
+    @nn.compact
+    def __call__(self, x, _):
+        return nn.Dense(6, name="dense")(x), None
+
+
+def stacked(cls):
+    return nn.scan(cls, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)
+
+
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return stacked(Block)(name="blocks")(x, None)[0]
+"""
+MAPPED_BY_FLAX = """
+class Model(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        dense = nn.vmap(nn.Dense, in_axes=0, out_axes=0, variable_axes={"params": 0}, split_rngs={"params": True})
+        return dense(6, name="dense")(x)
+"""
 BOXED = """
 class Model(nn.Module):
     @nn.compact
@@ -369,7 +441,21 @@ class Model(nn.Module):
 """
 
 
-@pytest.mark.parametrize("model", [STACKED, BOXED, CHOSEN, SHARED, PASSED])
+@pytest.mark.parametrize(
+    "model",
+    [
+        STACKED,
+        STACKED_AT_TOP,
+        STACKED_IN_SETUP,
+        STACKED_BY_DECORATOR,
+        STACKED_BY_HELPER,
+        MAPPED_BY_FLAX,
+        BOXED,
+        CHOSEN,
+        SHARED,
+        PASSED,
+    ],
+)
 def test_nothing_is_said_of_leaves_whose_path_or_rank_is_unknown(model: str, tmp_path: Path) -> None:
     rules = ['(r"kernel", P(None, None, None)),', '(r"bias", P(None, None)),', '(r"inner", P(None, None)),']
     program = _program(LINEN.replace("MODEL", model), SIMPLE, rules)

@@ -253,6 +253,9 @@ _LIBRARIES = (
 
 TRANSPARENT: dict[str, Transparent] = {row.dotted: row for row in (*_JAX, *_CONTROL, *_PYTHON, *_FLAX, *_LIBRARIES)}
 
+STACKING: frozenset[str] = frozenset({"scan", "scan_with_axes", "remat_scan", "add_metadata_axis", "map_variables"})
+"""The last parts of the names of flax's transformations after which a module's parameters may have another axis."""
+
 COMPILES: frozenset[str] = frozenset(
     name for name in TRANSPARENT if name.rsplit(".", 1)[-1] in ("jit", "filter_jit", "named_jit")
 )

@@ -130,7 +130,8 @@ def _chosen(solution: Solution) -> dict[str, tuple[_Chosen, ...]]:
     for records in solution.by_file.values():
         for call in records.calls:
             is_user = call.dotted in (CALLED, RETURNED) or call.dotted in TAKE_SPECS
-            if not is_user or call.guarded or call.context.conditional or not call.context.sure:
+            context = call.context
+            if not is_user or call.guarded or not context.sure or context.guarded or context.expected:
                 continue
             divides = call.dotted != CONSTRAINT
             for mesh, spec in specs_of_leaves([arg.value for arg in call.args], call.mesh):

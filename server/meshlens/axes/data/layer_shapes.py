@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from meshlens.axes.data.arrays import Sizes, shape_of, sizes
-from meshlens.axes.domain.values import Arg, Const, Made, Value
+from meshlens.axes.domain.values import Arg, Const, Data, Ext, Made, Value
 from meshlens.jaxapi.layers import (
     CREATED,
     FEATURES,
@@ -47,6 +47,12 @@ def shape_of_layer(made: Made, args: tuple[Arg, ...]) -> Sizes | None:
     return (*shape[:-1], size) if features.how == LAST else (*batch, *[None] * (len(shape) - 2), size)
 
 
+def is_initializer(value: Value) -> bool:
+    """Returns whether a value is an initializer of JAX or flax, which returns a plain array."""
+    name = value.dotted if isinstance(value, (Ext, Made)) else value.made_by if isinstance(value, Data) else None
+    return name is not None and INITIALIZERS in name
+
+
 def parameters_of_layer(made: Made, args: tuple[Arg, ...]) -> dict[tuple[str, ...], Sizes]:
     """Returns the paths and shapes of the parameters that a layer of flax certainly creates.
 
@@ -67,7 +73,7 @@ def parameters_of_layer(made: Made, args: tuple[Arg, ...]) -> dict[tuple[str, ..
         switch = given.get(leaf.switch, Const(True)) if leaf.switch else Const(True)
         initializer = given.get(f"{leaf.path[-1]}_init")
         # A partitioned parameter is a box, whose path has one step more.
-        is_plain = initializer is None or INITIALIZERS in str(getattr(initializer, "dotted", ""))
+        is_plain = initializer is None or is_initializer(initializer)
         shape = _shape_of_parameter(leaf, named, inputs) if switch == Const(True) and is_plain else None
         if shape is not None:
             found[leaf.path] = shape

@@ -37,6 +37,7 @@ from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.jaxapi.binders import binder
 from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
 from meshlens.jaxapi.consumers import consumer
+from meshlens.jaxapi.layers import INITIALIZERS
 from meshlens.jaxapi.libraries import SAVES
 from meshlens.jaxapi.meshes import CONSTRAINT, MESH_CONTEXTS, MESHES, OUT_SHARDING, PARTITION_SPEC, TAKE_SPECS
 from meshlens.jaxapi.names import canonical
@@ -182,6 +183,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         note_split(run, name, call.args, call.site, call.ctx)
     if type(found) is not Data:
         return found
+    if INITIALIZERS in name:
+        return replace(found, made_by=name)
     pieces = of_concatenation(name, call.args, found.shape, call.site)
     found = replace(found, labels=found.labels | pieces) if pieces else found
     if name.startswith(_MAKE_ARRAYS) and not call.ctx.env.maps and all(map(_says_no_place, call.args)):

@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any
 
 from meshlens.axes.data.arrays import is_array, shape_of, sizes
+from meshlens.axes.data.layer_shapes import is_initializer
 from meshlens.axes.data.noise import given_to_model
 from meshlens.axes.data.operating import of_all, of_network
 from meshlens.axes.domain import variation
@@ -19,7 +20,6 @@ from meshlens.axes.domain.values import (
     Const,
     Data,
     Dict,
-    Ext,
     Instance,
     Made,
     Seq,
@@ -36,7 +36,6 @@ from meshlens.axes.runs.heap import MADE_LATER, MERGED_ARRAYS, attributes_of, se
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import consumer
-from meshlens.jaxapi.layers import INITIALIZERS
 
 _KEYWORDS = frozenset({"mutable", "rngs", "method", "capture_intermediates"})
 _SWITCH = "use_running_average"
@@ -66,7 +65,7 @@ def _parameter(run: Run, receiver: Instance, call: Invocation) -> Value:
     found = by_parameter(("name", "init_fn", "shape"), call.args)
     made = call_unknown(run, call)
     maker = found["init_fn"].value if "init_fn" in found else UNKNOWN
-    is_known = isinstance(maker, (Ext, Made)) and INITIALIZERS in maker.dotted
+    is_known = is_initializer(maker)
     if not isinstance(made, Data):
         return made
     shape = sizes(found["shape"].value) if is_known and "shape" in found else None

@@ -43,15 +43,16 @@ from meshlens.axes.runs.parameter_scopes import Budget, ParameterScope
 from meshlens.axes.runs.records import Records
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.names import canonical
+from meshlens.jaxapi.transparent import STACKING
 
 _MOST_PARTS = 15
 _MOST_FLAT = 60
 _DEEPEST = 8
 _NUMBER = re.compile(r"\d+")
-_STACKS = re.compile(r"scan|vmap|layer_stack|[Ss]tacked|add_metadata_axis|map_variables")
-"""Matches names of functions that give the parameters of a module another axis."""
-_RENAMES = re.compile(r"remat|checkpoint")
-"""Matches names of functions after which flax gives an unnamed module another name."""
+_STACKS = STACKING | {"vmap", "vmap_with_axes", "layer_stack", "Stacked"}
+"""Functions that give the parameters of a module another axis."""
+_RENAMES = frozenset({"remat", "checkpoint"})
+"""Functions after which flax gives an unnamed module another name."""
 _OF_MODEL, _OF_STATE, _PLAIN = "model", "state", "plain"
 """How a label gives a tree: the variables that `init` of a linen module returns, the state of an nnx module, or that
 state as plain dictionaries."""
@@ -342,7 +343,7 @@ def _new_name(run: Run, scope: ParameterScope, module: Instance | Made, kind: st
         for own, value in _members(attribute, held):
             if value is module:
                 return own if attribute not in names_of_fields(scope.owner.cls) else None
-    return None if _mentions(run, scope.owner, _RENAMES) else scope.numbered(kind)
+    return None if _mentions(run, scope.owner, _RENAMES, lambda _: True) else scope.numbered(kind)
 
 
 def _members(name: str, held: Value) -> Iterator[tuple[str, Value]]:
@@ -355,17 +356,27 @@ def _members(name: str, held: Value) -> Iterator[tuple[str, Value]]:
 
 
 def _stacks(run: Run, module: Instance) -> bool:
-    """Returns whether modules in the file of a module's class may be stacked, which gives parameters another axis."""
-    return _mentions(run, module, _STACKS)
+    """Returns whether a module or those that it creates may be stacked, which gives their parameters another axis.
+
+    Modules that a method stacks while parameters are collected are known; others are stacked by the class, its
+    constructor, or the statements of its file outside functions.
+    """
+    if module.cls.site in run.stacked:
+        return True
+    own = module.cls.site.block
+    makers = {own, *[f"{own}.{name}" for name in ("setup", "__init__", "__post_init__")]}
+    return _mentions(run, module, _STACKS, lambda key: key in makers or key.startswith("="))
 
 
-def _mentions(run: Run, module: Instance, words: re.Pattern[str]) -> bool:
+def _mentions(run: Run, module: Instance, words: frozenset[str], is_asked: Callable[[str], bool]) -> bool:
+    """Returns whether some of the blocks in the file of a module's class mention any of the given names."""
     path = module.cls.path
     facts = run.world.facts(path)
     if facts is None:
         return True
-    run.deps.update([(path, key) for key in facts.blocks])
-    return any(words.search(name) for block in facts.blocks.values() for name in block.names)
+    keys = [key for key in facts.blocks if is_asked(key)]
+    run.deps.update([(path, key) for key in keys])
+    return any(not words.isdisjoint(facts.blocks[key].names) for key in keys)
 
 
 def _of_scope(scope: ParameterScope, depth: int = 0) -> Dict:

@@ -55,7 +55,7 @@ from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import fields_of, with_fields
 from meshlens.jaxapi.names import canonical
-from meshlens.jaxapi.transparent import COMPILES, Transparent
+from meshlens.jaxapi.transparent import COMPILES, STACKING, Transparent
 
 _WRAPPERS = frozenset(
     {
@@ -101,6 +101,8 @@ def apply_transparent(
         rest = tuple(arg for name, arg in found.items() if name not in row.operands)
         value = operands[0].value
         if isinstance(value, Class) and row.how != "with_state":
+            if dotted.rpartition(".")[2] in STACKING:
+                run.stacked.add(value.site)
             return value
         if not is_callable(value):
             return Data(travelling(labels_of(value)))

@@ -114,8 +114,9 @@ def _made_later(run: Run, instance: Instance, name: str, site: Site, ctx: Contex
     for maker, args in (("__init__", unknown), ("setup", ())):
         method = class_attribute(instance.cls, maker)
         if isinstance(method, Function):
-            bound, perhaps = Bound(instance, method), ctx.perhaps(ctx.env)
-            run.invoke(Invocation(bound, args, site, site, method.frame, perhaps, "start"))
+            # While parameters are collected, flax certainly runs it.
+            bound, inner = Bound(instance, method), ctx if run.scope is not None else ctx.perhaps(ctx.env)
+            run.invoke(Invocation(bound, args, site, site, method.frame, inner, "start"))
     held.update(known)
     return _as_merged(held, held.get(name, UNKNOWN), ctx)
 

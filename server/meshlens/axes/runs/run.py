@@ -218,6 +218,7 @@ class Run:
         given_parameters: the parameters that a running flax module was given: their variation, and which arguments of
             maps they depend on.
         scope: the module whose parameters are being collected; None during the analysis itself.
+        stacked: the classes of modules that flax stacks, as `flax.linen.scan` does.
         unclear_contexts: the number of enclosing `with` statements that may have made another mesh current.
         differentiating: nesting depth of `grad` and `vjp`.
         in_maps: the number of enclosing maps.
@@ -275,6 +276,7 @@ class Run:
         self.given_key: Value | None = None
         self.given_parameters: Data | None = None
         self.scope: ParameterScope | None = None
+        self.stacked: set[Site] = set()
         self.unclear_contexts = 0
         self.differentiating = 0
         self.entrances = 0
