@@ -467,6 +467,37 @@ def test_nothing_is_said_of_a_bias_that_a_layer_does_not_have(tmp_path: Path) ->
     assert _lines_reported(program, tmp_path) == []
 
 
+STACKED_OBJECTS = """
+@nnx.split_rngs(splits=3)
+@nnx.vmap(in_axes=0, out_axes=0)
+def create(rngs):
+    return nnx.Linear(6, 6, rngs=rngs)
+
+
+@nnx.split_rngs(splits=3)
+@nnx.vmap(in_axes=0, out_axes=0)
+def create_block(rngs):
+    return Block(rngs)
+
+
+class Block(nnx.Module):
+    def __init__(self, rngs):
+        self.dense = nnx.Linear(6, 6, rngs=rngs)
+
+
+class Model(nnx.Module):
+    def __init__(self, rngs):
+        self.first = create(rngs)
+        self.blocks = create_block(rngs)
+"""
+
+
+def test_nothing_is_said_of_objects_that_are_stacked(tmp_path: Path) -> None:
+    rules = ['(r"kernel", P(None, None, None)),', '(r"bias", P(None, None)),']
+    program = _program(NNX.replace("MODEL", STACKED_OBJECTS), SIMPLE, rules)
+    assert _lines_reported(program, tmp_path) == []
+
+
 MANY = """
 
 def made():

@@ -343,7 +343,7 @@ def _new_name(run: Run, scope: ParameterScope, module: Instance | Made, kind: st
         for own, value in _members(attribute, held):
             if value is module:
                 return own if attribute not in names_of_fields(scope.owner.cls) else None
-    return None if _mentions(run, scope.owner, _RENAMES, lambda _: True) else scope.numbered(kind)
+    return None if _mentions(run, scope.owner.cls.path, _RENAMES, lambda _: True) else scope.numbered(kind)
 
 
 def _members(name: str, held: Value) -> Iterator[tuple[str, Value]]:
@@ -365,12 +365,17 @@ def _stacks(run: Run, module: Instance) -> bool:
         return True
     own = module.cls.site.block
     makers = {own, *[f"{own}.{name}" for name in ("setup", "__init__", "__post_init__")]}
-    return _mentions(run, module, _STACKS, lambda key: key in makers or key.startswith("="))
+    return _mentions(run, module.cls.path, _STACKS, lambda key: key in makers or key.startswith("="))
 
 
-def _mentions(run: Run, module: Instance, words: frozenset[str], is_asked: Callable[[str], bool]) -> bool:
-    """Returns whether some of the blocks in the file of a module's class mention any of the given names."""
-    path = module.cls.path
+def _stacks_objects(run: Run, module: Instance) -> bool:
+    """Returns whether the files that define or create an nnx module may stack modules, by whatever function."""
+    paths = {module.cls.path, module.home or module.cls.path, module.made.path if module.made else module.cls.path}
+    return any(_mentions(run, path, _STACKS, lambda _: True) for path in sorted(paths))
+
+
+def _mentions(run: Run, path: str, words: frozenset[str], is_asked: Callable[[str], bool]) -> bool:
+    """Returns whether some of the blocks in a file mention any of the given names."""
     facts = run.world.facts(path)
     if facts is None:
         return True
@@ -387,7 +392,7 @@ def _of_scope(scope: ParameterScope, depth: int = 0) -> Dict:
 
 def _of_object(run: Run, module: Instance, call: Invocation, depth: int = 0) -> Dict:
     """Returns the parameters of an nnx module, which its attributes hold."""
-    if depth >= _DEEPEST or _stacks(run, module):
+    if depth >= _DEEPEST or _stacks_objects(run, module):
         return _tree([])
     held = _attributes_made(run, module, call).items()
     return _tree([(name, part) for name, value in held if (part := _of_part(run, value, call, depth + 1)) is not None])
@@ -415,6 +420,8 @@ def _of_part(run: Run, value: Value, call: Invocation, depth: int) -> Value | No
         items = [(place, _of_part(run, item, call, depth + 1)) for place, item in enumerate(value.items)]
         return _tree([(place, part) for place, part in items if part is not None])
     if not isinstance(value, Made) or not canonical(value.dotted).startswith("flax.nnx."):
+        return None
+    if _mentions(run, value.site.path, _STACKS, lambda _: True):
         return None
     created = parameters_of_layer(value, ())
     shapes = {path[0]: shape for path, shape in created.items() if len(path) == 1}
