@@ -305,26 +305,26 @@ def test_rules_are_followed_however_they_are_written(used: str, tmp_path: Path) 
     assert "ValueError" in RUNNER.run(tmp_path / "main.py").error
 
 
-STACKED = """
+BLOCK = """
 class Block(nn.Module):
     @nn.compact
     def __call__(self, x, _):
         return nn.Dense(6, name="dense")(x), None
 
-
+"""
+STACKED = (
+    BLOCK
+    + """
 class Model(nn.Module):
     @nn.compact
     def __call__(self, x):
         blocks = nn.scan(Block, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)
         return blocks(name="blocks")(x, None)[0]
 """
-STACKED_AT_TOP = """
-class Block(nn.Module):
-    @nn.compact
-    def __call__(self, x, _):
-        return nn.Dense(6, name="dense")(x), None
-
-
+)
+STACKED_AT_TOP = (
+    BLOCK
+    + """
 Blocks = nn.scan(Block, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)
 
 
@@ -333,13 +333,10 @@ class Model(nn.Module):
     def __call__(self, x):
         return Blocks(name="blocks")(x, None)[0]
 """
-STACKED_IN_SETUP = """
-class Block(nn.Module):
-    @nn.compact
-    def __call__(self, x, _):
-        return nn.Dense(6, name="dense")(x), None
-
-
+)
+STACKED_IN_SETUP = (
+    BLOCK
+    + """
 def stacked(cls):
     return nn.scan(cls, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)
 
@@ -351,6 +348,7 @@ class Model(nn.Module):
     def __call__(self, x):
         return self.blocks(x, None)[0]
 """
+)
 STACKED_BY_DECORATOR = """
 from functools import partial
 
@@ -367,13 +365,9 @@ class Model(nn.Module):
     def __call__(self, x):
         return Blocks(name="blocks")(x, None)[0]
 """
-STACKED_BY_HELPER = """
-class Block(nn.Module):
-    @nn.compact
-    def __call__(self, x, _):
-        return nn.Dense(6, name="dense")(x), None
-
-
+STACKED_BY_HELPER = (
+    BLOCK
+    + """
 def stacked(cls):
     return nn.scan(cls, variable_axes={"params": 0}, split_rngs={"params": True}, length=3)
 
@@ -383,6 +377,7 @@ class Model(nn.Module):
     def __call__(self, x):
         return stacked(Block)(name="blocks")(x, None)[0]
 """
+)
 MAPPED_BY_FLAX = """
 class Model(nn.Module):
     @nn.compact

@@ -51,11 +51,12 @@ from typing import NamedTuple
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.sharded_shapes import parts_along
-from meshlens.axes.domain.specs import sharding_parts, specs_of_leaves
+from meshlens.axes.domain.specs import leaf_of, sharding_parts
 from meshlens.axes.domain.values import Arg, Dict, Made, Seq, Site, Spec, Value
 from meshlens.axes.jax.compiled_calls import CALLED, RETURNED
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import ApiCall
+from meshlens.checking.chosen_specs import ChosenSpec, chosen_specs
 from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
@@ -108,55 +109,49 @@ def sharding_does_not_fit(view: FileView) -> Iterator[Finding]:
 
 
 class _Chosen(NamedTuple):
-    """A spec that was chosen for a leaf of a tree by its path, with the call that uses it for the tree."""
+    """A spec that was chosen by path, and why it does not fit its leaf."""
 
-    spec: Spec
-    mesh: Value | None
-    call: ApiCall
+    chosen: ChosenSpec
     message: str
 
 
 def _chosen_by_path(view: FileView) -> Iterator[Finding]:
     """Compares specs that were chosen for the leaves of a tree by their paths with the leaves' shapes."""
     found = view.solution.once_of_records("specs that do not fit their leaf", _chosen)
-    for one in found.get(str(view.path), ()):
-        related = Related(view.path_of(one.call.call), view.span(one.call.call), "the tree gets its shardings here")
-        yield Finding(view.span(one.spec.site), one.message, (), (related, *mesh_place(view, one.mesh)))
+    for (spec, _, mesh, call), message in found.get(str(view.path), ()):
+        related = Related(view.path_of(call.call), view.span(call.call), "the tree gets its shardings here")
+        yield Finding(view.span(spec.site), message, (), (related, *mesh_place(view, mesh)))
 
 
 def _chosen(solution: Solution) -> dict[str, tuple[_Chosen, ...]]:
     """Returns the specs that do not fit a leaf for which they were chosen, one for each place, by file."""
     found: dict[Site, _Chosen] = {}
-    for records in solution.by_file.values():
-        for call in records.calls:
-            is_user = call.dotted in (CALLED, RETURNED) or call.dotted in TAKE_SPECS
-            context = call.context
-            if not is_user or call.guarded or not context.sure or context.guarded or context.expected:
-                continue
-            divides = call.dotted != CONSTRAINT
-            for mesh, spec in specs_of_leaves([arg.value for arg in call.args], call.mesh):
-                said = _unfit_for_leaf(spec, mesh, divides)
-                if said is not None:
-                    found.setdefault(spec.site, _Chosen(spec, mesh, call, said))
+    for one in chosen_specs(solution):
+        context = one.call.context
+        if one.call.guarded or not context.sure or context.guarded or context.expected:
+            continue
+        said = _unfit_for_leaf(one)
+        if said is not None:
+            found.setdefault(one.spec.site, _Chosen(one, said))
     by_file: dict[str, list[_Chosen]] = defaultdict(list)
-    for site, one in found.items():
-        by_file[site.path].append(one)
+    for site, unfit in found.items():
+        by_file[site.path].append(unfit)
     return {path: tuple(some) for path, some in by_file.items()}
 
 
-def _unfit_for_leaf(spec: Spec, mesh: Value | None, divides: bool) -> str | None:
+def _unfit_for_leaf(chosen: ChosenSpec) -> str | None:
     """Returns why a spec does not fit the leaf for which it was chosen; None if it fits or that is unknown."""
-    leaf = spec.leaf
-    if leaf is None or leaf.shape is None or spec.open:
+    spec, (path, shape), mesh, call = chosen
+    if shape is None or spec.open:
         return None
-    if len(spec.entries) > len(leaf.shape):
-        entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(leaf.shape), "axis", "axes")
-        return f'the spec has {entries}, but "{leaf.path}", for which it is chosen, has {axes}'
-    for place, (size, entry) in enumerate(zip(leaf.shape, spec.entries, strict=False)):
+    if len(spec.entries) > len(shape):
+        entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")
+        return f'the spec has {entries}, but "{path}", for which it is chosen, has {axes}'
+    for place, (size, entry) in enumerate(zip(shape, spec.entries, strict=False)):
         parts = parts_along(mesh, entry)
-        if divides and size is not None and parts is not None and parts > 1 and size % parts:
-            chosen = f'axis {place} of "{leaf.path}", for which this spec is chosen'
-            return f"{chosen}, has size {size}, which cannot be split into {parts} equal parts"
+        if call.dotted != CONSTRAINT and size is not None and parts is not None and parts > 1 and size % parts:
+            text = f'axis {place} of "{path}", for which this spec is chosen'
+            return f"{text}, has size {size}, which cannot be split into {parts} equal parts"
     return None
 
 
@@ -243,8 +238,7 @@ def _complaint_of(
     mesh, spec = sharding_parts(sharding)
     mesh, spec = (fit.mesh, sharding) if isinstance(sharding, Spec) else (mesh, spec)
     shape = shape_of(value)
-    is_told_apart = isinstance(spec, Spec) and spec.leaf is not None and spec.leaf.shape is not None
-    if not isinstance(spec, Spec) or spec.open or is_told_apart or shape is None:
+    if not isinstance(spec, Spec) or spec.open or leaf_of(spec) is not None or shape is None:
         return None
     if len(spec.entries) > len(shape):
         entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")

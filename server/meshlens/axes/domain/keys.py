@@ -12,6 +12,14 @@ SOME_KEY = Ext("meshlens.some_key")
 """Stands for all unknown keys of an open dictionary; its value covers the values of all these entries."""
 
 
+STEPS = {
+    "key": "jax.tree_util.DictKey",
+    "idx": "jax.tree_util.SequenceKey",
+    "name": "jax.tree_util.GetAttrKey",
+}
+"""The class of a step of a path to a leaf of a tree, by the name of its attribute."""
+
+
 def key_of(value: Value) -> tuple[Any] | None:
     """Returns the dictionary key for a value, in a 1-tuple because None is also a key; None if unknown."""
     if isinstance(value, Const):

@@ -57,8 +57,8 @@ def sharding_parts(value: Value) -> tuple[Value | None, Value | None]:
     return given.get("mesh"), given.get("spec")
 
 
-def specs_of_leaves(values: Iterable[Value], mesh: Value | None) -> Iterator[tuple[Value | None, Spec]]:
-    """Yields the specs that were chosen by path for the leaves of a tree, each with its mesh.
+def specs_of_leaves(values: Iterable[Value], mesh: Value | None) -> Iterator[tuple[Value | None, Spec, Leaf]]:
+    """Yields the specs that were chosen by path for leaves with a known rank, each with its mesh and its leaf.
 
     Args:
         values: trees of specs and shardings.
@@ -74,13 +74,17 @@ def specs_of_leaves(values: Iterable[Value], mesh: Value | None) -> Iterator[tup
             waiting.extend(value.items[::-1])
         elif isinstance(value, Dict):
             waiting.extend([held for _, held in value.items[::-1]])
-        elif isinstance(value, Spec):
-            if value.leaf is not None and value.leaf.shape is not None:
-                yield mesh, value
-        elif isinstance(value, Made):
-            own, spec = sharding_parts(value)
-            if isinstance(spec, Spec) and spec.leaf is not None and spec.leaf.shape is not None:
-                yield own, spec
+        else:
+            own, spec = (mesh, value) if isinstance(value, Spec) else sharding_parts(value)
+            leaf = leaf_of(spec)
+            if isinstance(spec, Spec) and leaf is not None:
+                yield own, spec, leaf
+
+
+def leaf_of(spec: Value | None) -> Leaf | None:
+    """Returns the leaf that a spec was chosen for; None if there is none, or if its rank is unknown."""
+    leaf = spec.leaf if isinstance(spec, Spec) else None
+    return leaf if leaf is not None and leaf.shape is not None else None
 
 
 def chosen_for(value: Value, leaf: Leaf) -> Value:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import shape_of, sizes
-from meshlens.axes.data.layer_shapes import shape_of_layer
+from meshlens.axes.data.layer_shapes import is_initializer, shape_of_layer
 from meshlens.axes.data.noise import handed_to_dropout, on_devices
 from meshlens.axes.data.operating import of_network
 from meshlens.axes.data.transfer import across
@@ -25,7 +25,7 @@ from meshlens.axes.runs import fixtures
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.consumers import Consumer, consumer
-from meshlens.jaxapi.layers import INITIALIZERS, KEEP_ROWS, SEQUENTIAL
+from meshlens.jaxapi.layers import KEEP_ROWS, SEQUENTIAL
 from meshlens.jaxapi.names import canonical
 
 _LAYERS = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
@@ -58,7 +58,7 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, call.site)
     result = call_unknown(run, call)
-    if isinstance(result, Data) and INITIALIZERS in made.dotted:
+    if isinstance(result, Data) and is_initializer(made):
         shape = by_parameter(("key", "shape"), args).get("shape")
         return replace(result, shape=sizes(shape.value) if shape is not None else None)
     if isinstance(result, Data) and made.dotted.startswith(_LAYERS):

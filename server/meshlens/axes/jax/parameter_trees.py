@@ -17,7 +17,7 @@ from meshlens.axes.domain.classes import class_attribute, names_of_fields
 from meshlens.axes.domain.keys import SOME_KEY
 from meshlens.axes.domain.labels import PARAMETERS
 from meshlens.axes.domain.map_values import Leaf
-from meshlens.axes.domain.specs import chosen_for, sharding_parts
+from meshlens.axes.domain.specs import chosen_for, leaf_of, sharding_parts
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -127,8 +127,11 @@ def with_leaves(run: Run, tree: Value, call: Invocation) -> Value:
         found = _of_object(run, model, call)
         found = _boxed(found) if how == _OF_STATE else found
     else:
-        scope = _collected(run, model, args, call)
-        found = Dict((("params", _of_scope(scope)), (SOME_KEY, UNKNOWN)), True)
+        key = PARAMETERS, model, args
+        if key not in run.memo:
+            params = _of_scope(_collected(run, model, args, call))
+            run.memo[key] = Dict((("params", params), (SOME_KEY, UNKNOWN)), True)
+        found = run.memo[key]
     for key in path:
         found = found.get(key) if isinstance(found, Dict) else None
     return found if isinstance(found, Dict) and len(found.items) > 1 else tree
@@ -154,12 +157,8 @@ def _plain_specs(shardings: Value) -> Iterator[Spec]:
         spec = part if isinstance(part, Spec) else sharding_parts(part)[1]
         if isinstance(part, (Seq, Dict)):
             parts += [item[1] if isinstance(item, tuple) else item for item in part.items]
-        elif isinstance(spec, Spec) and not _has_shape(spec):
+        elif isinstance(spec, Spec) and leaf_of(spec) is None:
             yield spec
-
-
-def _has_shape(spec: Spec) -> bool:
-    return spec.leaf is not None and spec.leaf.shape is not None
 
 
 def _named(run: Run, shardings: Value, tree: Value, call: Invocation, path: tuple[str, ...]) -> Value:
@@ -181,7 +180,7 @@ def _named(run: Run, shardings: Value, tree: Value, call: Invocation, path: tupl
         return Dict(tuple(entries), shardings.open, shardings.attributes)
     shape = shape_of(tree) if isinstance(tree, Data) and "fresh" in tree.labels else None
     spec = shardings if isinstance(shardings, Spec) else sharding_parts(shardings)[1]
-    if shape is None or not path or (isinstance(spec, Spec) and _has_shape(spec)):
+    if shape is None or not path or leaf_of(spec) is not None:
         return shardings
     return chosen_for(shardings, Leaf("/".join(path), shape))
 

@@ -13,7 +13,7 @@ from meshlens.axes.data.operating import of_all
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.constants import counted, fits_pattern, joined
 from meshlens.axes.domain.joining import join_all, labels_of
-from meshlens.axes.domain.keys import as_value, key_of
+from meshlens.axes.domain.keys import STEPS, as_value, key_of
 from meshlens.axes.domain.kinds import is_instance
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
@@ -346,8 +346,8 @@ def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
     if len(values) == 2 and _step_text(values[0]) is not None and isinstance(values[0], Dict):
         classes = values[1].items if isinstance(values[1], Seq) else (values[1],)
         known = [canonical(one.dotted) for one in classes if isinstance(one, Ext)]
-        is_of_steps = len(known) == len(classes) and any(name in _STEPS.values() for name in known)
-        return Const(_STEPS[values[0].items[0][0]] in known) if is_of_steps else None
+        is_of_steps = len(known) == len(classes) and any(name in STEPS.values() for name in known)
+        return Const(STEPS[values[0].items[0][0]] in known) if is_of_steps else None
     verdict = is_instance(values[0], values[1]) if len(values) == 2 else None
     return Const(verdict) if verdict is not None else None
 
@@ -459,20 +459,12 @@ def _path_text(values: Values, args: tuple[Arg, ...]) -> Value:
     return Const(text) if text is not None else UNKNOWN
 
 
-_STEPS = {
-    "key": "jax.tree_util.DictKey",
-    "idx": "jax.tree_util.SequenceKey",
-    "name": "jax.tree_util.GetAttrKey",
-}
-"""The class of a step of a path to a leaf, by the name of its attribute."""
-
-
 def _step_text(step: Value) -> str | None:
     """Returns the text of a step of a path to a leaf, such as `['a']`, `[0]` or `.a`; None for any other value."""
     if not isinstance(step, Dict) or not step.attributes or step.open or len(step.items) != 1:
         return None
     kind, key = step.items[0]
-    if not isinstance(key, Const) or kind not in _STEPS:
+    if not isinstance(key, Const) or kind not in STEPS:
         return None
     return f".{key.value}" if kind == "name" else f"[{key.value!r}]"
 

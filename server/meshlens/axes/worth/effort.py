@@ -9,6 +9,7 @@ from typing import Any
 
 from meshlens.axes.data.typed_shardings import is_typed
 from meshlens.axes.domain.joining import join_all, variations_in
+from meshlens.axes.domain.keys import STEPS
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -75,8 +76,6 @@ _MOST_SHORT = 16
 """Maximum number of runs of a function whose body is one statement and that gets sizes, names or a key."""
 MOST_NAMED = 64
 """Maximum number of runs of a function that gets the path to a tree leaf, or of a method that stores values by name."""
-_STEPS = frozenset({"key", "idx", "name"})
-"""The attribute of a step of a path to a tree leaf."""
 _DEEPEST_OBJECT = 2
 """Maximum depth at which an object is searched for sizes."""
 _FEW = 5
@@ -179,7 +178,7 @@ def _is_path(value: Value) -> bool:
     """Returns whether a value is the path to a tree leaf, or a step of one."""
     if type(value) is Seq:
         return bool(value.items) and all(type(one) is Dict and _is_path(one) for one in value.items)
-    return type(value) is Dict and value.attributes and len(value.items) == 1 and value.items[0][0] in _STEPS
+    return type(value) is Dict and value.attributes and len(value.items) == 1 and value.items[0][0] in STEPS
 
 
 def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 from meshlens.axes.data.arrays import Sizes
 from meshlens.axes.data.sharded_shapes import part_of
-from meshlens.axes.domain.specs import specs_of_leaves
 from meshlens.axes.domain.values import Arg, Dict, Made, Mesh, Seq, Site, Spec, Value
-from meshlens.axes.jax.compiled_calls import CALLED, RETURNED
 from meshlens.axes.jax.mapped_values import is_shared
+from meshlens.checking.chosen_specs import ChosenSpec, chosen_specs
 from meshlens.ide.hovering.hover_mesh import mesh_text, missing_axes, picture
 from meshlens.ide.hovering.prose import Prose, counted
 from meshlens.ide.shown.devices import mesh_devices, mesh_sizes, spec_names
 from meshlens.ide.shown.shards import shards_of
-from meshlens.jaxapi.meshes import TAKE_SPECS
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 
@@ -29,10 +27,10 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
         spec: the spec.
         mesh: the mesh that it is used with; if None, it is found from the uses in this file.
     """
-    leaves = prose.view.solution.once_of_records("leaves by spec", _leaves).get(spec.site, ())
+    leaves = prose.view.solution.once_of_records("leaves by spec", _chosen).get(spec.site, ())
     found = [mesh] if mesh is not None else list(meshes_of(prose.view, spec.site))
     if not found:
-        found = list({one.site: one for one, _ in leaves if isinstance(one, Mesh)}.values())
+        found = list({one.mesh.site: one.mesh for one in leaves if isinstance(one.mesh, Mesh)}.values())
     known = found[0] if len(found) == 1 else None
     sizes = mesh_sizes(known) if known is not None else {}
     keywords = [prose.code(prose.view.text(arg.whole)) for arg in _keywords(prose.view, spec) if arg.whole]
@@ -56,32 +54,25 @@ def spec_text(prose: Prose, spec: Spec, mesh: Mesh | None = None) -> str | None:
 
 _MOST_LEAVES = 8
 
-_LeafSpec = tuple[Value | None, Spec]
-"""A spec that was chosen for a leaf by its path, and its mesh."""
 
-
-def _leaves(solution: Solution) -> dict[Site, tuple[_LeafSpec, ...]]:
+def _chosen(solution: Solution) -> dict[Site, tuple[ChosenSpec, ...]]:
     """Returns the leaves for which each spec was chosen by path, wherever the tree is used."""
-    found: dict[Site, dict[str, _LeafSpec]] = {}
-    for records in solution.by_file.values():
-        for call in records.calls:
-            if call.dotted in (CALLED, RETURNED) or call.dotted in TAKE_SPECS:
-                for mesh, spec in specs_of_leaves([arg.value for arg in call.args], call.mesh):
-                    if spec.leaf is not None:
-                        found.setdefault(spec.site, {}).setdefault(spec.leaf.path, (mesh, spec))
+    found: dict[Site, dict[str, ChosenSpec]] = {}
+    for one in chosen_specs(solution):
+        found.setdefault(one.spec.site, {}).setdefault(one.leaf.path, one)
     return {site: tuple(specs.values()) for site, specs in found.items()}
 
 
-def _chosen_for(prose: Prose, leaves: tuple[_LeafSpec, ...]) -> Iterator[str]:
-    """Yields the parameters for which a spec was chosen by path, with the shape of each device's part."""
+def _chosen_for(prose: Prose, chosen: tuple[ChosenSpec, ...]) -> Iterator[str]:
+    """Yields the arrays for which a spec was chosen by path, with the shape of each device's part."""
     lines: list[str] = []
-    for mesh, spec in leaves[:_MOST_LEAVES]:
-        assert spec.leaf is not None and spec.leaf.shape is not None
-        part = part_of(spec.leaf.shape, spec, mesh)
-        on_each = f", {_sizes(part)} on each device" if part is not None and part != spec.leaf.shape else ""
-        lines.append(f"{prose.code(spec.leaf.path)}: {_sizes(spec.leaf.shape)}{on_each}")
-    if len(leaves) > _MOST_LEAVES:
-        lines.append(f"{len(leaves) - _MOST_LEAVES} more")
+    for spec, (path, shape), mesh, _ in chosen[:_MOST_LEAVES]:
+        if shape is not None:
+            part = part_of(shape, spec, mesh)
+            on_each = f", {_sizes(part)} on each device" if part is not None and part != shape else ""
+            lines.append(f"{prose.code(path)}: {_sizes(shape)}{on_each}")
+    if len(chosen) > _MOST_LEAVES:
+        lines.append(f"{len(chosen) - _MOST_LEAVES} more")
     if lines:
         yield "Chosen by path for these arrays, one of each numbered group:"
         yield prose.items(lines)
