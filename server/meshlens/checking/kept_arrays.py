@@ -8,6 +8,7 @@ conditions with the same text have the same outcome.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import NamedTuple, TypeAlias
@@ -52,7 +53,10 @@ from meshlens.project.view import FileView
 _DEEPEST = 4
 """Maximum nesting of the calls that are entered."""
 _MOST_PATHS = 48
-_MOST_STEPS = 1_000
+"""Maximum number of different paths that are followed further."""
+_FEW_PATHS = 4
+"""Number of paths up to which finding those that are alike takes longer than following them."""
+_MOST_STEPS = 2_000
 """Maximum number of statements on all paths together."""
 _ITERATIONS = 2
 _THE_SAME = object()
@@ -167,12 +171,82 @@ class _State:
             results=dict(self.results),
         )
 
+    def forget(self, frame: int) -> None:
+        """Forgets the variables of a run of a function that has ended."""
+        for slots in (self.held, self.given, self.same):
+            for slot in [slot for slot in slots if slot.owner == frame]:
+                del slots[slot]
+        self.forget_results(frame)
+
+    def forget_results(self, frame: int) -> None:
+        """Forgets the values of the calls in a statement that has ended."""
+        for place in [place for place in self.results if place[0] == frame]:
+            del self.results[place]
+
+    def outcome(self) -> object:
+        """Returns what the rest of a path depends on; it is equal for paths that differ only in how they came here."""
+        numbers: dict[int, int] = {}
+
+        def seen(value: _Value | None) -> object:
+            if isinstance(value, Origin):
+                return numbers.setdefault(value.number, len(numbers)), value.path
+            return tuple([seen(one) for one in value]) if value is not None else None
+
+        held = [(slot, value) for slot, value in self.held.items() if isinstance(slot.owner, int)]
+        waiting = sorted(held, key=lambda pair: pair[0])
+        attributes: dict[Origin, list[tuple[Slot, _Value]]] = {}
+        lost: dict[int, list[tuple[Origin, _Loss]]] = {}
+        for slot, value in self.held.items():
+            if isinstance(slot.owner, Origin):
+                attributes.setdefault(slot.owner, []).append((slot, value))
+        for origin, loss in self.lost.items():
+            lost.setdefault(origin.number, []).append((origin, loss))
+        parts: list[object] = []
+        met: set[Origin] = set()
+        for slot, value in waiting:
+            owner = seen(slot.owner) if isinstance(slot.owner, Origin) else slot.owner
+            parts.append((owner, slot.name, seen(value), self.given.get(slot), self.same.get(slot)))
+            for origin in _origins(value):
+                if origin in met:
+                    continue
+                met.add(origin)
+                losses = [(one.path, loss) for one, loss in lost.pop(origin.number, ())]
+                parts.append((seen(origin), self.classes.get(origin), losses))
+                waiting += sorted(attributes.get(origin, ()), key=lambda pair: pair[0].name)
+        results = [(place, seen(value)) for place, value in sorted(self.results.items())]
+        rest = (seen(self.returned), self.flow, self.is_last, self.left_out, self.taken)
+        return parts, results, rest
+
+
+def _origins(value: _Value) -> Iterator[Origin]:
+    if isinstance(value, Origin):
+        yield value
+    else:
+        for one in value:
+            yield from _origins(one)
+
+
+def _different(states: Sequence[_State]) -> list[_State]:
+    """Returns the paths that may continue differently, and of too many only some."""
+    found: list[_State] = []
+    outcomes: list[object] = []
+    for state in states:
+        outcome = state.outcome()
+        if outcome not in outcomes:
+            outcomes.append(outcome)
+            found.append(state)
+    return (
+        found
+        if len(found) <= _MOST_PATHS
+        else [found[place * len(found) // _MOST_PATHS] for place in range(_MOST_PATHS)]
+    )
+
 
 class _TooMuch(Exception):
-    """Raised when a function has too many paths, or paths that are too long."""
+    """Raised when the paths through a function are too long."""
 
 
-def kept_arrays(view: FileView, root: BlockPlace, donated: Mapping[Site, Mapping[Site, bool]]) -> list[Kept]:
+def followed(view: FileView, root: BlockPlace, donated: Mapping[Site, Mapping[Site, bool]]) -> Followed:
     """Returns the reads of donated arrays through other variables or attributes that still refer to them.
 
     Args:
@@ -180,20 +254,17 @@ def kept_arrays(view: FileView, root: BlockPlace, donated: Mapping[Site, Mapping
         root: the function to follow; for a method, its class is constructed first.
         donated: the donated arguments of each call, by its site, each with whether it certainly holds arrays.
     """
-    before: list[_Followed] = view.solution.once_of(("kept arrays", root), _THE_SAME, None, list)
+    before: list[Followed] = view.solution.once_of(("kept arrays", root), _THE_SAME, None, list)
     if before and before[0].donated == donated and before[0].is_current(view.solution.facts):
-        return before[0].found
+        return before[0]
     paths = _Paths(view, donated)
-    try:
+    with suppress(_TooMuch):
         paths.follow(root)
-        found = list(paths.found.values())
-    except _TooMuch:
-        found = []
-    before[:] = [_Followed(donated, paths.read, paths.tops, found)]
-    return found
+    before[:] = [Followed(donated, paths.read, paths.tops, list(paths.found.values()), frozenset(paths.reached))]
+    return before[0]
 
 
-class _Followed(NamedTuple):
+class Followed(NamedTuple):
     """A function that was followed.
 
     Attributes:
@@ -201,12 +272,14 @@ class _Followed(NamedTuple):
         read: the shapes of the blocks that were read; None for those that do not exist.
         tops: the keys of the top-level statements of the files with these blocks.
         found: the reads that were found.
+        reached: the donating calls that were reached.
     """
 
     donated: Mapping[Site, Mapping[Site, bool]]
     read: Mapping[BlockPlace, Shape | None]
     tops: Mapping[str, tuple[str, ...]]
     found: list[Kept]
+    reached: frozenset[Site]
 
     def is_current(self, facts: Mapping[str, FileFacts]) -> bool:
         """Returns whether following the function again would read the same shapes."""
@@ -240,6 +313,7 @@ class _Paths:
         self.read: dict[BlockPlace, Shape | None] = {}
         self.tops: dict[str, tuple[str, ...]] = {}
         self.found: dict[Site, Kept] = {}
+        self.reached: set[Site] = set()
 
     def follow(self, root: BlockPlace) -> None:
         """Follows a function from its start, with unknown arguments."""
@@ -262,6 +336,45 @@ class _Paths:
         for _ in range(_ITERATIONS):
             given = self._self_of(function, made)
             states = [after for one in states for after in self._enter(root, function, given, one)]
+        for one in states:
+            self._leave(one, made, owner, root)
+
+    def _leave(self, state: _State, made: Origin, owner: BlockPlace, root: BlockPlace) -> None:
+        """Notes the attributes of an object in which a method leaves donated arrays for other methods to read.
+
+        Args:
+            state: the state at the end of the method.
+            made: the object.
+            owner: its class.
+            root: the method.
+        """
+        for slot, value in state.held.items():
+            kept = state.given.get(slot)
+            loss = state.lost.get(value) if isinstance(value, Origin) else None
+            if slot.owner != made or loss is None or kept is None or (kept.path, kept.block) != root:
+                continue
+            of_donated = self._view.text(loss.argument)
+            places = [
+                state.given[other] for other, held in state.held.items() if held == value and other in state.given
+            ]
+            taken = next((place for place in places if self._view.text(place) == of_donated), kept)
+            for read in self._reads_of(slot.name, owner, root):
+                self.found.setdefault(taken, Kept((read,), taken, loss.argument))
+
+    def _reads_of(self, name: str, owner: BlockPlace, root: BlockPlace) -> Iterator[Site]:
+        """Yields the first read of an attribute of `self` in another method of its class."""
+        facts = self._view.solution.facts[owner.path]
+        for key in facts.blocks:
+            block = BlockPlace(owner.path, key)
+            method = self._node(block) if key.startswith(f"{owner.key}.") and block != root else None
+            if not isinstance(method, FunctionDef) or not method.function.parameters:
+                continue
+            own = f"{method.function.parameters[0].name}.{name}"
+            targets = {target.site for node in walk(method) for target, _ in _assignments(node)}
+            for node in walk(method):
+                if isinstance(node, Attribute) and key_of(node) == own and node.site not in targets:
+                    yield Site(owner.path, key, node.site)
+                    return
 
     def _follow_module(self, path: str, state: _State) -> None:
         facts = self._view.solution.facts[path]
@@ -313,9 +426,11 @@ class _Paths:
             for state in states:
                 self._steps += 1
                 after += [state] if state.flow else self._statement(statement, frame, state)
-            if len(after) > _MOST_PATHS or self._steps > _MOST_STEPS:
+            if self._steps > _MOST_STEPS:
                 raise _TooMuch
-            states = after
+            for one in after:
+                one.forget_results(frame.number)
+            states = _different(after) if len(after) > _FEW_PATHS else after
         return states
 
     def _statement(self, statement: Node, frame: _Frame, state: _State) -> list[_State]:
@@ -399,11 +514,11 @@ class _Paths:
     def _branch(self, branch: If, frame: _Frame, state: _State) -> list[_State]:
         after: list[_State] = []
         for one in self._expression(branch.test, frame, state, is_read=False):
-            if not self._tells((*branch.body, *branch.orelse), frame, one):
-                after.append(self._aside(branch.orelse, frame, self._aside(branch.body, frame, one)))
-                continue
             text = self._view.text(frame.site(branch.test))
             known = one.taken.get(text)
+            if known is None and not self._tells((*branch.body, *branch.orelse), frame, one):
+                after.append(self._aside(branch.orelse, frame, self._aside(branch.body, frame, one)))
+                continue
             for is_taken in (True, False) if known is None else (known,):
                 path = one.fork()
                 path.taken[text] = is_taken
@@ -466,9 +581,9 @@ class _Paths:
         return self._told[key]
 
     def _telling_nodes(self, statement: Node) -> tuple[Node, ...]:
-        """Returns the assignments, `for` loops and calls in a statement."""
+        """Returns the assignments, `for` loops, `return` statements and calls in a statement."""
         if id(statement) not in self._below:
-            kinds = (Call, Assign, AnnAssign, AugAssign, For)
+            kinds = (Call, Assign, AnnAssign, AugAssign, For, Return)
             self._below[id(statement)] = tuple([node for node in walk(statement) if isinstance(node, kinds)])
         return self._below[id(statement)]
 
@@ -490,7 +605,8 @@ class _Paths:
         if block not in self._telling:
             self._telling[block] = False
             body = function.function.body
-            self._telling[block] = any(self._keeps(node, block) for one in body for node in self._telling_nodes(one))
+            nodes = [node for one in body for node in self._telling_nodes(one)]
+            self._telling[block] = any(self._keeps(node, block) or _returns_attribute(node) for node in nodes)
         return self._telling[block]
 
     def _expression(self, node: Node, frame: _Frame, state: _State, *, is_read: bool = True) -> list[_State]:
@@ -510,6 +626,7 @@ class _Paths:
         arguments = [argument.value for argument in call.arguments]
         taken = self._donated.get(frame.site(call))
         if taken is not None:
+            self.reached.add(frame.site(call))
             for argument in arguments:
                 self._look(argument, frame, state)
             for argument in arguments:
@@ -569,6 +686,7 @@ class _Paths:
         states = self._body(function, inner, state)
         self._route.pop()
         for one in states:
+            one.forget(inner.number)
             one.results[frame.number, call.site] = one.returned if one.returned is not None else self._new()
             one.returned, one.taken = None, dict(before)
         return states
@@ -811,6 +929,10 @@ class _Paths:
             if state.left_out.get(slot.name, frozenset()) <= {kept}:
                 self.found.setdefault(kept, Kept((*self._route, frame.site(node)), kept, loss.argument))
             return
+
+
+def _returns_attribute(node: Node) -> bool:
+    return isinstance(node, Return) and isinstance(node.value, Attribute)
 
 
 def _leaf(node: Node) -> str:

@@ -45,7 +45,7 @@ from typing import NamedTuple, TypeAlias
 from meshlens.axes.domain.values import Arg, Const, Instance, Seq, Site
 from meshlens.axes.jax.compiled_calls import ARRAYS_OF_JAX, DONATES, MAY_BE_LEFT, OF_JAX
 from meshlens.axes.runs.records import ApiCall
-from meshlens.checking.kept_arrays import BlockPlace, holds_what_it_is_given, kept_arrays
+from meshlens.checking.kept_arrays import BlockPlace, Kept, followed, holds_what_it_is_given
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.reading_after import are_aliases, is_bound_before, key_of, read_after
 from meshlens.checking.registry import rule
@@ -130,19 +130,18 @@ def _kept(view: FileView, sources: _Sources, donating: _Donating, told: Collecti
         told: the reads that are already reported.
     """
     donated: dict[Site, dict[Site, tuple[ApiCall, Arg]]] = {}
-    roots: dict[BlockPlace, None] = {}
     for call in donating.calls:
-        *inner, outermost = _sites(call)
-        # A generator runs only as far as its caller asks, so its body is followed on its own.
-        started = [outermost, *(site for site in inner if _is_in_generator(view, site))]
         for arg in call.args:
             if arg.site is not None and not _is_left(call, arg, donating.left):
                 donated.setdefault(call.call, {})[arg.site] = call, arg
-                roots.update({BlockPlace(one.path, one.block): None for one in started})
     given = {
         call: {site: arg.label == ARRAYS_OF_JAX for site, (_, arg) in args.items()} for call, args in donated.items()
     }
-    for one in {one.kept: one for root in roots for one in kept_arrays(view, root, given)}.values():
+    kept: dict[Site, Kept] = {}
+    for call in donating.calls if given else ():
+        for root in _roots(view, call, given):
+            kept.update({one.kept: one for one in followed(view, root, given).found})
+    for one in kept.values():
         last = one.reads[-1]
         call, arg = next(args[one.donated] for args in donated.values() if one.donated in args)
         if not view.is_here(one.kept) or (view.is_here(last) and view.span(last) in told):
@@ -155,6 +154,20 @@ def _kept(view: FileView, sources: _Sources, donating: _Donating, told: Collecti
             Related(view.path_of(last), view.span(last), "read here"),
         )
         yield Finding(view.span(one.kept), text, _copies(view, one.kept), related)
+
+
+def _roots(view: FileView, call: ApiCall, given: Mapping[Site, Mapping[Site, bool]]) -> Iterator[BlockPlace]:
+    """Yields the functions to follow: the outermost of those that lead to a call, or the next if that leads nowhere.
+
+    A generator runs only as far as its caller asks, so its body is followed on its own.
+    """
+    *inner, outermost = _sites(call)
+    yield from (BlockPlace(site.path, site.block) for site in inner if _is_in_generator(view, site))
+    for site in (outermost, *reversed(inner)):
+        root = BlockPlace(site.path, site.block)
+        yield root
+        if call.call in followed(view, root, given).reached:
+            return
 
 
 def _is_in_generator(view: FileView, site: Site) -> bool:

@@ -15,6 +15,7 @@ from meshlens.axes.python.iterating import iterated
 from meshlens.axes.python.unpacking import elements
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, site_of
+from meshlens.axes.runs.heap import is_counted
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import fields_of, with_fields
 from meshlens.axes.worth.forgetting import forget
@@ -30,6 +31,7 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
     if exact and not values:
         return run.execute(orelse, frame, ctx) if orelse else None
     frame.open_loops += not exact
+    run.open_loops += not exact
     turns = values if exact else [*values, join_all(values)] if values else [UNKNOWN]
     if not exact and _is_range(iterable, frame):
         turns = [replace(STATIC, labels=counter(site_of(frame, node)))]
@@ -58,6 +60,7 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
             frame.vars = _after_iterations(run, before, frame.vars, site_of(frame, node))
     run.end_loop(share)
     frame.open_loops -= not exact
+    run.open_loops -= not exact
     return run.execute(orelse, frame, ctx) if orelse else None
 
 
@@ -71,12 +74,15 @@ def _is_range(iterable: Expression, frame: Frame) -> bool:
 def _after_iterations(run: Run, before: dict[str, Value], now: dict[str, Value], site: Site) -> dict[str, Value]:
     """Returns the variables after an unknown number of iterations.
 
-    Lists remember the arrays that each iteration adds, and a state that each iteration replaces stays a state.
+    Lists remember the arrays that each iteration adds, a state that each iteration replaces stays a state, and a number
+    that an iteration changes is unknown.
     """
     after = joined(before, now)
     for name, value in now.items():
         was = before.get(name)
-        if isinstance(value, Instance) and isinstance(was, Instance) and value is not was and value.cls == was.cls:
+        if value is not was and is_counted(was, value):
+            after[name] = STATIC
+        elif isinstance(value, Instance) and isinstance(was, Instance) and value is not was and value.cls == was.cls:
             after[name] = _either_state(run, was, value, site)
         elif value is not was and isinstance(value, Seq) and isinstance(was, Seq) and value.kind == was.kind == "list":
             added = value.items[len(was.items) :]
@@ -109,14 +115,16 @@ def run_while(run: Run, node: While, frame: Frame, ctx: Context) -> str | None:
     inner = ctx if ctx.loop else ctx._replace(loop=True)
     before = dict(frame.vars)
     frame.open_loops += 1
+    run.open_loops += 1
     share = run.begin_loop()
     run.execute(body, frame, inner)
     if frame.vars != before:
-        frame.vars = joined(before, frame.vars)
+        frame.vars = _after_iterations(run, before, frame.vars, site_of(frame, node))
         if not run.may_go_on():
             forget(run, (test, *body), frame, ctx)
         else:
             run.execute(body, frame, inner)
     run.end_loop(share)
     frame.open_loops -= 1
+    run.open_loops -= 1
     return run.execute(orelse, frame, ctx) if orelse else None

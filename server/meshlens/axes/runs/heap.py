@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from meshlens.axes.domain.values import Arg, Const, Instance, Site, Value
+from meshlens.axes.domain.joining import options
+from meshlens.axes.domain.values import STATIC, Arg, Const, Instance, Site, Value
 from meshlens.axes.runs.run import Run
+
+_NUMBERS = (int, float)
 
 MERGED_ARRAYS = "<arrays>"
 """The attribute for the arrays of a module that was merged inside a map."""
@@ -24,11 +27,19 @@ def attributes_of(run: Run, instance: Instance) -> dict[str, Value]:
 
 
 def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None:
-    """Sets an attribute of an object."""
+    """Sets an attribute of an object; a counter of iterations whose number is unknown gets an unknown number."""
     run.written.append((instance.number, False))
     if run.in_maps:
         run.of_maps.add(instance.number)
-    attributes_of(run, instance)[name] = value
+    held = attributes_of(run, instance)
+    held[name] = STATIC if run.open_loops and is_counted(held.get(name), value) else value
+
+
+def is_counted(before: Value | None, after: Value) -> bool:
+    """Returns whether a number has become another one, as a counter does in each iteration of a loop."""
+    if type(before) is not Const or type(before.value) not in _NUMBERS:
+        return False
+    return any(type(one) is Const and type(one.value) in _NUMBERS and one != before for one in options(after))
 
 
 def altered(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Instance:

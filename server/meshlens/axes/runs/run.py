@@ -236,6 +236,7 @@ class Run:
         iterations: the number of iterations of loops and comprehensions.
         depth: the nesting depth of statements and expressions.
         loop: the outermost running loop's share of the budget; None outside loops.
+        open_loops: the number of running loops whose number of iterations is unknown.
         is_brief: whether a limit on work or depth was reached or nearly reached.
         moments: the times at which the watched statement ran; None if it cannot be replaced on its own.
         is_apart: whether the functions of its file may see different variables than in other runs.
@@ -291,6 +292,7 @@ class Run:
         self.iterations = 0
         self.depth = 0
         self.loop: Share | None = None
+        self.open_loops = 0
         self.is_brief = False
         self.moments: list[Moment] | None = []
         self.is_apart = False
