@@ -62,7 +62,8 @@ _MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED})
 _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("astype expand_dims squeeze reshape ravel stop_gradient".split(), _ARRANGED),
     **dict.fromkeys("swapaxes transpose moveaxis".split(), _ARRANGED),
-    "sum": _ADDED_UP,
+    **dict.fromkeys(("sum", "segment_sum"), _ADDED_UP),
+    "take": frozenset({_MAXIMUM}),
     **dict.fromkeys("dot matmul einsum dot_general tensordot where".split(), _MULTIPLIED),
     **dict.fromkeys("square abs multiply power".split(), frozenset({_CENTRED})),
     "@": _MULTIPLIED,
@@ -72,7 +73,7 @@ _KEEP: dict[str, frozenset[str]] = {
 }
 """For functions, methods and operators, the kinds of labels that their results keep."""
 
-_MAXIMA = frozenset({"max", "amax"})
+_MAXIMA = frozenset({"max", "amax", "segment_max"})
 _LOOK_UP = frozenset({"take", "take_along_axis"})
 _SLICE = "jax.lax.dynamic_slice_in_dim"
 _SPREADS = frozenset({"std", "var"})
@@ -161,7 +162,7 @@ def averaged(labels: frozenset[Any], names: Collection[str]) -> frozenset[Any]:
 
 def of_item(array: Data, index: Value, site: Site) -> frozenset[Any]:
     """Returns the labels of `array[index]` inside a map if it depends only on a device's part."""
-    moved = of_kinds(array.labels, *_ARRANGED) if array.labels and not isinstance(index, Data) else ()
+    moved = of_kinds(array.labels, *([_MAXIMUM] if isinstance(index, Data) else _ARRANGED)) if array.labels else ()
     return frozenset([*moved, *_lookups(array, index, site)])
 
 

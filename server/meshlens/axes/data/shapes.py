@@ -341,6 +341,14 @@ def _one_hot(args: tuple[Arg, ...]) -> Sizes | None:
     return (*shape, count.value if isinstance(count, Const) and type(count.value) is int else None)
 
 
+def _top_k(args: tuple[Arg, ...]) -> Sizes | None:
+    found = by_parameter(("operand", "k"), args)
+    shape, count = shape_or_none(args[0].value), found["k"].value if "k" in found else None
+    if not shape or "axis" in found:
+        return None
+    return (*shape[:-1], count.value if isinstance(count, Const) and type(count.value) is int else None)
+
+
 def _is_last(axis: Arg | None) -> bool:
     return axis is None or axis.value == Const(-1)
 
@@ -410,6 +418,7 @@ _KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
     "reshape": _reshape,
     "broadcast_to": _broadcast_to,
     "one_hot": _one_hot,
+    "top_k": _top_k,
     "pad": _pad,
     "take_along_axis": _take_along,
     **dict.fromkeys(("segment_sum", "segment_max", "segment_min", "segment_prod"), _segments),
