@@ -1,4 +1,4 @@
-"""The parameter trees that are read from flax models, compared with those that flax creates.
+"""The parameter trees that are read from flax and equinox models, compared with those that these libraries create.
 
 Each leaf of a model gets a rule of its own, once with as many entries as the leaf has axes, and once with one more.
 """
@@ -37,6 +37,17 @@ MODEL
 def made():
     graph, state = nnx.split(Model(nnx.Rngs(0)), nnx.Param)
     return nnx.to_pure_dict(state)
+"""
+EQUINOX = """
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+MODEL
+
+
+def made():
+    return eqx.partition(Model(jax.random.key(0)), eqx.is_array)[0]
 """
 PRINTED = """
 import json
@@ -245,6 +256,37 @@ class Model(nnx.Module):
         self.table = nnx.Embed(10, 6, rngs=rngs)
         self.head = nnx.Linear(6, 3, rngs=rngs)
 """
+MODULES = """
+class Block(eqx.Module):
+    up: jax.Array
+    down: jax.Array
+    norm: eqx.nn.LayerNorm
+    width: int = eqx.field(static=True)
+
+    def __init__(self, width, key):
+        first, second = jax.random.split(key)
+        init = jax.nn.initializers.lecun_normal()
+        self.up = init(first, (width, 4 * width))
+        self.down = jnp.zeros((4 * width, width, 1))
+        self.norm = eqx.nn.LayerNorm(width)
+        self.width = width
+
+
+class Model(eqx.Module):
+    embed: eqx.nn.Embedding
+    blocks: list
+    head: eqx.nn.Linear
+    plain: eqx.nn.Linear
+    scales: dict
+
+    def __init__(self, key):
+        keys = jax.random.split(key, 4)
+        self.embed = eqx.nn.Embedding(10, 6, key=keys[0])
+        self.blocks = [Block(6, keys[1])]
+        self.head = eqx.nn.Linear(6, 3, key=keys[2])
+        self.plain = eqx.nn.Linear(6, 3, use_bias=False, key=keys[3])
+        self.scales = {"in": jnp.ones(()), "out": jnp.ones((2, 3))}
+"""
 RUNNER = Runner()
 
 
@@ -283,9 +325,19 @@ def _rules(leaves: dict[str, list[int]], more: int) -> list[str]:
         pytest.param(LINEN, CONVOLUTIONS, 10, id="convolutions"),
         pytest.param(NNX, OBJECTS, 10, id="nnx"),
         pytest.param(NNX.replace("nnx.to_pure_dict(state)", "state"), OBJECTS, 10, id="nnx state"),
+        pytest.param(EQUINOX, MODULES, 10, id="equinox"),
+        pytest.param(
+            EQUINOX.replace(
+                "eqx.partition(Model(jax.random.key(0)), eqx.is_array)[0]",
+                "eqx.filter(Model(jax.random.key(0)), eqx.is_array)",
+            ),
+            MODULES,
+            10,
+            id="equinox filter",
+        ),
     ],
 )
-def test_leaves_have_the_axes_that_flax_gives_them(frame: str, model: str, known: int, tmp_path: Path) -> None:
+def test_leaves_have_the_axes_that_libraries_give_them(frame: str, model: str, known: int, tmp_path: Path) -> None:
     made = frame.replace("MODEL", model)
     leaves = _leaves(made, tmp_path)
     assert _lines_reported(_program(made, SIMPLE, _rules(leaves, 0)), tmp_path) == []
@@ -416,6 +468,27 @@ class Model(nn.Module):
 """
 
 
+STACKED_BY_EQUINOX = """
+class Layer(eqx.Module):
+    kernel: jax.Array
+    bias: jax.Array
+
+    def __init__(self, key):
+        self.kernel = jax.random.normal(key, (6, 6))
+        self.bias = jnp.zeros(6)
+
+
+class Model(eqx.Module):
+    layers: Layer
+    inner: Layer
+    more: list
+
+    def __init__(self, key):
+        keys = jax.random.split(key, 3)
+        self.layers = eqx.filter_vmap(Layer)(keys)
+        self.inner = eqx.filter_vmap(lambda key: Layer(key))(keys)
+        self.more = [jax.vmap(Layer)(keys), jax.tree.map(lambda *x: jnp.stack(x), *[Layer(key) for key in keys])]
+"""
 PASSED = """
 class Inner(nn.Module):
     @nn.compact
@@ -455,6 +528,14 @@ def test_nothing_is_said_of_leaves_whose_path_or_rank_is_unknown(model: str, tmp
     rules = ['(r"kernel", P(None, None, None)),', '(r"bias", P(None, None)),', '(r"inner", P(None, None)),']
     program = _program(LINEN.replace("MODEL", model), SIMPLE, rules)
     assert _lines_reported(program, tmp_path) == []
+
+
+@pytest.mark.jax
+def test_nothing_is_said_of_modules_that_equinox_stacks(tmp_path: Path) -> None:
+    rules = ['(r"kernel", P(None, None, None)),', '(r"bias", P(None, None)),']
+    program = _program(EQUINOX.replace("MODEL", STACKED_BY_EQUINOX), SIMPLE, rules)
+    assert _lines_reported(program, tmp_path) == []
+    assert not RUNNER.run(tmp_path / "main.py").error
 
 
 def test_nothing_is_said_of_a_bias_that_a_layer_does_not_have(tmp_path: Path) -> None:

@@ -161,9 +161,23 @@ CREATED: dict[str, Creates] = {
     "flax.nnx.GroupNorm": Creates(("num_features",), _affine("num_features"), _OTHER_AXES),
     "flax.nnx.BatchNorm": Creates(("num_features",), _affine("num_features"), _OTHER_AXES),
     "flax.nnx.RMSNorm": Creates(("num_features",), _affine("num_features")[:1], _OTHER_AXES),
+    "equinox.nn.Linear": Creates(
+        ("in_features", "out_features", "use_bias"),
+        (Created(("weight",), ("out_features", "in_features")), Created(("bias",), ("out_features",), "use_bias")),
+    ),
+    "equinox.nn.Embedding": Creates(
+        ("num_embeddings", "embedding_size"), (Created(("weight",), ("num_embeddings", "embedding_size")),), ("weight",)
+    ),
+    **{
+        f"equinox.nn.{name}": Creates(
+            ("shape", "eps", "use_weight", "use_bias"),
+            (Created(("weight",), ("*shape",), "use_weight"), Created(("bias",), ("*shape",), "use_bias")),
+        )
+        for name in ("LayerNorm", "RMSNorm")
+    },
     **{
         f"flax.linen.{name}": Creates(("num_heads",), _attention("input"), _OTHER_KERNELS)
         for name in ("MultiHeadDotProductAttention", "MultiHeadAttention", "SelfAttention")
     },
 }
-"""The parameters that layers of flax create, as `jax.tree_util.tree_leaves_with_path` lists them."""
+"""The parameters that layers of flax and equinox create, as `jax.tree_util.tree_leaves_with_path` lists them."""

@@ -273,6 +273,8 @@ def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
     if name in libraries.GENERATORS:
         return Made(name, site)
+    if INITIALIZERS in name and name.endswith((".zeros", ".ones")) and len(args) > 1:
+        return Data(_labels(args), arrays.sizes(args[1].value))
     if name.startswith(known_names.MODULES_WITHOUT_CALLS):
         return Data(_labels(args), shape_of_result(name, args))
     if name in libraries.UPDATES:

@@ -48,14 +48,15 @@ from meshlens.jaxapi.transparent import STACKING
 _MOST_PARTS = 15
 _MOST_FLAT = 60
 _DEEPEST = 8
+_FILTER = "equinox.filter"
 _NUMBER = re.compile(r"\d+")
 _STACKS = STACKING | {"vmap", "vmap_with_axes", "layer_stack", "Stacked"}
 """Functions that give the parameters of a module another axis."""
 _RENAMES = frozenset({"remat", "checkpoint"})
 """Functions after which flax gives an unnamed module another name."""
-_OF_MODEL, _OF_STATE, _PLAIN = "model", "state", "plain"
-"""How a label gives a tree: the variables that `init` of a linen module returns, the state of an nnx module, or that
-state as plain dictionaries."""
+_OF_MODEL, _OF_STATE, _PLAIN, _ITSELF = "model", "state", "plain", "itself"
+"""How a label gives a tree: the variables that `init` of a linen module returns, the state of an nnx module, that
+state as plain dictionaries, or an equinox module, which is a tree itself."""
 
 Label = tuple[str, Instance, Any, tuple[Any, ...]]
 
@@ -77,6 +78,12 @@ def of_init(model: Instance, args: tuple[Arg, ...]) -> frozenset[Any]:
 def of_state(model: Value) -> frozenset[Any]:
     """Returns the label of the state of an nnx module; none for any other value."""
     return frozenset({(PARAMETERS, model, (_OF_STATE, ()), ())}) if _is_nnx(model) else frozenset()
+
+
+def of_module(module: Value) -> frozenset[Any]:
+    """Returns the label of the arrays of an equinox module; none for any other value."""
+    is_tree = isinstance(module, Instance) and module.cls.dataclass
+    return frozenset({(PARAMETERS, module, (_ITSELF, ()), ())}) if is_tree else frozenset()
 
 
 def _is_nnx(value: Value) -> bool:
@@ -118,10 +125,15 @@ def with_leaves(run: Run, tree: Value, call: Invocation) -> Value:
         held = dict(tree.arguments).get("params", UNKNOWN)
         params = with_leaves(run, held, call)
         return tree if params is held else Dict((("params", params), (SOME_KEY, UNKNOWN)), True, True)
+    if isinstance(tree, Made) and tree.dotted == _FILTER:
+        module = dict(tree.arguments).get(0, UNKNOWN)
+        return module if of_module(module) else tree
     label = label_of(tree.labels) if isinstance(tree, Data) and tree.labels else None
     if label is None:
         return tree
     _, model, (how, args), path = label
+    if how == _ITSELF:
+        return model if not path else tree
     found: Value | None = None
     if how in (_PLAIN, _OF_STATE):
         found = _of_object(run, model, call)

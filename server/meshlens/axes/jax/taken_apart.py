@@ -10,7 +10,7 @@ from meshlens.axes.domain.joining import labels_of, variation_of, variations_in
 from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import STATIC, Const, Data, Ext, Instance, Made, Seq, Value
 from meshlens.axes.domain.variation import DIFFERS, VARYING, Along, Variation, of, of_tree
-from meshlens.axes.jax.parameter_trees import of_state
+from meshlens.axes.jax.parameter_trees import of_module, of_state
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import MERGED_ARRAYS, attributes_of, set_attribute
@@ -34,6 +34,9 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
     args = call.args
     if name in _MERGES:
         module = next((module for arg in args if (module := _held(arg.value)) is not None), None)
+        changed = [arg.value for arg in args if isinstance(arg.value, Instance) and name == "equinox.combine"]
+        if isinstance(module, Instance) and len(changed) == 1 and changed[0].cls == module.cls:
+            return changed[0]
         if isinstance(module, Instance) and on_devices(call.ctx):
             arrays = [arg.value for arg in args if arg.label is None and _held(arg.value) is None]
             labels = frozenset().union(*(labels_of(value) for value in arrays))
@@ -56,7 +59,7 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
         return Seq("tuple", (held, STATIC)) if is_tree else None
     whole = Made(structure, call.site, ((_MODULE, module),))
     if name == "equinox.partition":
-        return Seq("tuple", (Data(travelling(labels_of(module))), whole))
+        return Seq("tuple", (Data(travelling(labels_of(module)) | of_module(module)), whole))
     filters: list[Value | None] = [arg.value for arg in args[1:]]
     filters = filters or [None]
     return Seq("tuple", (whole, *[_arrays(run, module, chosen, call.ctx) for chosen in filters]))

@@ -283,7 +283,7 @@ def _run_now(
             return mapped_trees(run, run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
         if row.dotted == _WITH_PATH and len(trees) == 1 and all(arg.label is None or _is_off(arg) for arg in args):
             tree = with_leaves(run, _rest_of_map(row, args)[0].value, call)
-            return mapped_with_paths(run_operand, first, tree, site)
+            return mapped_with_paths(run, run_operand, first, tree, site)
         value = run_operand(first, leaves)
         if how.startswith("tree_map"):
             return as_tree(value)

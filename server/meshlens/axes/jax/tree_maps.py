@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from meshlens.axes.data.arrays import is_array, shape_of
+from meshlens.axes.data.layer_shapes import parameters_of_layer
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value
 from meshlens.axes.domain.labels import travelling
@@ -123,10 +124,10 @@ def _in_place(value: Value, leaf: Value) -> Value:
     return replace(value, arguments=tuple([(name, leaf if one == leaf else one) for name, one in value.arguments]))
 
 
-def mapped_with_paths(run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site) -> Value:
+def mapped_with_paths(run: Run, run_operand: Callable[..., Value], operand: Arg, tree: Value, site: Site) -> Value:
     """Runs a function on the path and the value of each leaf of a tree, or only once if its structure is unknown.
 
-    A spec that the function returns for a leaf keeps the leaf's path and shape.
+    A spec that the function returns for a leaf keeps the leaf's path and shape. A layer of a library stays as it is.
     """
     others: list[Value] = []
 
@@ -136,6 +137,10 @@ def mapped_with_paths(run_operand: Callable[..., Value], operand: Arg, tree: Val
         return others[0]
 
     def mapped(part: Value, path: tuple[Value, ...]) -> Value:
+        if isinstance(part, Instance) and fields_of(run, part) and len(path) < _DEEPEST_TREE:
+            return of_fields(part, path)
+        if isinstance(part, Seq) and part.open and len(part.items) == 1 and len(path) < _DEEPEST_TREE:
+            return Seq(part.kind, (mapped(part.items[0], (*path, _SOME_PLACE)),), True)
         is_known = isinstance(part, (Seq, Dict)) and (not part.open or SOME_KEY in dict(_entries(part)))
         if not isinstance(part, (Seq, Dict)) or not is_known or not 0 < len(part.items) <= _MOST_ITEMS:
             return _at_leaf(run_operand, operand, part, site, path if path and is_array(part) else None)
@@ -144,13 +149,34 @@ def mapped_with_paths(run_operand: Callable[..., Value], operand: Arg, tree: Val
         kind = "idx" if isinstance(part, Seq) else "name" if part.attributes else "key"
         made: list[tuple[Any, Value]] = []
         for key, one in _entries(part):
-            step = Dict(((kind, as_value(key)),), attributes=True)
-            made.append((key, of_others() if key is SOME_KEY else mapped(one, (*path, step))))
+            made.append((key, of_others() if key is SOME_KEY else mapped(one, (*path, _step(kind, key)))))
         if isinstance(part, Seq):
             return Seq(part.kind, tuple([value for _, value in made]))
         return Dict(tuple(made), part.open, part.attributes)
 
+    def of_fields(part: Instance, path: tuple[Value, ...]) -> Value:
+        made = {name: of_field(one, (*path, _step("name", name))) for name, one in (fields_of(run, part) or {}).items()}
+        if any(is_whole(one) or isinstance(one, Dict) for one in made.values()):
+            return Dict((*made.items(), (SOME_KEY, UNKNOWN)), True, True)
+        return with_fields(run, part, lambda name, _: made[name], site)
+
+    def of_field(held: Value, path: tuple[Value, ...]) -> Value:
+        if not isinstance(held, Made):
+            return mapped(held, path) if is_array(held) or isinstance(held, (Seq, Dict, Instance)) else held
+        shapes = {name: shape for (name, *rest), shape in parameters_of_layer(held, ()).items() if not rest}
+        arrays = {name: Data(frozenset({"fresh"}), shape, None, True) for name, shape in shapes.items()}
+        made = {name: mapped(one, (*path, _step("name", name))) for name, one in arrays.items()}
+        return Dict((*made.items(), (SOME_KEY, UNKNOWN)), True, True) if any(map(is_whole, made.values())) else held
+
     return mapped(tree, ())
+
+
+def _step(kind: str, key: object) -> Value:
+    """Returns a step of a path, such as a `GetAttrKey`, with the attribute that holds its key."""
+    return Dict(((kind, as_value(key)),), attributes=True)
+
+
+_SOME_PLACE = Dict((("idx", UNKNOWN),), attributes=True)
 
 
 def _entries(tree: Seq | Dict) -> tuple[tuple[Any, Value], ...]:

@@ -28,11 +28,14 @@ from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.layers import INITIALIZERS
 from meshlens.jaxapi.libraries import APPLY
 
 
 def call_unknown(run: Run, call: Invocation) -> Value:
     """Returns an unknown callee's result: the callee may call functions that are passed to it and bind unseen names."""
+    if type(call.callee) is Data and call.callee.made_by is not None and INITIALIZERS in call.callee.made_by:
+        return run.invoke(call.of(_AN_INITIALIZER, call.args))
     frame, ctx = call.frame, call.ctx
     labels = travelling(labels_of(call.callee))
     for arg in call.args:
@@ -64,6 +67,8 @@ def call_unknown(run: Run, call: Invocation) -> Value:
     return Data(labels)
 
 
+_AN_INITIALIZER = Ext("jax.random.normal")
+"""A function that makes an array from a key, a shape and a type, as initializers do."""
 _OF_ARGUMENTS = frozenset({"entered", "same"})
 
 
