@@ -10,7 +10,7 @@ in_shardings specification must be a tree prefix of the positional arguments tup
 If `out_shardings` is a tuple, it needs one entry for each value that the function returns.
 If rules choose a spec for each parameter by its path (`tree_map_with_path`), the finding is at the spec of the rule: it
 must fit every parameter that it is chosen for, the bias of a layer as well as its kernel. MeshLens reads the paths and
-shapes of the parameters of flax models.
+shapes of the parameters of flax and equinox models.
 If the array shapes are known, the rule checks sizes and ranks for `jax.device_put` and for calls of
 `jit(in_shardings=…)`, but only ranks for `with_sharding_constraint` and `out_sharding`.
 
