@@ -52,11 +52,11 @@ from meshlens.project.view import FileView
 
 _DEEPEST = 4
 """Maximum nesting of the calls that are entered."""
-_MOST_PATHS = 48
+_MOST_PATHS = 24
 """Maximum number of different paths that are followed further."""
-_FEW_PATHS = 4
+_FEW_PATHS = 12
 """Number of paths up to which finding those that are alike takes longer than following them."""
-_MOST_STEPS = 2_000
+_MOST_STEPS = 1_000
 """Maximum number of statements on all paths together."""
 _ITERATIONS = 2
 _THE_SAME = object()
@@ -172,11 +172,25 @@ class _State:
         )
 
     def forget(self, frame: int) -> None:
-        """Forgets the variables of a run of a function that has ended."""
+        """Forgets the variables of a run of a function that has ended, and the objects that only they held."""
         for slots in (self.held, self.given, self.same):
             for slot in [slot for slot in slots if slot.owner == frame]:
                 del slots[slot]
         self.forget_results(frame)
+        attributes: dict[int, list[_Value]] = {}
+        for slot, value in self.held.items():
+            if isinstance(slot.owner, Origin):
+                attributes.setdefault(slot.owner.number, []).append(value)
+        waiting = [value for slot, value in self.held.items() if isinstance(slot.owner, int)]
+        waiting += [*self.results.values(), *([self.returned] if self.returned is not None else [])]
+        met: set[int] = set()
+        while waiting:
+            for origin in _origins(waiting.pop()):
+                if origin.number not in met:
+                    met.add(origin.number)
+                    waiting += attributes.get(origin.number, ())
+        for slot in [slot for slot in self.held if isinstance(slot.owner, Origin) and slot.owner.number not in met]:
+            del self.held[slot]
 
     def forget_results(self, frame: int) -> None:
         """Forgets the values of the calls in a statement that has ended."""
@@ -184,38 +198,29 @@ class _State:
             del self.results[place]
 
     def outcome(self) -> object:
-        """Returns what the rest of a path depends on; it is equal for paths that differ only in how they came here."""
+        """Returns what the rest of a path depends on; it is equal for paths that differ only in how they came here.
+
+        Values matter if a variable or attribute keeps them that something else held before.
+        """
         numbers: dict[int, int] = {}
 
-        def seen(value: _Value | None) -> object:
-            if isinstance(value, Origin):
-                return numbers.setdefault(value.number, len(numbers)), value.path
-            return tuple([seen(one) for one in value]) if value is not None else None
+        def seen(origin: Origin) -> tuple[int, tuple[str, ...]]:
+            return numbers.setdefault(origin.number, len(numbers)), origin.path
 
-        held = [(slot, value) for slot, value in self.held.items() if isinstance(slot.owner, int)]
-        waiting = sorted(held, key=lambda pair: pair[0])
-        attributes: dict[Origin, list[tuple[Slot, _Value]]] = {}
-        lost: dict[int, list[tuple[Origin, _Loss]]] = {}
-        for slot, value in self.held.items():
-            if isinstance(slot.owner, Origin):
-                attributes.setdefault(slot.owner, []).append((slot, value))
-        for origin, loss in self.lost.items():
-            lost.setdefault(origin.number, []).append((origin, loss))
+        def named(slot: Slot) -> tuple[object, str]:
+            return (seen(slot.owner) if isinstance(slot.owner, Origin) else slot.owner), slot.name
+
         parts: list[object] = []
-        met: set[Origin] = set()
-        for slot, value in waiting:
-            owner = seen(slot.owner) if isinstance(slot.owner, Origin) else slot.owner
-            parts.append((owner, slot.name, seen(value), self.given.get(slot), self.same.get(slot)))
-            for origin in _origins(value):
-                if origin in met:
-                    continue
-                met.add(origin)
-                losses = [(one.path, loss) for one, loss in lost.pop(origin.number, ())]
-                parts.append((seen(origin), self.classes.get(origin), losses))
-                waiting += sorted(attributes.get(origin, ()), key=lambda pair: pair[0].name)
-        results = [(place, seen(value)) for place, value in sorted(self.results.items())]
-        rest = (seen(self.returned), self.flow, self.is_last, self.left_out, self.taken)
-        return parts, results, rest
+        for slot, site in self.given.items():
+            value = self.held.get(slot)
+            values = [seen(origin) for origin in _origins(value)] if value is not None else []
+            parts.append((named(slot), site, values, self.same.get(slot)))
+        for slot, value in self.held.items():
+            if slot not in self.given and isinstance(value, Origin) and value.number in numbers:
+                parts.append((named(slot), seen(value), self.same.get(slot)))
+        lost = [(seen(origin), loss) for origin, loss in self.lost.items() if origin.number in numbers]
+        returned = [seen(origin) for origin in _origins(self.returned)] if self.returned is not None else None
+        return parts, lost, returned, self.flow, self.is_last, self.left_out, self.taken
 
 
 def _origins(value: _Value) -> Iterator[Origin]:
@@ -671,6 +676,7 @@ class _Paths:
         given: Sequence[tuple[str, _Value, Slot | None]],
         frame: _Frame,
         state: _State,
+        made: Origin | None = None,
     ) -> list[_State]:
         block, function = called
         inner = _Frame(next(self._numbers), block, frame.depth + 1)
@@ -686,9 +692,10 @@ class _Paths:
         states = self._body(function, inner, state)
         self._route.pop()
         for one in states:
-            one.forget(inner.number)
-            one.results[frame.number, call.site] = one.returned if one.returned is not None else self._new()
+            result = made if made is not None else one.returned
+            one.results[frame.number, call.site] = result if result is not None else self._new()
             one.returned, one.taken = None, dict(before)
+            one.forget(inner.number)
         return states
 
     def _given_back(self, call: Call, frame: _Frame, state: _State) -> _Value | None:
@@ -724,10 +731,7 @@ class _Paths:
             if given is None:
                 return None
             state.classes[made] = block
-            states = self._run(call, (begin, constructor), given, frame, state)
-            for one in states:
-                one.results[frame.number, call.site] = made
-            return states
+            return self._run(call, (begin, constructor), given, frame, state, made)
         if not holds_what_it_is_given(found) or any(one.label in ("*", "**") for one in call.arguments):
             return None
         fields = [one.target.name for one in found.body if isinstance(one, AnnAssign) and isinstance(one.target, Name)]

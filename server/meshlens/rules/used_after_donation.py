@@ -96,7 +96,7 @@ def used_after_donation(view: FileView) -> Iterator[Finding]:
     sources = _Sources(view)
     seen: set[tuple[Site, ...]] = set()
     told: set[Span] = set()
-    followed: list[ApiCall] = []
+    others: list[ApiCall] = []
     for call in calls:
         context = call.context
         sites = tuple(_sites(call))
@@ -111,8 +111,8 @@ def used_after_donation(view: FileView) -> Iterator[Finding]:
                 break
         yield from findings
         told.update(one.span for one in findings)
-        followed += [call] if not findings else []
-    yield from _kept(view, sources, _Donating(followed, left, paths), told)
+        others += [call] if not findings else []
+    yield from _kept(view, sources, _Donating(others, left, paths), told)
 
 
 def _is_left(call: ApiCall, arg: Arg, left: Collection[tuple[Site, Site | None]]) -> bool:
