@@ -46,11 +46,11 @@ import re
 from collections.abc import Iterator
 
 from meshlens.axes.data.noise import axis_of
-from meshlens.axes.domain.values import Binder
+from meshlens.axes.domain.values import Binder, Site
+from meshlens.axes.python.outside import device_map
 from meshlens.axes.runs.records import RandomUse
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
-from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.renames import spelled
 from meshlens.text import Edit, FileEdit, Span
@@ -73,34 +73,61 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
     differing = {use.call for use in draws if use.labels & {"varying", "index"} and not use.alike}
     seen: set[Span] = set()
     for use in view.records.random_uses:
-        binder = _device_map(use)
+        binder = device_map(use.context)
         # If `is_argument` is false, the cause is elsewhere: where the key was copied to devices or passed to a model.
         is_argument = use.key[:2] == use.call[:2] and ("copied", use.key) not in use.labels
-        if binder is None or use.how == "draw" or not view.is_here(use.key):
+        if binder is None or use.how == "draw":
             continue
-        if use.call in differing and is_argument and use.how not in _OF_AXES:
+        cause = _cause(view, use, binder)
+        if not view.is_here(cause):
+            continue
+        if use.call in differing and is_argument and cause == use.key and use.how not in _OF_AXES:
             continue
         if use.context.guarded or use.context.expected or use.context.skip or not use.context.sure:
             continue
         if use.how in ("noise", "along") and not _LIKE_THE_DATA.search(view.text(use.call)):
             continue
-        span = view.span(use.key)
+        span = view.span(cause)
         if span in seen:
             continue
         seen.add(span)
-        what = "these keys" if use.how == "apply" else "this key"
-        place = Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")
-        message = f"every device draws the same random numbers with {what}"
-        if use.how in _OF_AXES:
-            message = _OF_AXES[use.how].format(axis=axis_of(use))
+        related = [Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")]
+        if cause != use.key:
+            related.append(Related(view.path_of(use.key), view.span(use.key), "the random numbers are drawn here"))
         severity = Severity.HINT if _WRITTEN_OUT.search(view.text(use.key)) else None
         # Copies are made outside the map, where no device has an index.
-        fixes = _fixes(view, use, span, binder) if is_argument else ()
-        yield Finding(span, message, fixes, (place,), severity)
+        fixes = _fixes(view, use, span, binder) if is_argument and cause == use.key else ()
+        yield Finding(span, _message(use, cause), fixes, tuple(related), severity)
 
 
-def _device_map(use: RandomUse) -> Binder | None:
-    return next((binder for binder in reversed(use.context.env.maps) if binder.kind in MAPS_ON_DEVICES), None)
+def _message(use: RandomUse, cause: Site) -> str:
+    if use.how in _OF_AXES:
+        return _OF_AXES[use.how].format(axis=axis_of(use))
+    if cause != use.key:
+        return "every device gets all keys here, and draws the same random numbers with them"
+    return f"every device draws the same random numbers with {'these keys' if use.how == 'apply' else 'this key'}"
+
+
+def _cause(view: FileView, use: RandomUse, binder: Binder) -> Site:
+    """Returns where an index was folded into the key, or all devices got all keys, if it is to blame for the draw.
+
+    It is not if other draws that follow are right.
+    """
+    if use.made is None:
+        return use.key
+    uses = [other for other in view.solution.by_file[use.made.path].random_uses if other.made == use.made]
+    wrong = {other.call for other in uses if other.how != "draw" and (other.how in _OF_AXES) == (use.how in _OF_AXES)}
+    if any(other.call not in wrong for other in uses):
+        return use.key
+    if use.how in _OF_AXES:
+        return use.made
+    given = binder.argument("in_specs")
+    whole = given.whole if given is not None else None
+    if whole is None:
+        return use.key
+    # If the spec is written elsewhere, other arguments may share it.
+    is_inside = whole.path == use.made.path and view.span(whole).contains(view.span(use.made))
+    return use.made if is_inside else whole
 
 
 def _fixes(view: FileView, use: RandomUse, span: Span, binder: Binder) -> tuple[Fix, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import ON_DEVICES, of_kinds
+from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds
 from meshlens.axes.domain.values import Arg, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import ROW, ROWS, VARYING, is_apart, is_different, is_same
 from meshlens.axes.python.outside import axes_of, device_map
@@ -17,6 +17,9 @@ from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _MOST_LEAVES = 100
+_FOLDED = "folded"
+ALL_KEYS = "all-keys"
+"""The kind of the label of keys that a spec gives to every device, although there is one for each of them."""
 _ALONG, _APART, _NOISED = "drawn-along", "drawn-apart", "noised"
 """The kinds of labels of random numbers that are the same along one axis of a map but not along all, of random numbers
 that differ along an axis, and of rows that were the same along that axis until combined with such numbers."""
@@ -69,9 +72,9 @@ def handed_to_dropout(run: Run, key: Arg | None, data: Arg | None, call: Invocat
     site, ctx = call.site, call.ctx
     if key is None or data is None or not on_devices(ctx) or not is_shared(key.value, ctx):
         return
-    place = place_of_key(key)
+    place, labels = place_of_key(key), labels_of(key.value)
     if place is not None and _certainly_differs(labels_of(data.value), ctx):
-        run.records.random_uses.append(RandomUse(site, place, labels_of(key.value), ctx, "dropped"))
+        run.records.random_uses.append(RandomUse(site, place, labels, ctx, "dropped", made=maker_of(labels, ALL_KEYS)))
 
 
 def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -> frozenset[Any]:
@@ -122,12 +125,34 @@ def _is_beside(one: Site, other: Site) -> bool:
     return one.path == other.path and (one.block == other.block or are_at_top)
 
 
+def of_folding(number: Value, site: Site, ctx: Context) -> frozenset[Any]:
+    """Returns the labels of a key into which a number is folded, one for each axis along which the number differs."""
+    binder = device_map(ctx) if "index" in labels_of(number) else None
+    if binder is None:
+        return NONE
+    over = variation_of(number)
+    return frozenset([(_FOLDED, site, axis) for axis in axes_of(binder) if is_different(over.over(axis).truth)])
+
+
+def maker_of(labels: frozenset[Any], *kinds: str) -> Site | None:
+    """Returns the only place that folded an index into a key, or that gave all keys to every device.
+
+    Args:
+        labels: the labels of the key, or of what was computed from it.
+        kinds: the kind of the place, or both kinds.
+    """
+    places = {label[1] for label in of_kinds(labels, *(kinds or (_FOLDED, ALL_KEYS)))}
+    return places.pop() if len(places) == 1 else None
+
+
 def of_draw(key: Arg, site: Site, ctx: Context) -> frozenset[Any]:
-    """Returns the labels of numbers drawn with a key that contains a device's index: how they vary along each axis."""
+    """Returns the labels of numbers drawn with a key that differs between devices: how they vary along each axis."""
     binder = device_map(ctx)
     over = variation_of(key.value)
-    axes = axes_of(binder) if binder is not None and "index" in labels_of(key.value) else ()
+    axes = axes_of(binder) if binder is not None else ()
     truths = {axis: over.over(axis).truth for axis in axes}
+    if "index" not in labels_of(key.value) and not any(map(is_different, truths.values())):
+        return NONE
     alike = [(_ALONG, site, key.site, axis) for axis, truth in truths.items() if is_same(truth)]
     apart = [(_APART, site, key.site, axis) for axis, truth in truths.items() if is_different(truth)]
     return frozenset([*alike, *apart])
@@ -157,7 +182,9 @@ def note_multiplied(run: Run, left: Value, right: Value, ctx: Context) -> None:
     for label in of_kinds(labels_of(left), _NOISED):
         _, call, key, axis = label
         if is_different(variation_of(right).over(axis).truth) and of_kinds(labels_of(right), "argument"):
-            run.records.random_uses.append(RandomUse(call, key, frozenset([label]), ctx, "noised"))
+            run.records.random_uses.append(
+                RandomUse(call, key, frozenset([label]), ctx, "noised", made=maker_of(labels_of(left), _FOLDED))
+            )
 
 
 def axis_of(use: RandomUse) -> str:
@@ -181,14 +208,15 @@ def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
         for _, call, key, axis in of_kinds(labels, _ALONG):
             is_alike = is_same(variation_of(operand).over(axis).truth)
             if is_alike and any(variation_of(other).over(axis).truth in (ROWS, ROW) for other in operands):
-                run.records.random_uses.append(RandomUse(call, key, labels, ctx, "along"))
+                made = maker_of(labels, _FOLDED)
+                run.records.random_uses.append(RandomUse(call, key, labels, ctx, "along", made=made))
     if not any(_certainly_differs(labels, ctx) for labels in parts):
         return
     for labels in parts:
         if "varying" in labels:
             continue
         for _, call, key in of_kinds(labels, "drawn"):
-            run.records.random_uses.append(RandomUse(call, key, labels, ctx, "noise"))
+            run.records.random_uses.append(RandomUse(call, key, labels, ctx, "noise", made=maker_of(labels, ALL_KEYS)))
 
 
 def _certainly_differs(labels: frozenset[Any], ctx: Context) -> bool:

@@ -40,6 +40,8 @@ first operation on the value.
     some-count             exactly the number of devices along an axis, if that number is unknown
     ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
+    ("folded", call, axis) computed from a key into which a number that differs along this axis was folded
+    ("all-keys", place)    computed from one of the keys that this spec gives to every device, one for each of them
     ("drawn-along", call, key, axis)   random numbers that are the same along this axis, but not along another
     ("drawn-apart", call, key, axis)   computed from random numbers that differ along this axis
     ("noised", call, key, axis)   rows that all devices along this axis held, combined with such numbers
@@ -107,7 +109,8 @@ _TRAVELLING = frozenset(
 _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
-        "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict"
+        "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
+        "all-keys"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(

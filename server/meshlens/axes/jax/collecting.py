@@ -12,6 +12,7 @@ from meshlens.axes.data.collected_shapes import shape_after
 from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.mixing import note_sent, of_collective
+from meshlens.axes.data.noise import ALL_KEYS, maker_of
 from meshlens.axes.data.parts import OWN_INDEX, averaged, note_parts
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.rings import note_move
@@ -142,7 +143,9 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
     over = variation_of(value)
     if any(is_same(over.over(name).truth) for name in names) and "of-gradient" in labels:
         for _, draw, key in of_kinds(labels, "alike"):
-            run.records.random_uses.append(RandomUse(draw, key, labels, ctx, "reduced"))
+            run.records.random_uses.append(
+                RandomUse(draw, key, labels, ctx, "reduced", made=maker_of(labels, ALL_KEYS))
+            )
     if "varying" in labels or "index" in labels:
         return
     # A tree may include a reduced value only so that it is divided together with the other values; in a model's
@@ -160,7 +163,8 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
         elif label[0] == "reduced-at" and label[1] in names and label[2] != site and is_sum_of_same:
             run.records.gradient_uses.append(GradientUse("same-summed", site, label[2], ctx))
         elif label[0] == "drawn" and ("mean" in labels or is_sum_of_alike):
-            run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced"))
+            made = maker_of(labels, ALL_KEYS)
+            run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced", made=made))
 
 
 def note_averages(run: Run, value: Value, names: tuple[str, ...], call: Invocation, noted: Mapping[str, str]) -> None:

@@ -96,7 +96,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
     if name in libraries.HAIKU_KEYS and run.given_key is not None:
         return run.given_key
     if name in libraries.KEY_MAKERS:
-        key = _make_key(libraries.KEY_MAKERS[name], args, ctx)
+        key = _make_key(libraries.KEY_MAKERS[name], args, site, ctx)
         if name == _TYPED_KEY and isinstance(key, Data):
             return replace(key, made_by=name, shape=())
         # A raw key is an array of words, two of them by default.
@@ -328,7 +328,8 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
     key = by_parameter(("key",), args).get("key")
     is_alike = key is not None and noise.is_shared(key.value, ctx)
     if key is not None and key.site is not None:
-        run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx, alike=is_alike))
+        made = noise.maker_of(labels_of(key.value))
+        run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx, alike=is_alike, made=made))
     labels = travelling(labels_of(key.value)) if key is not None else frozenset()
     place = noise.place_of_key(key) if key is not None and is_alike else None
     if place is not None:
@@ -343,13 +344,14 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
     return _shaped(shaped, args, labels) if shaped is not None else Data(labels)
 
 
-def _make_key(how: str, args: tuple[Arg, ...], ctx: Context) -> Value:
+def _make_key(how: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
     labels = _labels(args)
     if how == "folded" and args:
         # If only the folded-in number comes from copies, they are not why the key is the same on all devices.
         labels -= {
             one for one in _labels(args[1:]) - _labels(args[:1]) if isinstance(one, tuple) and one[0] == "copied"
         }
+        labels |= noise.of_folding(args[1].value, site, ctx) if len(args) > 1 else NONE
     if not noise.on_devices(ctx) or all(isinstance(arg.value, Const) or "same" in labels_of(arg.value) for arg in args):
         labels |= {"same"}
     if how == "same":

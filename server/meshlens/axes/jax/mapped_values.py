@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
+from math import prod
 from typing import Any, NamedTuple
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of, sizes
+from meshlens.axes.data.noise import ALL_KEYS
 from meshlens.axes.data.operating import of_all
-from meshlens.axes.data.sharded_shapes import part_of, whole_of
+from meshlens.axes.data.sharded_shapes import part_of, size_of_axis, whole_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds, travelling, without_parameters
@@ -180,7 +182,7 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
         over = given_over(binder, value, entry)
         labels, copied = _without_copy(labels, shared, entry, binder)
         if shared:
-            extra = {label} if binder.kind == "vmap" else {label, "same"}
+            extra = {label} if binder.kind == "vmap" else {label, "same", *_all_keys(binder, value, entry)}
         elif binder.kind == "vmap":
             extra = {label}
             labels = labels | (value.labels & {"varying"} if isinstance(value, Data) else frozenset())
@@ -195,6 +197,17 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
             extra = {*extra, copied} - {"data"}
         return Data(labels | extra, _without_axis(shape, entry, binder), None, is_array(value), over)
     return value
+
+
+def _all_keys(binder: Binder, value: Data | Const, entry: Value) -> frozenset[Any]:
+    """Returns the label of keys that a spec gives to every device, although there is one for each of them."""
+    if not isinstance(value, Data) or "keys" not in value.labels or not isinstance(entry, Spec) or entry.site is None:
+        return NONE
+    count = value.shape[0] if value.shape else None
+    sizes = [size_of_axis(binder.mesh, axis) for axis in axes_of(binder)]
+    known = [size for size in sizes if size is not None and size > 1]
+    is_one_for_each = count in known or (len(known) == len(sizes) and count == prod(known))
+    return NONE | {(ALL_KEYS, entry.site)} if is_one_for_each else NONE
 
 
 def _shaped_like(value: Value, entry: Value) -> Value:

@@ -144,8 +144,12 @@ class RandomUse:
             "reduced" if their mean is reduced over the devices; "apply" if a model gets the key, for example for
             dropout; "dropped" if a layer uses the key to drop parts of each device's data; "along" for noise that is
             the same only along some axes; "noised" for rows that all devices along an axis hold, combined with noise
-            that differs along it and multiplied by split parameters.
+            that differs along it and multiplied by split parameters; "laid" if results that are computed only from
+            random numbers that are the same on every device are laid side by side; "beside" if they are the same only
+            along some axes, and laid side by side along one of these.
         alike: whether the key is certainly the same on all devices.
+        made: the call that folded an index into the key, or the spec that gave all keys to every device; None if there
+            is no such place, or if there are several.
     """
 
     call: Site
@@ -154,6 +158,7 @@ class RandomUse:
     context: Context
     how: str = "draw"
     alike: bool = False
+    made: Site | None = None
 
 
 @immutable

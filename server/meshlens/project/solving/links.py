@@ -23,7 +23,7 @@ from meshlens.axes.domain.values import (
     Union,
 )
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.records import Records
+from meshlens.axes.runs.records import RandomUse, Records
 from meshlens.axes.runs.roots import RootResult
 
 BlockKey = tuple[str, str]
@@ -76,7 +76,7 @@ def _parts_of_records(records: Records) -> Iterator[tuple[tuple[Site | None, ...
     for mapped in records.mapped_calls:
         yield (mapped.call,), (mapped.binder, mapped.args, mapped.returned, mapped.context)
     for draw in records.random_uses:
-        yield (draw.call, draw.key), (draw.labels, draw.context)
+        yield _places_of(draw), (draw.labels, draw.context)
     for gradient in records.gradient_uses:
         yield (gradient.site, gradient.other), (gradient.context,)
 
@@ -277,6 +277,10 @@ def all_blocks(records: Records) -> frozenset[BlockKey]:
     return frozenset(blocks)
 
 
+def _places_of(draw: RandomUse) -> tuple[Site, ...]:
+    return (draw.call, draw.key) if draw.made is None else (draw.call, draw.key, draw.made)
+
+
 def only(records: Records, blocks: frozenset[BlockKey]) -> Records:
     """Returns the records located in the given blocks, in order."""
     return Records(
@@ -286,6 +290,6 @@ def only(records: Records, blocks: frozenset[BlockKey]) -> Records:
         [one for one in records.bindings if one.binder.site[:2] in blocks],
         [one for one in records.mapped_calls if one.call[:2] in blocks],
         [one for one in records.calls_of_maps if one.binder.site[:2] in blocks],
-        [one for one in records.random_uses if one.call[:2] in blocks or one.key[:2] in blocks],
+        [one for one in records.random_uses if any(site[:2] in blocks for site in _places_of(one))],
         [one for one in records.gradient_uses if one.site[:2] in blocks],
     )

@@ -101,7 +101,8 @@ def parted(made: Records) -> dict[str, Records]:
         records(mapped_call.call.path).mapped_calls.append(mapped_call)
         records(mapped_call.binder.site.path).calls_of_maps.append(mapped_call)
     for random_use in made.random_uses:
-        for path in {random_use.call.path, random_use.key.path}:
+        places = (random_use.call, random_use.key, random_use.made)
+        for path in {place.path for place in places if place is not None}:
             records(path).random_uses.append(random_use)
     for gradient_use in made.gradient_uses:
         records(gradient_use.site.path).gradient_uses.append(gradient_use)
