@@ -4,6 +4,7 @@ If every device gets the same key (through `in_axes=None`, an empty spec or a cl
 dropout mask, noise and samples: JAX raises no error, but the program has less randomness than it
 appears to.
 Fold the device index into the key, or map over one key for each device.
+The same goes for results that `out_specs` lays side by side: the samples of all devices are copies of those of one.
 Parameters drawn from a shared key should be the same on every device, so the rule does not report them.
 
 If the map has several axes, fold in the index along those that split the batch: along any other, as in tensor
@@ -62,13 +63,14 @@ _WRITTEN_OUT = re.compile(r"^(\w+\.)*(PRNGKey|key)\(\s*(seed\s*=\s*)?\d+\s*\)$")
 _OF_AXES = {
     "along": 'the devices along "{axis}" have their own data, but draw the same random numbers with this key',
     "noised": 'the devices along "{axis}" hold the same rows, but each draws its own random numbers with this key',
+    "beside": 'the devices along "{axis}" draw the same random numbers with this key, so the results repeat',
 }
 """The messages about a single axis, by the kind of use."""
 
 
 @rule("AX403", Severity.WARNING, reads="places")
 def replicated_key(view: FileView) -> Iterator[Finding]:
-    """Reports keys whose numbers are combined with each device's data or reduced over devices."""
+    """Reports keys whose numbers are combined with each device's data, reduced over devices, or laid side by side."""
     draws = [use for use in view.records.random_uses if use.how == "draw"]
     differing = {use.call for use in draws if use.labels & {"varying", "index"} and not use.alike}
     seen: set[Span] = set()

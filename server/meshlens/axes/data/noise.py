@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds
-from meshlens.axes.domain.values import Arg, Data, Dict, Seq, Site, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Spec, Value
 from meshlens.axes.domain.variation import ROW, ROWS, VARYING, is_apart, is_different, is_same
 from meshlens.axes.python.outside import axes_of, device_map
 from meshlens.axes.runs.context import Context
@@ -187,8 +188,82 @@ def note_multiplied(run: Run, left: Value, right: Value, ctx: Context) -> None:
             )
 
 
+def note_laid_out(run: Run, spec: Value, returned: Value, ctx: Context) -> None:
+    """Notes results of a `shard_map` that are computed from random numbers that are the same along the spec's axes.
+
+    A dimension of one entry is left out, as the first of `x[None]`: so code returns a copy from each device on purpose.
+    """
+    if isinstance(returned, (Seq, Dict)):
+        items = [item[1] if isinstance(item, tuple) else item for item in returned.items]
+        specs = _specs_of(spec, returned)
+        for own, item in zip(specs, items, strict=True):
+            note_laid_out(run, own, item, ctx)
+        return
+    if fields := fields_of(run, returned):
+        for held in fields.values() if isinstance(spec, Spec) else ():
+            if isinstance(held, Data):
+                note_laid_out(run, spec, held, ctx)
+        return
+    labels = labels_of(returned)
+    if not isinstance(spec, Spec) or spec.open or not of_kinds(labels, _ALONG, "drawn"):
+        return
+    for place, entry in enumerate(spec.entries):
+        for one in entry.items if isinstance(entry, Seq) else (entry,):
+            if isinstance(one, Const) and isinstance(one.value, str):
+                _note_laid(run, returned, (place, one.value), ctx)
+
+
+def _specs_of(spec: Value, returned: Seq | Dict) -> list[Value]:
+    """Returns the spec of each part of a result."""
+    if isinstance(spec, Spec):
+        return [spec] * len(returned.items)
+    if isinstance(spec, Dict) and isinstance(returned, Dict):
+        return [spec.get(key) or UNKNOWN for key, _ in returned.items]
+    is_alike = isinstance(spec, Seq) and not spec.open and len(spec.items) == len(returned.items)
+    if isinstance(spec, Seq) and is_alike and isinstance(returned, Seq):
+        return list(spec.items)
+    return [UNKNOWN] * len(returned.items)
+
+
+def _note_laid(run: Run, value: Value, along: tuple[int, str], ctx: Context) -> None:
+    """Notes a result that is the same along an axis, but split over it along one of its dimensions."""
+    place, axis = along
+    labels, shape = labels_of(value), shape_of(value)
+    if not is_same(variation_of(value).over(axis).truth):
+        return
+    size = shape[place] if shape is not None and place < len(shape) else None
+    is_one_number, is_mean = shape == (1,), "mean" in labels
+    if size != 1 and not (is_mean and shape is None):
+        _note_beside(run, labels, axis, ctx)
+    if is_shared(value, ctx) and (is_one_number and is_mean if size == 1 else shape is not None):
+        for _, call, key in of_kinds(labels, "drawn"):
+            made = maker_of(labels, ALL_KEYS)
+            run.records.random_uses.append(RandomUse(call, key, labels, ctx, "laid", made=made))
+
+
+def _note_beside(run: Run, labels: frozenset[Any], axis: str, ctx: Context) -> None:
+    made = maker_of(labels, _FOLDED)
+    for _, call, key, along in of_kinds(labels, _ALONG):
+        if along == axis:
+            run.records.random_uses.append(RandomUse(call, key, labels, ctx, "beside", made=made))
+
+
+def note_gathered(run: Run, value: Value, names: tuple[str, ...], ctx: Context) -> None:
+    """Notes an `all_gather` over an axis along which a device's numbers are the same, but not along other axes."""
+    if isinstance(value, (Seq, Dict)):
+        for item in value.items:
+            note_gathered(run, item[1] if isinstance(item, tuple) else item, names, ctx)
+        return
+    labels, over = labels_of(value), variation_of(value)
+    if "mean" in labels or not of_kinds(labels, _ALONG):
+        return
+    for axis in names:
+        if is_same(over.over(axis).truth):
+            _note_beside(run, labels, axis, ctx)
+
+
 def axis_of(use: RandomUse) -> str:
-    """Returns the axis of a use of kind "along" or "noised", the first if there are several."""
+    """Returns the axis of a use of kind "along", "noised" or "beside", the first if there are several."""
     axes = [str(axis) for _, call, _, axis in of_kinds(use.labels, _ALONG, _NOISED) if call == use.call]
     return min(axes)
 

@@ -12,7 +12,7 @@ from meshlens.axes.data.collected_shapes import shape_after
 from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.mixing import note_sent, of_collective
-from meshlens.axes.data.noise import ALL_KEYS, maker_of
+from meshlens.axes.data.noise import ALL_KEYS, maker_of, note_gathered
 from meshlens.axes.data.parts import OWN_INDEX, averaged, note_parts
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.rings import note_move
@@ -85,6 +85,8 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         note_parts(run, value, names, site, ctx)
     if row.reduces == "scatter" and "of-gradient" in labels:
         note_averages(run, value, names, call, _SCATTERED_GRADIENTS)
+    if row.reduces == "gather":
+        note_gathered(run, value, names, ctx)
     if row.name == "all_to_all":
         note_sent(run, value, found, names, ctx)
     if row.reduces in ("sum", "mean"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from meshlens.axes.data.noise import note_laid_out
 from meshlens.axes.domain.joining import options
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -228,6 +229,8 @@ def run_operand(run: Run, binder: Binder, args: tuple[Arg, ...], site: Site, ctx
     run.in_maps += 1
     result = run.invoke(Invocation(operand, args, binder.site, binder.operand_site or binder.site, frame, inner, "map"))
     run.in_maps -= 1
+    if binder.kind == "shard_map" and (given := binder.argument("out_specs")) is not None:
+        note_laid_out(run, given.value, result, inner)
     del run.ambient[ambient:]
     return result
 
