@@ -11,6 +11,10 @@ If the map has several axes, fold in the index along those that split the batch:
 parallelism, the devices hold the same rows and must drop the same entries before they multiply them by their parts of
 the parameters.
 
+In replica exchange, two devices send each other their states with `ppermute`, and each takes the other's state or keeps
+its own. Both must decide with the same random number, for example with a key that depends on the pair; otherwise, a
+state may be kept by both or by neither. This finding is a hint.
+
 ```python
 import jax
 import jax.numpy as jnp
@@ -64,6 +68,7 @@ _OF_AXES = {
     "along": 'the devices along "{axis}" have their own data, but draw the same random numbers with this key',
     "noised": 'the devices along "{axis}" hold the same rows, but each draws its own random numbers with this key',
     "beside": 'the devices along "{axis}" draw the same random numbers with this key, so the results repeat',
+    "exchanged": 'each partner along "{axis}" decides about the exchange with its own number; a value may get lost',
 }
 """The messages about a single axis, by the kind of use."""
 
@@ -96,9 +101,12 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         related = [Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")]
         if cause != use.key:
             related.append(Related(view.path_of(use.key), view.span(use.key), "the random numbers are drawn here"))
-        severity = Severity.HINT if _WRITTEN_OUT.search(view.text(use.key)) else None
-        # Copies are made outside the map, where no device has an index.
-        fixes = _fixes(view, use, span, binder) if is_argument and cause == use.key else ()
+        is_hint = use.how == "exchanged" or _WRITTEN_OUT.search(view.text(use.key))
+        severity = Severity.HINT if is_hint else None
+        maps = {device_map(draw.context) for draw in draws if draw.call == use.call}
+        # Copies are made outside the map, where no device has an index; another map may need the same numbers.
+        is_fixable = is_argument and cause == use.key and use.how != "exchanged" and len(maps) == 1
+        fixes = _fixes(view, use, span, binder) if is_fixable else ()
         yield Finding(span, _message(use, cause), fixes, tuple(related), severity)
 
 

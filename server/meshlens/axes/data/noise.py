@@ -18,10 +18,11 @@ from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 
 _MOST_LEAVES = 100
-_FOLDED = "folded"
+_FOLDED, DECIDED = "folded", "decided"
+"""The kinds of labels of keys into which an index was folded, and of decisions about an exchange."""
 ALL_KEYS = "all-keys"
 """The kind of the label of keys that a spec gives to every device, although there is one for each of them."""
-_ALONG, _APART, _NOISED = "drawn-along", "drawn-apart", "noised"
+_ALONG, APART, _NOISED = "drawn-along", "drawn-apart", "noised"
 """The kinds of labels of random numbers that are the same along one axis of a map but not along all, of random numbers
 that differ along an axis, and of rows that were the same along that axis until combined with such numbers."""
 
@@ -155,13 +156,13 @@ def of_draw(key: Arg, site: Site, ctx: Context) -> frozenset[Any]:
     if "index" not in labels_of(key.value) and not any(map(is_different, truths.values())):
         return NONE
     alike = [(_ALONG, site, key.site, axis) for axis, truth in truths.items() if is_same(truth)]
-    apart = [(_APART, site, key.site, axis) for axis, truth in truths.items() if is_different(truth)]
+    apart = [(APART, site, key.site, axis) for axis, truth in truths.items() if is_different(truth)]
     return frozenset([*alike, *apart])
 
 
 def noised(operands: tuple[Value, ...]) -> frozenset[Any]:
     """Returns the labels to add if rows are the same along an axis but combined with random numbers that differ."""
-    marks = {label for operand in operands for label in of_kinds(labels_of(operand), _APART)}
+    marks = {label for operand in operands for label in of_kinds(labels_of(operand), APART)}
     return frozenset(
         [
             (_NOISED, call, key, axis)
@@ -263,8 +264,8 @@ def note_gathered(run: Run, value: Value, names: tuple[str, ...], ctx: Context) 
 
 
 def axis_of(use: RandomUse) -> str:
-    """Returns the axis of a use of kind "along", "noised" or "beside", the first if there are several."""
-    axes = [str(axis) for _, call, _, axis in of_kinds(use.labels, _ALONG, _NOISED) if call == use.call]
+    """Returns the axis of a use of kind "along", "noised", "beside" or "exchanged", the first if there are several."""
+    axes = [str(axis) for _, call, _, axis in of_kinds(use.labels, _ALONG, _NOISED, DECIDED) if call == use.call]
     return min(axes)
 
 

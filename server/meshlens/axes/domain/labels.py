@@ -42,6 +42,14 @@ first operation on the value.
     ("drawn", call, key)   random numbers that are the same on every device
     ("folded", call, axis) computed from a key into which a number that differs along this axis was folded
     ("all-keys", place)    computed from one of the keys that this spec gives to every device, one for each of them
+    ("own-key", axis)      computed from a key of which each device along this axis has another one
+    ("sent", axis)         exactly what a device received for its own value from the partner to which it sent that
+    ("received", axis)     computed from what a device received in a `ppermute` over this axis
+    ("gap", axis)          computed from a difference of two entries, both picked with the device's own index
+    ("scaled-here", axis)  computed from a received value, multiplied by a value that the device has for itself
+    ("weighed", axis)      computed from a received value, weighed with values of both devices
+    ("decided", call, key, axis)   computed from a comparison of such a value with the device's own random number
+    ("agreed", axis)       computed from such a decision of another device
     ("drawn-along", call, key, axis)   random numbers that are the same along this axis, but not along another
     ("drawn-apart", call, key, axis)   computed from random numbers that differ along this axis
     ("noised", call, key, axis)   rows that all devices along this axis held, combined with such numbers
@@ -110,7 +118,7 @@ _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
-        "all-keys"
+        "all-keys own-key received gap scaled-here weighed decided agreed"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -131,7 +139,7 @@ _CLEARED_BY_REDUCTION = frozenset(
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
     (
         "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along drawn-apart "
-        "noised slice-verdict"
+        "noised slice-verdict decided"
     ).split()
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
+from meshlens.axes.data.exchanges import received
 from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.mixing import note_sent, of_collective
@@ -93,17 +94,20 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         note_repeats(run, call, value, names, row.reduces == "sum" and "axis_index_groups" not in found)
     is_plain = axis is not None and _are_known(axis.value) and "axis_index_groups" not in found and "to" not in found
     is_plain |= row.reduces == "cast"
+    perm = found["perm"].value if "perm" in found and len(names) == 1 else None
     if isinstance(given, Instance) and fields:
 
-        def collected(_: str, held: Value) -> Value:
-            return result(row, held, labels_of(held), site, names, is_plain)
+        def of_field(_: str, held: Value) -> Value:
+            collected = result(row, held, labels_of(held), site, names, is_plain)
+            return received(collected, perm, names[0]) if perm is not None else collected
 
-        return with_fields(run, given, collected, site)
+        return with_fields(run, given, of_field, site)
     answer = result(row, value, labels, site, names, is_plain)
-    if "perm" in found and len(names) == 1:
-        note_move(run, found["perm"].value, names[0], site, ctx)
+    if perm is not None:
+        note_move(run, perm, names[0], site, ctx)
+        answer = received(answer, perm, names[0])
         if isinstance(answer, Data):
-            answer = sent_edge(value, found["perm"].value, answer, names[0])
+            answer = sent_edge(value, perm, answer, names[0])
     counts = row.reduces == "size" or (row.reduces == "sum" and isinstance(value, Const) and value.value == 1)
     if counts and isinstance(answer, Data) and "axis_index_groups" not in found:
         size = size_along_all(ctx.env, names)

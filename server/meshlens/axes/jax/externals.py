@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from meshlens.axes.data import noise
+from meshlens.axes.data import exchanges, noise
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.halos import follow_edges
@@ -207,6 +207,9 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         noise.note_multiplied(run, call.args[-2].value, call.args[-1].value, call.ctx)
     if OPERATIONS.get(name) == "chosen" and call.args:
         note_chosen(run, call.args[0].value, call.ctx)
+        exchanges.note_exchanged(run, call.args, call.ctx)
+    if decided := exchanges.of_function(name, call.args):
+        return replace(value, labels=value.labels | decided)
     norm = note_norm(run, name, call.args, call.site, call.ctx) | of_verdict_on(name, call.args, call.site)
     if norm:
         return replace(value, labels=value.labels | norm)

@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import replace
 from functools import cache
 
-from meshlens.axes.data import arrays, noise
+from meshlens.axes.data import arrays, exchanges, noise
 from meshlens.axes.data.gradients import drift, gradient_step, note_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
 from meshlens.axes.domain.constants import as_integer, counted
@@ -339,7 +339,7 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
             others = tuple([arg.value for arg in args if arg is not key])
             noise.meet(run, (Data(labels), *others), ctx)
     elif key is not None and key.site is not None:
-        labels |= noise.of_draw(key, site, ctx)
+        labels |= noise.of_draw(key, site, ctx) | exchanges.of_chance(key, args, site)
     shaped = libraries.SHAPED.get(name)
     return _shaped(shaped, args, labels) if shaped is not None else Data(labels)
 
@@ -351,7 +351,8 @@ def _make_key(how: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Valu
         labels -= {
             one for one in _labels(args[1:]) - _labels(args[:1]) if isinstance(one, tuple) and one[0] == "copied"
         }
-        labels |= noise.of_folding(args[1].value, site, ctx) if len(args) > 1 else NONE
+        if len(args) > 1:
+            labels |= noise.of_folding(args[1].value, site, ctx) | exchanges.of_folding(args[1].value)
     if not noise.on_devices(ctx) or all(isinstance(arg.value, Const) or "same" in labels_of(arg.value) for arg in args):
         labels |= {"same"}
     if how == "same":

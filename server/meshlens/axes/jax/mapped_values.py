@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of, sizes
+from meshlens.axes.data.exchanges import of_own_keys
 from meshlens.axes.data.noise import ALL_KEYS
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, size_of_axis, whole_of
@@ -190,7 +191,7 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
             labels -= {"same"}
             extra = {label, "varying", "entered", *_differs(binder, value, shared)}
         if not shared and "keys" in labels:
-            labels = labels - {"keys"} | {"key"}
+            labels = labels - {"keys"} | {"key"} | of_own_keys(Data(over=over))
         shape = value.shape if isinstance(value, Data) else ()
         if copied is not None and binder.kind not in ("shard_map", "smap"):
             over = with_axes(over, axes_of(binder), Along(GIVEN, VARYING))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from meshlens.axes.data import arrays, noise, transfer
+from meshlens.axes.data.exchanges import of_comparison
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here
 from meshlens.axes.data.halos import edge_of
 from meshlens.axes.data.parts import of_item
@@ -17,7 +18,7 @@ from meshlens.axes.data.typed_shardings import is_typed, item_of, with_sharding
 from meshlens.axes.domain.constants import concatenated
 from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
-from meshlens.axes.domain.labels import of_verdict, travelling
+from meshlens.axes.domain.labels import NONE, of_verdict, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Super, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.python import assign, attributes, conditions, containers, tables_of_modules
@@ -328,7 +329,8 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
     if not any(labels):
         return UNKNOWN if over == ANYTHING and shape is None else Data(frozenset(), shape, over=over)
     noise.meet(run, tuple(items), ctx)
-    return Data(frozenset().union(*map(of_verdict, labels)), shape, over=over)
+    decided = of_comparison(*items) if ctx.env.maps and len(items) == 2 else NONE
+    return Data(frozenset().union(decided, *map(of_verdict, labels)), shape, over=over)
 
 
 def _shape_of_comparison(operators: tuple[str, ...], items: list[Value]) -> arrays.Sizes | None:

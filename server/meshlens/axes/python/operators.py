@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshlens.axes.data import arrays, noise
+from meshlens.axes.data import arrays, exchanges, noise
 from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient, own_mean
@@ -63,6 +63,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             noise.note_multiplied(run, left, right, ctx)
         else:
             labels |= noise.noised((left, right))
+        labels |= exchanges.of_operation(operator, left, right)
         if operator in ("+", "-"):
             note_shifted(run, left, right, ctx)
             labels |= of_sum(operator, left, right, site)

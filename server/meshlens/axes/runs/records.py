@@ -146,7 +146,8 @@ class RandomUse:
             the same only along some axes; "noised" for rows that all devices along an axis hold, combined with noise
             that differs along it and multiplied by split parameters; "laid" if results that are computed only from
             random numbers that are the same on every device are laid side by side; "beside" if they are the same only
-            along some axes, and laid side by side along one of these.
+            along some axes, and laid side by side along one of these; "exchanged" if two devices send each other a
+            value, and each decides with a number of its own whether to keep its own value.
         alike: whether the key is certainly the same on all devices.
         made: the call that folded an index into the key, or the spec that gave all keys to every device; None if there
             is no such place, or if there are several.
