@@ -5,6 +5,8 @@ dropout mask, noise and samples: JAX raises no error, but the program has less r
 appears to.
 Fold the device index into the key, or map over one key for each device.
 The same goes for results that `out_specs` lays side by side: the samples of all devices are copies of those of one.
+`jax.process_index()` is no substitute for the device's index within a map, because all devices of a process have the
+same one; this finding is a hint.
 Parameters drawn from a shared key should be the same on every device, so the rule does not report them.
 
 If the map has several axes, fold in the index along those that split the batch: along any other, as in tensor
@@ -50,7 +52,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from meshlens.axes.data.noise import axis_of
+from meshlens.axes.data.noise import OF_PROCESS, axis_of
+from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Binder, Site
 from meshlens.axes.python.outside import device_map
 from meshlens.axes.runs.records import RandomUse
@@ -101,7 +104,7 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
         related = [Related(view.path_of(binder.site), view.span(binder.site), "mapped over devices here")]
         if cause != use.key:
             related.append(Related(view.path_of(use.key), view.span(use.key), "the random numbers are drawn here"))
-        is_hint = use.how == "exchanged" or _WRITTEN_OUT.search(view.text(use.key))
+        is_hint = use.how == "exchanged" or _is_of_process(use) or _WRITTEN_OUT.search(view.text(use.key))
         severity = Severity.HINT if is_hint else None
         maps = {device_map(draw.context) for draw in draws if draw.call == use.call}
         # Copies are made outside the map, where no device has an index; another map may need the same numbers.
@@ -113,9 +116,15 @@ def replicated_key(view: FileView) -> Iterator[Finding]:
 def _message(use: RandomUse, cause: Site) -> str:
     if use.how in _OF_AXES:
         return _OF_AXES[use.how].format(axis=axis_of(use))
+    if _is_of_process(use):
+        return "all devices of a process have the same index, so they draw the same random numbers"
     if cause != use.key:
         return "every device gets all keys here, and draws the same random numbers with them"
     return f"every device draws the same random numbers with {'these keys' if use.how == 'apply' else 'this key'}"
+
+
+def _is_of_process(use: RandomUse) -> bool:
+    return bool(of_kinds(use.labels, OF_PROCESS)) and use.how not in _OF_AXES
 
 
 def _cause(view: FileView, use: RandomUse, binder: Binder) -> Site:
@@ -129,7 +138,7 @@ def _cause(view: FileView, use: RandomUse, binder: Binder) -> Site:
     wrong = {other.call for other in uses if other.how != "draw" and (other.how in _OF_AXES) == (use.how in _OF_AXES)}
     if any(other.call not in wrong for other in uses):
         return use.key
-    if use.how in _OF_AXES:
+    if use.how in _OF_AXES or _is_of_process(use):
         return use.made
     given = binder.argument("in_specs")
     whole = given.whole if given is not None else None

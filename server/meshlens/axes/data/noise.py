@@ -20,8 +20,9 @@ from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 _MOST_LEAVES = 100
 _FOLDED, DECIDED = "folded", "decided"
 """The kinds of labels of keys into which an index was folded, and of decisions about an exchange."""
-ALL_KEYS = "all-keys"
-"""The kind of the label of keys that a spec gives to every device, although there is one for each of them."""
+ALL_KEYS, OF_PROCESS = "all-keys", "of-process"
+"""The kinds of labels of keys that a spec gives to every device, although there is one for each of them, and of what is
+computed from the index of a process that has several devices."""
 _ALONG, APART, _NOISED = "drawn-along", "drawn-apart", "noised"
 """The kinds of labels of random numbers that are the same along one axis of a map but not along all, of random numbers
 that differ along an axis, and of rows that were the same along that axis until combined with such numbers."""
@@ -47,7 +48,7 @@ def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -
             continue
         keys = tuple(value for _, value in arg.value.items) if isinstance(arg.value, Dict) else (arg.value,)
         for key in keys:
-            if is_shared(key, ctx):
+            if is_alike(key, ctx):
                 run.records.random_uses.append(RandomUse(site, arg.site, labels_of(key), ctx, "apply"))
 
 
@@ -72,11 +73,11 @@ def place_of_key(key: Arg) -> Site | None:
 def handed_to_dropout(run: Run, key: Arg | None, data: Arg | None, call: Invocation) -> None:
     """Notes a shared key that is used for dropout on each device's data."""
     site, ctx = call.site, call.ctx
-    if key is None or data is None or not on_devices(ctx) or not is_shared(key.value, ctx):
+    if key is None or data is None or not on_devices(ctx) or not is_alike(key.value, ctx):
         return
     place, labels = place_of_key(key), labels_of(key.value)
     if place is not None and _certainly_differs(labels_of(data.value), ctx):
-        run.records.random_uses.append(RandomUse(site, place, labels, ctx, "dropped", made=maker_of(labels, ALL_KEYS)))
+        run.records.random_uses.append(RandomUse(site, place, labels, ctx, "dropped", made=sharer_of(labels)))
 
 
 def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -> frozenset[Any]:
@@ -136,14 +137,24 @@ def of_folding(number: Value, site: Site, ctx: Context) -> frozenset[Any]:
     return frozenset([(_FOLDED, site, axis) for axis in axes_of(binder) if is_different(over.over(axis).truth)])
 
 
-def maker_of(labels: frozenset[Any], *kinds: str) -> Site | None:
-    """Returns the only place that folded an index into a key, or that gave all keys to every device.
+def is_alike(key: Value, ctx: Context) -> bool:
+    """Returns whether a key is the same on every device, or differs only between processes that have several."""
+    labels = labels_of(key)
+    return is_shared(key, ctx) or ("varying" not in labels and bool(of_kinds(labels, OF_PROCESS)) and on_devices(ctx))
 
-    Args:
-        labels: the labels of the key, or of what was computed from it.
-        kinds: the kind of the place, or both kinds.
-    """
-    places = {label[1] for label in of_kinds(labels, *(kinds or (_FOLDED, ALL_KEYS)))}
+
+def maker_of(labels: frozenset[Any]) -> Site | None:
+    """Returns the only place that decided which devices have the same key, by folding in an index or by a spec."""
+    return _only_place(labels, _FOLDED, ALL_KEYS, OF_PROCESS)
+
+
+def sharer_of(labels: frozenset[Any]) -> Site | None:
+    """Returns the only place that made a key the same on devices that need different ones."""
+    return _only_place(labels, ALL_KEYS, OF_PROCESS)
+
+
+def _only_place(labels: frozenset[Any], *kinds: str) -> Site | None:
+    places = {label[1] for label in of_kinds(labels, *kinds)}
     return places.pop() if len(places) == 1 else None
 
 
@@ -185,7 +196,7 @@ def note_multiplied(run: Run, left: Value, right: Value, ctx: Context) -> None:
         _, call, key, axis = label
         if is_different(variation_of(right).over(axis).truth) and of_kinds(labels_of(right), "argument"):
             run.records.random_uses.append(
-                RandomUse(call, key, frozenset([label]), ctx, "noised", made=maker_of(labels_of(left), _FOLDED))
+                RandomUse(call, key, frozenset([label]), ctx, "noised", made=_only_place(labels_of(left), _FOLDED))
             )
 
 
@@ -238,12 +249,12 @@ def _note_laid(run: Run, value: Value, along: tuple[int, str], ctx: Context) -> 
         _note_beside(run, labels, axis, ctx)
     if is_shared(value, ctx) and (is_one_number and is_mean if size == 1 else shape is not None):
         for _, call, key in of_kinds(labels, "drawn"):
-            made = maker_of(labels, ALL_KEYS)
+            made = sharer_of(labels)
             run.records.random_uses.append(RandomUse(call, key, labels, ctx, "laid", made=made))
 
 
 def _note_beside(run: Run, labels: frozenset[Any], axis: str, ctx: Context) -> None:
-    made = maker_of(labels, _FOLDED)
+    made = _only_place(labels, _FOLDED)
     for _, call, key, along in of_kinds(labels, _ALONG):
         if along == axis:
             run.records.random_uses.append(RandomUse(call, key, labels, ctx, "beside", made=made))
@@ -284,7 +295,7 @@ def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
         for _, call, key, axis in of_kinds(labels, _ALONG):
             is_alike = is_same(variation_of(operand).over(axis).truth)
             if is_alike and any(variation_of(other).over(axis).truth in (ROWS, ROW) for other in operands):
-                made = maker_of(labels, _FOLDED)
+                made = _only_place(labels, _FOLDED)
                 run.records.random_uses.append(RandomUse(call, key, labels, ctx, "along", made=made))
     if not any(_certainly_differs(labels, ctx) for labels in parts):
         return
@@ -292,7 +303,7 @@ def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
         if "varying" in labels:
             continue
         for _, call, key in of_kinds(labels, "drawn"):
-            run.records.random_uses.append(RandomUse(call, key, labels, ctx, "noise", made=maker_of(labels, ALL_KEYS)))
+            run.records.random_uses.append(RandomUse(call, key, labels, ctx, "noise", made=sharer_of(labels)))
 
 
 def _certainly_differs(labels: frozenset[Any], ctx: Context) -> bool:

@@ -42,6 +42,7 @@ first operation on the value.
     ("drawn", call, key)   random numbers that are the same on every device
     ("folded", call, axis) computed from a key into which a number that differs along this axis was folded
     ("all-keys", place)    computed from one of the keys that this spec gives to every device, one for each of them
+    ("of-process", call)   computed in a map from the index of the process, which has several devices
     ("own-key", axis)      computed from a key of which each device along this axis has another one
     ("sent", axis)         exactly what a device received for its own value from the partner to which it sent that
     ("received", axis)     computed from what a device received in a `ppermute` over this axis
@@ -118,7 +119,7 @@ _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
-        "all-keys own-key received gap scaled-here weighed decided agreed"
+        "all-keys of-process own-key received gap scaled-here weighed decided agreed"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(

@@ -13,7 +13,7 @@ from meshlens.axes.data.exchanges import received
 from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.mixing import note_sent, of_collective
-from meshlens.axes.data.noise import ALL_KEYS, maker_of, note_gathered
+from meshlens.axes.data.noise import note_gathered, sharer_of
 from meshlens.axes.data.parts import OWN_INDEX, averaged, note_parts
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.rings import note_move
@@ -149,9 +149,7 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
     over = variation_of(value)
     if any(is_same(over.over(name).truth) for name in names) and "of-gradient" in labels:
         for _, draw, key in of_kinds(labels, "alike"):
-            run.records.random_uses.append(
-                RandomUse(draw, key, labels, ctx, "reduced", made=maker_of(labels, ALL_KEYS))
-            )
+            run.records.random_uses.append(RandomUse(draw, key, labels, ctx, "reduced", made=sharer_of(labels)))
     if "varying" in labels or "index" in labels:
         return
     # A tree may include a reduced value only so that it is divided together with the other values; in a model's
@@ -169,7 +167,7 @@ def note_repeats(run: Run, call: Invocation, value: Value, names: tuple[str, ...
         elif label[0] == "reduced-at" and label[1] in names and label[2] != site and is_sum_of_same:
             run.records.gradient_uses.append(GradientUse("same-summed", site, label[2], ctx))
         elif label[0] == "drawn" and ("mean" in labels or is_sum_of_alike):
-            made = maker_of(labels, ALL_KEYS)
+            made = sharer_of(labels)
             run.records.random_uses.append(RandomUse(label[1], label[2], labels, ctx, "reduced", made=made))
 
 

@@ -11,7 +11,7 @@ from meshlens.axes.data.gradients import drift, gradient_step, note_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
 from meshlens.axes.domain.constants import as_integer, counted
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_number, of_verdict, travelling
+from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -108,7 +108,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         count = _device_count(run, libraries.DEVICE_LISTS[name], site)
         return Data(frozenset({"devices", "in-order"}), (count,), "jax.devices")
     if name in libraries.PROCESS_QUERIES:
-        return Data(frozenset({"index"}) if libraries.PROCESS_QUERIES[name] == "index" else frozenset(), ())
+        return Data(_of_process(run, site, ctx) if libraries.PROCESS_QUERIES[name] == "index" else NONE, ())
     if name in ("jax.experimental.mesh_utils.create_device_mesh",):
         found = by_parameter(("mesh_shape",), args)
         return Data(
@@ -326,7 +326,7 @@ def _elementwise(name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
 
 def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
     key = by_parameter(("key",), args).get("key")
-    is_alike = key is not None and noise.is_shared(key.value, ctx)
+    is_alike = key is not None and noise.is_alike(key.value, ctx)
     if key is not None and key.site is not None:
         made = noise.maker_of(labels_of(key.value))
         run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx, alike=is_alike, made=made))
@@ -334,7 +334,11 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
     place = noise.place_of_key(key) if key is not None and is_alike else None
     if place is not None:
         # Mapping over copies of one key gives the same numbers on each device.
-        labels = labels - {"varying", "data"} | {("drawn", site, place), ("alike", site, place)}
+        labels -= {"varying", "data", "index"} if of_kinds(labels, noise.OF_PROCESS) else {"varying", "data"}
+        labels |= {
+            ("drawn", site, place),
+            ("alike", site, place),
+        }
         if name.rsplit(".", 1)[-1] not in ("permutation", "choice", "shuffle"):
             others = tuple([arg.value for arg in args if arg is not key])
             noise.meet(run, (Data(labels), *others), ctx)
@@ -342,6 +346,12 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
         labels |= noise.of_draw(key, site, ctx) | exchanges.of_chance(key, args, site)
     shaped = libraries.SHAPED.get(name)
     return _shaped(shaped, args, labels) if shaped is not None else Data(labels)
+
+
+def _of_process(run: Run, site: Site, ctx: Context) -> frozenset[object]:
+    """Returns the labels of a process's index; within a map, all devices of the process have the same one."""
+    count = _device_count(run, "local", site) if noise.on_devices(ctx) else None
+    return frozenset({"index", (noise.OF_PROCESS, site)} if count is not None and count > 1 else {"index"})
 
 
 def _make_key(how: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
