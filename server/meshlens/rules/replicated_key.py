@@ -5,7 +5,7 @@ dropout mask, noise and samples: JAX raises no error, but the program has less r
 appears to.
 Fold the device index into the key, or map over one key for each device.
 The same goes for results that `out_specs` lays side by side: the samples of all devices are copies of those of one.
-`jax.process_index()` is no substitute for the device's index within a map, because all devices of a process have the
+Within a map, `jax.process_index()` does not replace the index of the device, because all devices of a process have the
 same one; this finding is a hint.
 Parameters drawn from a shared key should be the same on every device, so the rule does not report them.
 

@@ -149,8 +149,8 @@ class RandomUse:
             along some axes, and laid side by side along one of these; "exchanged" if two devices send each other a
             value, and each decides with a number of its own whether to keep its own value.
         alike: whether the key is certainly the same on all devices.
-        made: the call that folded an index into the key, or the spec that gave all keys to every device; None if there
-            is no such place, or if there are several.
+        made: the call that folded an index into the key, the spec that gave all keys to every device, or the call that
+            asked for the index of the process; None if there are several of these, or none.
     """
 
     call: Site
