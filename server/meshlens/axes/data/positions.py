@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from meshlens.axes.data.arrays import count_of
+from meshlens.axes.data.parts import OWN_INDEX
+from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import FROM_ZERO, of_kinds
+from meshlens.axes.domain.labels import COUNT, FROM_ZERO, NONE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.domain.variation import APART, CHOICE, COLUMNS, NUMBER, ROWS, VARYING
 from meshlens.axes.runs.context import Context
@@ -13,6 +16,8 @@ from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 
 _IN_PART, _GATHERED = "position-in-part", "gathered-position"
+_LAST = "last-index"
+"""The kind of the label of the number of devices along an axis minus 1, if that number is unknown."""
 ALL_ROWS = "all-rows"
 _OF_OWN_ROWS = frozenset({ROWS, APART, COLUMNS})
 _TAKE_CLASSES = frozenset({"optax.softmax_cross_entropy_with_integer_labels", "jax.numpy.take_along_axis"})
@@ -84,3 +89,48 @@ def note_shifted(run: Run, left: Value, right: Value, ctx: Context) -> None:
     for value in (left, right):
         for _, axis, site in of_kinds(labels_of(value), _GATHERED):
             run.records.gradient_uses.append(GradientUse("positions-shifted", site, None, ctx, axis))
+
+
+_SEEN_FROM_RIGHT = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def last_index(left: Value, right: Value) -> frozenset[object]:
+    """Returns the label of `left - right` if it is the number of devices along an axis minus 1."""
+    labels = labels_of(left)
+    if SOME_COUNT not in labels or right != Const(1):
+        return NONE
+    return frozenset([(_LAST, label[1]) for label in of_kinds(labels, "size-of", "over")])
+
+
+def note_compared_index(run: Run, operator: str, items: list[Value], site: Site, ctx: Context) -> None:
+    """Notes a comparison with the device's index, and whether its outcome is the same on all devices.
+
+    The index runs from 0 to the number of devices minus 1, so `axis_index(a) == axis_size(a)` is true on none. A
+    number that merely equals the number of devices may be that of the devices in use; `index >= number` is then a test
+    for the others.
+    """
+    if operator not in _SEEN_FROM_RIGHT:
+        return
+    left, right = items
+    for index, other, way in ((left, right, operator), (right, left, _SEEN_FROM_RIGHT[operator])):
+        axes = of_kinds(labels_of(index), OWN_INDEX)
+        if len(axes) == 1:
+            is_met = _is_met(way, other, axes[0][1], ctx)
+            kind = "index-met" if is_met else "index-always" if operator == "!=" else "index-never"
+            run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, axes[0][1]))
+
+
+def _is_met(way: str, other: Value, axis: str, ctx: Context) -> bool:
+    """Returns whether comparing a device's index with a value may have different outcomes on different devices."""
+    labels, number, count = labels_of(other), count_of(other), size_along(ctx.env, axis)
+    is_size = (SOME_COUNT in labels or bool(of_kinds(labels, COUNT))) and _counts(labels, axis)
+    if way in ("==", "!="):
+        return not is_size and (number is None or (number >= 0 and number != count))
+    if way in ("<", "<="):
+        return number is None or number > (0 if way == "<" else -1)
+    is_last = (_LAST, axis) in labels or (number is not None and number > 0 and number + 1 == count)
+    return not is_size and not (way == ">" and is_last)
+
+
+def _counts(labels: frozenset[object], axis: str) -> bool:
+    return any(name == axis for _, name, *_ in of_kinds(labels, "size-of", "over"))

@@ -38,6 +38,8 @@ first operation on the value.
     ("pieces", n, width, place)   columns of n arrays that were concatenated, as wide as all of them together
     ("size-of", axis)      computed from the number of devices along this axis
     some-count             exactly the number of devices along an axis, if that number is unknown
+    ("own-index", axis)    exactly the index of the device along this axis
+    ("last-index", axis)   exactly the number of devices along this axis minus 1, if that number is unknown
     ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
     ("folded", call, axis) computed from a key into which a number that differs along this axis was folded
@@ -172,6 +174,9 @@ ON_DEVICES = "device-copies"
 OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES}) | PLACES
 """Labels that a joined value keeps only if it has them on every path."""
 
+_EXACT = frozenset({"over", "copies", "own-index", "last-index", TYPED, PARAMETERS})
+"""Kinds of labels that say exactly what a value is, so a joined value keeps only those that it has on every path."""
+
 NONE: frozenset[Any] = frozenset()
 
 _MOST_LABELS = 64
@@ -183,9 +188,7 @@ def joined(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
     if left == right:
         return left
     either = left ^ right
-    exact = {
-        label for label in either if isinstance(label, tuple) and label[0] in ("over", "copies", TYPED, PARAMETERS)
-    }
+    exact = {label for label in either if isinstance(label, tuple) and label[0] in _EXACT}
     return (left | right) - (either & OF_ONE_COPY) - exact
 
 

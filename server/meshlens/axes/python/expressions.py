@@ -12,7 +12,7 @@ from meshlens.axes.data.exchanges import of_comparison
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here
 from meshlens.axes.data.halos import edge_of
 from meshlens.axes.data.parts import of_item
-from meshlens.axes.data.positions import note_picked, note_traced
+from meshlens.axes.data.positions import note_compared_index, note_picked, note_traced
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import is_typed, item_of, with_sharding
 from meshlens.axes.domain.constants import concatenated
@@ -324,6 +324,8 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
     shape = _shape_of_comparison(node.operators, items)
     if conditions.asks_presence(items):
         return Data(frozenset({"version"}))
+    if ctx.env.maps and len(items) == 2:
+        note_compared_index(run, node.operators[0], items, site_of(frame, node), ctx)
     is_of_arrays = ctx.env.maps and "is" not in node.operators[0].split()
     over = across(transfer.judged, *map(variation_of, items)) if is_of_arrays else ANYTHING
     if not any(labels):

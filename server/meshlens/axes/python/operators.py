@@ -8,7 +8,7 @@ from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient, own_mean
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.parts import note_scaled, of_operation
-from meshlens.axes.data.positions import note_shifted
+from meshlens.axes.data.positions import last_index, note_shifted
 from meshlens.axes.data.rings import note_owner, of_sum
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number
@@ -67,6 +67,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         if operator in ("+", "-"):
             note_shifted(run, left, right, ctx)
             labels |= of_sum(operator, left, right, site)
+            labels |= last_index(left, right) if operator == "-" else NONE
         elif operator == "/":
             note_quotient(run, left, right, site, ctx)
             labels |= own_mean(left, right)
