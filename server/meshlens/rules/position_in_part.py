@@ -7,6 +7,8 @@ The same happens if a contrastive loss compares a device's rows with those of al
 rows with columns: on every device but the first, those columns are the rows of another device.
 Likewise, if each device takes its rows from an array that all devices hold, its slice must start at the device's index
 times the number of rows in a slice; if it starts at the bare index, the slices overlap.
+And if each device builds the coordinates of its part from the part's own size, as with `linspace(0, 1, x.shape[0])` or
+`fftfreq(x.shape[0])`, all devices have the same few coordinates, or the frequencies of a smaller grid.
 Add the offset of the part first: `lax.axis_index(axis)` times the size of a part.
 
 ```python
@@ -76,6 +78,11 @@ _MESSAGES = {
     "own-rows-of-all": (
         'these positions count from 0 on each device, but the columns are the rows of all devices along "{axis}"; '
         'add lax.axis_index("{axis}") times the number of rows per device'
+    ),
+    "own-coordinates": (
+        "these coordinates are computed from the size of a part, so they are the same on every device, but the "
+        'dimension is split over "{axis}"; compute those of the whole dimension and take the slice that starts at '
+        'lax.axis_index("{axis}") times the size of a part'
     ),
     "slices-overlap": (
         "each slice has several rows but starts at the bare device index, so the slices overlap; multiply "

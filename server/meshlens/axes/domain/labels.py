@@ -64,6 +64,10 @@ first operation on the value.
     ("slice", axis, call)  a device's part of a gradient that was summed over this axis, or computed from it
     ("slice-verdict", axis, place, call)   computed from whether all or any of such a part passes a test
     ("slice-norm", call)   computed from the norm of such a part
+    ("split-along", axis, n)   dimension n, counted from the front, is split over this axis
+    ("own-coordinates", axis, …)   coordinates along such a dimension that are the same on every device
+    ("set-by-part", axis, place)   computed from an array and such coordinates
+    ("size-of-part", axis, place)   the size of such a dimension on one device, read at this place
     from-zero              exactly the numbers 0, 1, 2, …, as from `arange`
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
     ("gathered-position", axis, call)   such positions, gathered from all devices
@@ -121,7 +125,7 @@ _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
-        "all-keys of-process own-key received gap scaled-here weighed decided agreed"
+        "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -142,7 +146,7 @@ _CLEARED_BY_REDUCTION = frozenset(
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
     (
         "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along drawn-apart "
-        "noised slice-verdict decided"
+        "noised slice-verdict decided set-by-part"
     ).split()
 )
 
@@ -174,7 +178,11 @@ ON_DEVICES = "device-copies"
 OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES}) | PLACES
 """Labels that a joined value keeps only if it has them on every path."""
 
-_EXACT = frozenset({"over", "copies", "own-index", "last-index", TYPED, PARAMETERS})
+SPLIT_ALONG, COORDINATES, PART_SIZE = "split-along", "own-coordinates", "size-of-part"
+"""The kinds of labels of a split dimension, of coordinates counted in a part, and of the size of a part."""
+
+_OF_AXES = frozenset({PARAMETERS, SPLIT_ALONG, COORDINATES})
+_EXACT = frozenset({"over", "copies", "own-index", "last-index", TYPED, PART_SIZE, *_OF_AXES})
 """Kinds of labels that say exactly what a value is, so a joined value keeps only those that it has on every path."""
 
 NONE: frozenset[Any] = frozenset()
@@ -237,9 +245,9 @@ def _without(labels: frozenset[Any], names: frozenset[str], kinds: frozenset[str
     )
 
 
-def without_parameters(labels: frozenset[Any]) -> frozenset[Any]:
-    """Returns the labels of arrays that get another axis, and so do not have the shapes of a model's parameters."""
-    return frozenset([label for label in labels if not isinstance(label, tuple) or label[0] != PARAMETERS])
+def without_dimensions(labels: frozenset[Any]) -> frozenset[Any]:
+    """Returns the labels of arrays that get or lose an axis, except those that say something about their axes."""
+    return frozenset([label for label in labels if not isinstance(label, tuple) or label[0] not in _OF_AXES])
 
 
 def of_kinds(labels: Collection[Any], *kinds: str) -> list[tuple[Any, ...]]:

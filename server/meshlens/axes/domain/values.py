@@ -7,7 +7,7 @@ still have a shape and labels.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from meshlens.axes.domain.atoms import STATIC, UNKNOWN, Arg, Data, Site
 from meshlens.axes.domain.immutable import immutable
@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     from meshlens.axes.runs.frames import Frame
 
 
+class Part(NamedTuple):
+    """The place that makes a number the size of a part of an array.
+
+    Attributes:
+        site: the place: an array's shape that is read, or a quotient.
+        axes: the axes over which the dimension with this size is split.
+        parts: for a quotient, the divisor, which may be the number of devices along an axis.
+    """
+
+    site: Site
+    axes: tuple[str, ...]
+    parts: int | None = None
+
+
 @immutable
 class Const:
     """A Python constant.
@@ -26,11 +40,13 @@ class Const:
         value: str, int, float, bool, None or Ellipsis.
         origin: the site of the literal, if it is in the workspace.
         via: the argument or default that passed it to the function that uses it.
+        part: for a number that may be the size of a part of an array, where it was taken.
     """
 
     value: Any
     origin: Site | None = field(default=None, compare=False)
     via: Site | None = field(default=None, compare=False)
+    part: Part | None = field(default=None, compare=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value
@@ -336,6 +352,7 @@ __all__ = [
     "Mapped",
     "Mesh",
     "Module",
+    "Part",
     "Partial",
     "Seq",
     "Site",

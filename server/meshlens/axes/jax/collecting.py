@@ -9,6 +9,7 @@ from typing import Any
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
+from meshlens.axes.data.coordinates import after_collective
 from meshlens.axes.data.exchanges import received
 from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
@@ -108,6 +109,8 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         answer = received(answer, perm, names[0])
         if isinstance(answer, Data):
             answer = sent_edge(value, perm, answer, names[0])
+    if isinstance(answer, Data) and (split := after_collective(row.name, value, found, names)):
+        answer = replace(answer, labels=answer.labels | split)
     counts = row.reduces == "size" or (row.reduces == "sum" and isinstance(value, Const) and value.value == 1)
     if counts and isinstance(answer, Data) and "axis_index_groups" not in found:
         size = size_along_all(ctx.env, names)

@@ -9,6 +9,7 @@ from typing import Any
 
 from meshlens.axes.data import exchanges, noise
 from meshlens.axes.data.arrays import is_unplaced
+from meshlens.axes.data.coordinates import of_call
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.halos import follow_edges
 from meshlens.axes.data.mixing import note_split, of_concatenation
@@ -192,6 +193,9 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     found = with_sharding(run, name, call.args, found, call.site, call.ctx)
     value = _with_variation(found, name, call)
     if not call.ctx.env.maps or type(value) is not Data:
+        return value
+    value = of_call(run, name, call.args, value, call.site, call.ctx)
+    if type(value) is not Data:
         return value
     if name.startswith("jax."):
         value = of_part(run, name, call.args, value, call.site, call.ctx)

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of, sizes
+from meshlens.axes.data.coordinates import split_by
 from meshlens.axes.data.exchanges import of_own_keys
 from meshlens.axes.data.noise import ALL_KEYS
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, size_of_axis, whole_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds, travelling, without_parameters
+from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds, travelling, without_dimensions
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -179,7 +180,8 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
         if isinstance(value, Const) and not isinstance(value.value, (int, float)):
             return value
         labels = (value.labels if isinstance(value, Data) else frozenset()) - {"varying", "fresh", "reduced", "sharded"}
-        labels = labels if shared else without_parameters(labels)
+        labels = labels if shared else without_dimensions(labels)
+        labels |= split_by(entry, axes_of(binder)) if binder.kind == "shard_map" else NONE
         over = given_over(binder, value, entry)
         labels, copied = _without_copy(labels, shared, entry, binder)
         if shared:

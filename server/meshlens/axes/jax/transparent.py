@@ -10,7 +10,7 @@ from meshlens.axes.data.slices import note_chosen
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import anyhow, note_scanned, without_sharding
 from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
-from meshlens.axes.domain.labels import travelling, without_parameters
+from meshlens.axes.domain.labels import travelling, without_dimensions
 from meshlens.axes.domain.values import (
     STATIC,
     UNKNOWN,
@@ -342,7 +342,7 @@ def _stacked(run: Run, value: Value, site: Site) -> Value:
         return Seq(value.kind, tuple(_stacked(run, item, site) for item in value.items), value.open)
     if isinstance(value, Instance) and fields_of(run, value):
         return with_fields(run, value, lambda _, held: _stacked(run, held, site), site)
-    labels = without_parameters(labels_of(value))
+    labels = without_dimensions(labels_of(value))
     return without_sharding(Data(labels, over=across(transfer.stacked, variation_of(value))))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 
+from meshlens.axes.data import coordinates
 from meshlens.axes.data.arrays import held_in, product
 from meshlens.axes.data.operating import of_method
 from meshlens.axes.data.parts import kept
@@ -117,10 +119,15 @@ def of_data(value: Data, name: str) -> Value:
     if name in ("T", "mT") and (value.shape is not None or value.array):
         shape = value.shape[::-1] if value.shape is not None and name == "T" else None
         found = Data(value.labels - {"in-order"}, shape, None, True, of_method(value, "transpose", ()))
+        if name == "T" and (moved := coordinates.transposed(value.labels, value.shape)):
+            found = replace(found, labels=found.labels | moved)
         return transposed(value, found)
     if name == "T":
         labels = travelling(value.labels) | (value.labels & {"fresh"}) | kept("transpose", (value.labels,))
         return Data(labels, over=of_method(value, "transpose", ()))
+    if name in ("real", "imag") and (same := coordinates.unchanged(value)):
+        part = data_attribute(value, name)
+        return replace(part, labels=part.labels | same) if isinstance(part, Data) else part
     if name == "at":
         return Data(value.labels, value.shape, AT, True, value.over)
     if value.made_by == AT and name in UPDATES:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from meshlens.axes.data import arrays, noise, transfer
+from meshlens.axes.data import arrays, coordinates, noise, transfer
 from meshlens.axes.data.exchanges import of_comparison
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here
 from meshlens.axes.data.halos import edge_of
@@ -128,7 +128,10 @@ def _format(run: Run, node: FString, frame: Frame, ctx: Context) -> Value:
 def _attr(run: Run, node: Attribute, frame: Frame, ctx: Context) -> Value:
     receiver = evaluate(run, node.object, frame, ctx)
     if type(receiver) is Data:
-        return attributes.of_data(receiver, node.name)
+        found = attributes.of_data(receiver, node.name)
+        if node.name == "shape" and ctx.env.maps and receiver.labels:
+            return coordinates.shape_in_part(receiver, found, site_of(frame, node))
+        return found
     if type(receiver) is Ext:
         dotted = f"{receiver.dotted}.{node.name}"
         if is_dated(dotted):
@@ -302,7 +305,10 @@ def _unary(run: Run, node: UnaryOperation, frame: Frame, ctx: Context) -> Value:
     how = transfer.linear if node.operator in ("-", "+") else transfer.rowwise
     over = across(how, variation_of(value)) if ctx.env.maps else ANYTHING
     is_array = arrays.is_array(value) or node.operator == "-"
-    result = Data(travelling(labels_of(value)), arrays.shape_of(value), None, is_array, over)
+    labels = travelling(labels_of(value))
+    if ctx.env.maps:
+        labels |= coordinates.unchanged(value)
+    result = Data(labels, arrays.shape_of(value), None, is_array, over)
     if node.operator != "-" or not is_typed(value):
         return result
     return with_sharding(run, "jax.numpy.negative", (Arg(None, value, None, None),), result, site_of(frame, node), ctx)
@@ -328,11 +334,12 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
         note_compared_index(run, node.operators[0], items, site_of(frame, node), ctx)
     is_of_arrays = ctx.env.maps and "is" not in node.operators[0].split()
     over = across(transfer.judged, *map(variation_of, items)) if is_of_arrays else ANYTHING
+    own = coordinates.combined(run, node.operators[0], items, ctx) if is_of_arrays and any(labels) else NONE
     if not any(labels):
         return UNKNOWN if over == ANYTHING and shape is None else Data(frozenset(), shape, over=over)
     noise.meet(run, tuple(items), ctx)
     decided = of_comparison(*items) if ctx.env.maps and len(items) == 2 else NONE
-    return Data(frozenset().union(decided, *map(of_verdict, labels)), shape, over=over)
+    return Data(own.union(decided, *map(of_verdict, labels)), shape, over=over)
 
 
 def _shape_of_comparison(operators: tuple[str, ...], items: list[Value]) -> arrays.Sizes | None:
@@ -356,13 +363,16 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
         found = item_of(run, container, key, found, site, ctx)
     if ctx.env.maps and type(found) is Data and (array := _array_of_first_size(node)) is not None:
         here = rows_here(evaluate(run, array, frame, ctx), site)
-        return here if here is not None else found
+        of_part = coordinates.size_at(container, found, index)
+        found = here if here is not None else found
+        return replace(found, labels=found.labels | of_part) if of_part else found
     if type(found) is Data and found.shape and found.shape[0] is None and isinstance(node.key, Slice):
         rows = _rows_from(run, node.key, frame, ctx)
         whole = container.shape[0] if type(container) is Data and container.shape else None
         return replace(found, shape=(min(rows, whole or rows), *found.shape[1:])) if rows is not None else found
     if ctx.env.maps and type(container) is Data and type(found) is Data and container.labels:
         picked = note_picked(run, container, index, ctx) | of_item(container, index, site)
+        picked |= coordinates.of_item(container, index) | coordinates.size_at(container, found, index)
         picked |= edge_of(node.key)
         found = replace(found, labels=found.labels | picked) if picked else found
     if ctx.env.maps and type(container) is Data and type(index) is Data and type(found) is Data:

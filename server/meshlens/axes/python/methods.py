@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from meshlens.axes.data import arrays, noise
+from meshlens.axes.data.coordinates import of_call
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import note_step, note_unreduced_step, note_updated
 from meshlens.axes.data.operating import counted, of_all, of_method
@@ -76,7 +77,8 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
         if call.ctx.env.maps:
             verdict = of_verdict_on(f"jax.numpy.{name}", given, site)
             result = replace(result, labels=result.labels | verdict) if verdict else result
-            return of_part(run, name, given, result, site, call.ctx)
+            result = of_part(run, name, given, result, site, call.ctx)
+            return of_call(run, f"jax.numpy.{name}", given, result, site, call.ctx)
         return with_sharding(run, f"jax.numpy.{name}", given, result, site, call.ctx)
     if isinstance(receiver, Dict):
         return _of_dict(run, receiver, name, call)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from meshlens.axes.data import arrays, exchanges, noise
 from meshlens.axes.data.contractions import matmul
+from meshlens.axes.data.coordinates import combined as coordinates_combined
+from meshlens.axes.data.coordinates import quotient, unknown_quotient
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient, own_mean
 from meshlens.axes.data.operating import of_operator
@@ -31,7 +33,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
     known = arrays.constant_operation(operator, *(numbers or (left, right)))
     if known is not None:
         if isinstance(known, Const):
-            return Const(known.value, site)
+            return Const(known.value, site, None, quotient(operator, right, sides[1], site))
         return known
     left_labels, right_labels = labels_of(left), labels_of(right)
     scaled = operator == "/" and not isinstance(sides[1], Constant)
@@ -58,7 +60,9 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
     if arrays.is_unplaced(left) and arrays.is_unplaced(right):
         labels |= UNPLACED
     if ctx.env.maps:
-        labels |= of_operation(operator, left, right, site)
+        labels |= of_operation(operator, left, right, site) | unknown_quotient(operator, right, site)
+        if operator != "@":
+            labels |= coordinates_combined(run, operator, (left, right), ctx)
         if operator == "@":
             noise.note_multiplied(run, left, right, ctx)
         else:

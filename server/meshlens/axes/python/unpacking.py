@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.data.coordinates import each_size
 from meshlens.axes.data.operating import of_picked
 from meshlens.axes.domain.joining import join_all
 from meshlens.axes.domain.keys import SOME_KEY, as_value
@@ -26,7 +27,7 @@ def unpack(value: Value, targets: tuple[Any, ...]) -> list[Value]:
         parts = [unpack(option, targets) for option in value.options]
         return [join_all(column) for column in zip(*parts, strict=True)]
     star = next((place for place, target in enumerate(targets) if isinstance(target, Starred)), None)
-    items = items_of(value)
+    items = items_of(value) or (each_size(value, count) if star is None else None)
     if items is not None:
         if star is None:
             return items if len(items) == count else [join_all(items) if items else UNKNOWN] * count

@@ -203,8 +203,10 @@ class GradientUse:
             "sent-stack-mixed", "joined-mixed", "pieces-mixed" (parts that are not moved before a reshape or split, see
             `mixing.py`), "moved-on", "moved-back" (blocks move to the next or previous device), "owner-ahead",
             "owner-before" (a loop's counter is added to or subtracted from the device's index), "place-in-ring" (a
-            known number is added to the device's index in a loop), "index-never", "index-always", "index-met" (a
-            comparison with the device's index that is true on no device, on every device, or perhaps on some).
+            known number is added to the device's index in a loop), "own-coordinates" (coordinates
+            computed from the size of a device's part are combined with the part), "index-never", "index-always",
+            "index-met" (a comparison with the device's index that is true on no device, on every device, or perhaps on
+            some).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
