@@ -21,7 +21,7 @@ from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import COORDINATES, COUNT, NONE, PART_SIZE, SPLIT_ALONG, of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Part, Seq, Site, Spec, Value
-from meshlens.axes.domain.variation import is_different, is_same
+from meshlens.axes.domain.variation import ZERO, is_different, is_given, is_same
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
@@ -211,6 +211,9 @@ def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
         values = [arg.value for arg in args if arg.label is None]
         kept = combined(run, _OPERATORS.get(short, short), values, ctx)
         return replace(found, labels=found.labels | kept) if kept else found
+    if short == "take" and len(args) == 3 and isinstance(args[0].value, Data) and args[2].value == Const(0):
+        rows = of_rows(args[0].value, args[1].value, site, ctx)
+        return replace(found, labels=found.labels | rows) if rows else found
     kept = _of_one(short, args, found)
     if short in _TRANSFORMS:
         _note_segments(run, labels_of(args[0].value), kept, ctx)
@@ -508,6 +511,46 @@ def of_item(array: Data, index: Value) -> frozenset[Any]:
     return _moved(array.labels, rank, lambda place, rank: _place_after(parts, place, rank), added)
 
 
+def of_rows(table: Data, index: Value, site: Site, ctx: Context) -> frozenset[Any]:
+    """Returns the labels of rows that every device takes from the front of a table, as many as its part has.
+
+    Both `table[:n]` and `table[arange(n)]` take the rows that belong to the first part. The table must be the same on
+    all devices, and its rows must not be equal.
+    """
+    if "uniform" in table.labels or of_kinds(table.labels, SPLIT_ALONG):
+        return NONE
+    rank = len(table.shape) if table.shape is not None else 2
+    if type(index) is Data:
+        rows = [label for label in _coordinates(index.labels) if label.rank == 1 and label.is_read]
+        taken = [label._replace(back=rank, rank=rank, form="curved") for label in rows]
+        return frozenset([label for label in taken if _is_alike(table, label.axis)])
+    parts = index.items if isinstance(index, Seq) and index.kind == "tuple" and not index.open else (index,)
+    new = sum(_is(part, None) for part in parts)
+    sliced = [place for place, part in enumerate(parts) if not _is_whole(part) and not _is(part, None)]
+    part = parts[sliced[0]] if len(sliced) == 1 else None
+    if not isinstance(part, Seq) or part.kind != "slice" or part.items[0] not in (Const(None), Const(0)):
+        return NONE
+    sizes = _split_sizes(part.items[1], ctx) if _is(part.items[2], None) else []
+    rank = max(rank + new, len(parts))
+    return frozenset(
+        [
+            _Coordinates(COORDINATES, axis, rank - sliced[0], rank, "curved", _place(site, read, ctx), True)
+            for axis, read, is_read in sizes
+            if is_read and _is_alike(table, axis)
+        ]
+    )
+
+
+def _is_alike(table: Data, axis: str) -> bool:
+    """Returns whether all devices have the table; the front of what they gathered is the part of the first device."""
+    along = table.over.over(axis).truth
+    return is_given(along) and along != ZERO
+
+
+def _is_whole(index: Value) -> bool:
+    return isinstance(index, Seq) and index.kind == "slice" and all(_is(bound, None) for bound in index.items)
+
+
 def _place_after(parts: Sequence[Value], place: int, rank: int | None) -> int | None:
     """Returns where an index moves a dimension; None if it takes only a part of it, or if that is unknown."""
     ellipsis = next((at for at, part in enumerate(parts) if _is(part, Ellipsis)), None)
@@ -522,9 +565,8 @@ def _place_after(parts: Sequence[Value], place: int, rank: int | None) -> int | 
         if _is(part, None):
             after += 1
             continue
-        is_whole = isinstance(part, Seq) and part.kind == "slice" and all(_is(bound, None) for bound in part.items)
         if before == place:
-            return after if is_whole else None
+            return after if _is_whole(part) else None
         before += 1
         after += not _is_number(part)
     return after + place - before

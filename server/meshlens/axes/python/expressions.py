@@ -366,6 +366,9 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
         of_part = coordinates.size_at(container, found, index)
         found = here if here is not None else found
         return replace(found, labels=found.labels | of_part) if of_part else found
+    if ctx.env.maps and type(container) is Data and type(found) is Data and container.made_by != AT:
+        taken = coordinates.of_rows(container, index, site, ctx)
+        found = replace(found, labels=found.labels | taken) if taken else found
     if type(found) is Data and found.shape and found.shape[0] is None and isinstance(node.key, Slice):
         rows = _rows_from(run, node.key, frame, ctx)
         whole = container.shape[0] if type(container) is Data and container.shape else None
