@@ -6,7 +6,7 @@ from typing import Any
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds
+from meshlens.axes.domain.labels import NONE, ON_COPIES, ON_DEVICES, of_kinds
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Spec, Value
 from meshlens.axes.domain.variation import ROW, ROWS, VARYING, is_apart, is_different, is_same
 from meshlens.axes.python.outside import axes_of, device_map
@@ -16,6 +16,9 @@ from meshlens.axes.runs.records import GradientUse, RandomUse
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+
+SHARDS = frozenset({"addressable_shards", "global_shards"})
+"""Attributes of an array that list what each device holds."""
 
 _MOST_LEAVES = 100
 _FOLDED, DECIDED = "folded", "decided"
@@ -120,6 +123,12 @@ def note_saved(run: Run, saved: Arg, ctx: Context) -> None:
         for _, place, _ in of_kinds(labels, "copies") if ON_DEVICES in labels else ():
             run.records.gradient_uses.append(GradientUse("copies-saved", saved.site, place, ctx))
             return
+
+
+def note_shards(run: Run, array: Data, site: Site, ctx: Context) -> None:
+    """Notes that code lists the shards of an array, several of which are copies."""
+    if ON_COPIES in array.labels:
+        run.records.gradient_uses.append(GradientUse("copies-listed", site, None, ctx))
 
 
 def _is_beside(one: Site, other: Site) -> bool:

@@ -169,7 +169,9 @@ PARAMETERS = "parameters"
 
 UNPLACED = frozenset({"unplaced"})
 ON_ONE_DEVICE, ON_A_MESH = "on-one-device", "on-a-mesh"
-PLACES = UNPLACED | {ON_ONE_DEVICE, ON_A_MESH}
+ON_COPIES = "on-copies"
+"""The label of an array of which several devices of a mesh certainly hold the same part."""
+PLACES = UNPLACED | {ON_ONE_DEVICE, ON_A_MESH, ON_COPIES}
 """Labels that say where an array is."""
 
 ON_DEVICES = "device-copies"

@@ -7,9 +7,10 @@ from dataclasses import replace
 from math import prod
 
 from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.data.sharded_shapes import parts_along
 from meshlens.axes.domain.classes import HASH_OF_FIELDS, class_attribute, is_named_tuple
-from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import NONE, ON_A_MESH, ON_ONE_DEVICE, PLACES
+from meshlens.axes.domain.joining import labels_of, options
+from meshlens.axes.domain.labels import NONE, ON_A_MESH, ON_COPIES, ON_ONE_DEVICE, PLACES
 from meshlens.axes.domain.specs import sharding_parts
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -261,18 +262,41 @@ def as_arrays(run: Run, value: Value, site: Site, place: frozenset[str] = NONE, 
     return replace(value, labels=(value.labels - PLACES) | {OF_JAX} | place) if isinstance(value, Data) else value
 
 
+def as_results(run: Run, value: Value, target: Value, site: Site) -> Value:
+    """Returns the result of a jitted function, labeled as made by JAX and placed by its `out_shardings`."""
+    if isinstance(value, Seq) and isinstance(target, Seq) and len(value.items) == len(target.items):
+        pairs = zip(value.items, target.items, strict=True)
+        return Seq(value.kind, tuple([as_results(run, one, its, site) for one, its in pairs]), value.open)
+    return as_arrays(run, value, site, place_of(target))
+
+
 def place_of(target: Value | None) -> frozenset[str]:
-    """Returns the label of arrays after `device_put` to a device or sharding; none if their place is unknown."""
-    if isinstance(target, Data) and "device" in target.labels:
-        return frozenset({ON_ONE_DEVICE})
+    """Returns the labels of arrays after `device_put` to a device or sharding; none if their place is unknown."""
+    if isinstance(target, Data):
+        return frozenset({ON_ONE_DEVICE}) if "device" in target.labels else PLACES & target.labels
+    if isinstance(target, (Seq, Dict)) and target.items:
+        parts = [item[1] if isinstance(item, tuple) else item for item in target.items[:_MOST_PARTS]]
+        return frozenset.intersection(*map(place_of, parts)) if len(parts) == len(target.items) else NONE
     if not isinstance(target, Made):
         return NONE
     if target.dotted == "jax.sharding.SingleDeviceSharding":
         return frozenset({ON_ONE_DEVICE})
-    mesh, _ = sharding_parts(target)
+    mesh, spec = sharding_parts(target)
     sizes = mesh.sizes if isinstance(mesh, Mesh) else None
     has_many = sizes is not None and (None in sizes or prod(size for size in sizes if size is not None) > 1)
-    return frozenset({ON_A_MESH}) if has_many else NONE
+    if not has_many or not isinstance(mesh, Mesh):
+        return NONE
+    has_copies = spec is not None and all(_leaves_axes(mesh, option) for option in options(spec))
+    return frozenset({ON_A_MESH, ON_COPIES} if has_copies else {ON_A_MESH})
+
+
+def _leaves_axes(mesh: Mesh, spec: Value) -> bool:
+    """Returns whether a spec certainly splits over fewer axes than a mesh has, so that devices hold equal parts."""
+    entries = spec.entries if isinstance(spec, Spec) and not spec.open else None
+    parts = [parts_along(mesh, entry) for entry in entries or ()]
+    total = parts_along(mesh, Seq("tuple", mesh.names))
+    known = [count for count in parts if count is not None]
+    return entries is not None and total is not None and len(known) == len(parts) and prod(known) < total
 
 
 def note_places(run: Run, wrapped: Wrapped, call: Invocation) -> None:

@@ -33,7 +33,7 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.jax.carrying import carried, note_carried
 from meshlens.axes.jax.compiled_calls import (
-    as_arrays,
+    as_results,
     note_donated,
     note_places,
     note_results,
@@ -166,7 +166,8 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     if how == "jit":
         note_results(run, wrapped, value, call)
         if not ctx.env.maps and not any(step.how == "jit" for step in ctx.route):
-            value = as_arrays(run, value, site)
+            out = next((arg.value for arg in wrapped.arguments if arg.label == "out_shardings"), UNKNOWN)
+            value = as_results(run, value, out, site)
     value = run_rules(run, wrapped, value, call)
     if wrapped.how == "make_jaxpr":
         return UNKNOWN

@@ -11,7 +11,7 @@ from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.layer_shapes import parameters_of_layer
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value
-from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.labels import PLACES, travelling
 from meshlens.axes.domain.map_values import Leaf
 from meshlens.axes.domain.specs import chosen_for
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
@@ -44,6 +44,9 @@ def leaf(value: Value) -> Value:
     if isinstance(value, Seq):
         return join_all(leaf(item) for item in value.items) if value.items else UNKNOWN
     labels = labels_of(value)
+    if isinstance(value, Dict) and not labels.isdisjoint(PLACES):
+        places = labels_of(join_all(leaf(item) for _, item in value.items)) & PLACES
+        return Data(travelling(labels) | places, over=variation_of(value))
     if isinstance(value, (Data, Const)) or is_whole(value):
         return value
     return Data(travelling(labels), over=variation_of(value))

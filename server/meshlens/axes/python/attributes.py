@@ -13,7 +13,7 @@ from meshlens.axes.data.parts import kept
 from meshlens.axes.data.typed_shardings import transposed
 from meshlens.axes.domain.axis_sizes import SOME_COUNT
 from meshlens.axes.domain.joining import entry_of_table, join_all
-from meshlens.axes.domain.labels import COUNT, of_kinds, travelling
+from meshlens.axes.domain.labels import COUNT, PLACES, of_kinds, travelling
 from meshlens.axes.domain.values import (
     STATIC,
     UNKNOWN,
@@ -128,6 +128,8 @@ def of_data(value: Data, name: str) -> Value:
     if name in ("real", "imag") and (same := coordinates.unchanged(value)):
         part = data_attribute(value, name)
         return replace(part, labels=part.labels | same) if isinstance(part, Data) else part
+    if name == "sharding":
+        return Data(travelling(value.labels) | (value.labels & PLACES), over=value.over)
     if name == "at":
         return Data(value.labels, value.shape, AT, True, value.over)
     if value.made_by == AT and name in UPDATES:

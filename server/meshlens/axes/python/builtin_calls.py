@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 from meshlens.axes.data.arrays import count_of, product, sizes
@@ -63,7 +64,9 @@ _RANGE = "range"
 """The kind of a sequence of unknown length that begins with 0."""
 PATTERN = "re.Pattern"
 """The type of a compiled pattern; its method `search` is `re.search` with the pattern as the first argument."""
-_FLATTEN = frozenset({"jax.tree.leaves", "jax.tree.flatten"})
+_WITH_PATHS = frozenset({"jax.tree.leaves_with_path", "jax.tree.flatten_with_path"})
+_WITH_STRUCTURE = frozenset({"jax.tree.flatten", "jax.tree.flatten_with_path"})
+_FLATTEN = _WITH_PATHS | _WITH_STRUCTURE | {"jax.tree.leaves"}
 _OF_LIBRARIES = TABLES | SPLITS_AND_MERGES | logical_rules.TO_SPEC
 
 
@@ -79,7 +82,9 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
         return unflattened(call)
     if name in _FLATTEN:
         leaves = _leaves(run, call)
-        return Seq("tuple", (leaves, UNKNOWN)) if name == "jax.tree.flatten" else leaves
+        if name in _WITH_PATHS and isinstance(leaves, Seq):
+            leaves = replace(leaves, items=tuple([Seq("tuple", (UNKNOWN, one)) for one in leaves.items]))
+        return Seq("tuple", (leaves, UNKNOWN)) if name in _WITH_STRUCTURE else leaves
     if name in _OF_LIBRARIES:
         if name in logical_rules.TO_SPEC:
             return logical_rules.as_spec(args, site)

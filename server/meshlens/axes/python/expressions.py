@@ -128,6 +128,8 @@ def _format(run: Run, node: FString, frame: Frame, ctx: Context) -> Value:
 def _attr(run: Run, node: Attribute, frame: Frame, ctx: Context) -> Value:
     receiver = evaluate(run, node.object, frame, ctx)
     if type(receiver) is Data:
+        if node.name in noise.SHARDS and receiver.labels:
+            noise.note_shards(run, receiver, site_of(frame, node), ctx)
         found = attributes.of_data(receiver, node.name)
         if node.name == "shape" and ctx.env.maps and receiver.labels:
             return coordinates.shape_in_part(receiver, found, site_of(frame, node))

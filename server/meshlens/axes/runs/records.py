@@ -188,8 +188,9 @@ class GradientUse:
             part of a gradient), "slice-norm-reduced" (such a norm is reduced), "step-reduced" (parameters are updated
             with gradients that were reduced over this axis), "step-apart" (parameters are updated with gradients that
             were reduced over other axes, but not over this one), "step-alone" (parameters are updated with gradients
-            that were not reduced), "copies-saved" (a state with a copy on every device is saved whole), "copies-summed"
-            (a `psum` of a copy to which each device added a value), "of-fewer-axes" (a total is divided by a sum over
+            that were not reduced), "copies-saved" (a state with a copy on every device is saved whole), "copies-listed"
+            (code lists the shards of an array, some of which are copies), "copies-summed" (a `psum` of a copy to which
+            each device added a value), "of-fewer-axes" (a total is divided by a sum over
             only some of its axes), "slices-overlap" (each device takes several rows, starting at the row of its index),
             and for values that each device computes from its part alone: "own-maxima-summed" (a `psum` of exponentials
             from which each device subtracted its own maximum), "picked-summed" (a `psum` of entries that devices picked
