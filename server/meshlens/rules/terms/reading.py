@@ -1,7 +1,8 @@
-"""Reads the functions of a file as terms, and notes the shares of records that are selected from random orders."""
+"""Reads the functions of a file as terms, and notes what becomes of random orders and of arrays in pieces."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -52,10 +53,12 @@ from meshlens.jaxapi.names import canonical
 from meshlens.project.solving.room import enough_room
 from meshlens.project.trees import Node, children, names_bound, tree, walk
 from meshlens.project.view import FileView
-from meshlens.rules.terms.model import MOST_NODES, RANKS, Term
-from meshlens.rules.terms.orders import SHUFFLES, Share, changed_by_call, of_call, of_filter, of_subscript
+from meshlens.rules.terms.model import MOST_NODES, RANKS, Term, mentions
+from meshlens.rules.terms.orders import SHUFFLES, Args, Share, changed_by_call, of_call, of_filter, of_subscript
+from meshlens.rules.terms.pieces import ASSEMBLES, Assembly, Piece, piece_of
 
 _MOST_STEPS, _DEEPEST_CALL = 10_000, 4
+_ASSEMBLES = re.compile(ASSEMBLES.rpartition(".")[2])
 _SELF = "self"
 _PROPERTIES = frozenset({"property", "cached_property"})
 _Env = dict[str, Term]
@@ -84,12 +87,13 @@ class _Object:
 
 @dataclass(slots=True)
 class _Frame:
-    """The state of one function: its variables, what it returned so far, and where its code is."""
+    """The state of one function: its variables, where its code is, how many pieces came before, and its results."""
 
     env: _Env
     path: str
     block: str
     owner: _Object | None
+    first_piece: int = 0
     returned: list[Term] = field(default_factory=list)
     ended: bool = False
 
@@ -99,11 +103,13 @@ class _Frame:
 
 
 class _Reader:
-    """Evaluates code symbolically; `shares` has what was selected from random orders so far."""
+    """Evaluates code symbolically, and collects shares of random orders and pieces of arrays."""
 
     def __init__(self, view: FileView) -> None:
         self.view = view
         self.shares: list[Share] = []
+        self.pieces: list[Piece] = []
+        self.assemblies: list[Assembly] = []
         self.loops: tuple[Term, ...] = ()
         self._depth = 0
         self._steps = 0
@@ -219,7 +225,7 @@ class _Reader:
         return self.unknown()
 
     def _comprehension(self, node: Comprehension, frame: _Frame) -> Term:
-        inner = _Frame(dict(frame.env), frame.path, frame.block, frame.owner)
+        inner = _Frame(dict(frame.env), frame.path, frame.block, frame.owner, frame.first_piece)
         loops, first = self.loops, self.unknown()
         for place, clause in enumerate(node.clauses):
             iterable = self.evaluate(clause.iterable, inner)
@@ -238,8 +244,9 @@ class _Reader:
     def _enter_loop(self, target: Expression, iterable: Term, frame: _Frame) -> None:
         scope = str(next(self._numbers))
         names = [node.name for node in walk(target) if isinstance(node, Name)]
-        variables = [Term("loop", name, (iterable,), scope, site=frame.site(target)) for name in names]
-        frame.env.update(zip(names, variables, strict=True))
+        first = Term("loop", names[0] if names else "", (iterable,), scope, site=frame.site(target))
+        variables = [first, *[Term("loop", name, (iterable,), scope, first, first.site) for name in names[1:]]]
+        frame.env.update(zip(names, variables, strict=False))
         self.loops = (*self.loops, *variables)
 
     def _call(self, node: Call, frame: _Frame) -> Term:
@@ -253,10 +260,23 @@ class _Reader:
         module, _, last = callee.name.rpartition(".")
         if callee.kind == "outside" and module + "." in frame.env:
             callee = Term("attribute", last, (frame.env[module + "."],))
+        if callee.name == ASSEMBLES:
+            self._assemble(args, frame.first_piece, frame.site(node))
+        elif callee.name == "jax.device_put" and len(args) > 1:
+            piece = piece_of(*[term for _, term in args[:2]])
+            self.pieces += [piece] if piece is not None else []
         changed = changed_by_call(callee, args, self.loops, frame.site(node))
         if changed is not None:
             self._change(node, callee, changed, frame)
         return of_call(callee, args, self.shares, self.loops, frame.site(node))
+
+    def _assemble(self, args: Args, first: int, site: Site) -> None:
+        """Notes the pieces of an array, if all of them are put on the devices by one expression of the function."""
+        pieces = {piece.block.site: piece for piece in self.pieces[first:]}
+        if len(pieces) == 1 and len(args) > 1:
+            (piece,) = pieces.values()
+            _, (_, sharding), *_ = args
+            self.assemblies += [Assembly(site, piece)] if mentions(sharding, piece.mesh) else []
 
     def _change(self, node: Call, callee: Term, changed: Term, frame: _Frame) -> None:
         """Sets the variable that a call changes in place: its first argument, a generator, or a module's generator.
@@ -281,7 +301,7 @@ class _Reader:
             return None
         return _Code(shape.function, function.path, function.block, {}) if not shape.function.decorators else None
 
-    def _run(self, code: _Code, args: tuple[tuple[str | None, Term], ...], frame: _Frame) -> Term:
+    def _run(self, code: _Code, args: Args, frame: _Frame) -> Term:
         if self._depth >= _DEEPEST_CALL or any(label in ("*", "**") for label, _ in args):
             return self.unknown()
         given = self._bound(code, args, frame)
@@ -290,7 +310,7 @@ class _Reader:
         self._depth -= 1
         return result
 
-    def _bound(self, code: _Code, args: tuple[tuple[str | None, Term], ...], frame: _Frame) -> _Env:
+    def _bound(self, code: _Code, args: Args, frame: _Frame) -> _Env:
         parameters = code.shape.parameters[1:] if code.owner is not None else code.shape.parameters
         by_place = [parameter.name for parameter in parameters if parameter.how in ("any", "only")]
         given = dict(zip(by_place, [term for label, term in args if label is None], strict=False))
@@ -311,7 +331,7 @@ class _Reader:
         if code.owner is not None and code.shape.parameters:
             first = next(iter(code.shape.parameters)).name
             env[first] = Term("object", _SELF, scope=code.path, value=code.owner)
-        frame = _Frame(env, code.path, code.block, code.owner)
+        frame = _Frame(env, code.path, code.block, code.owner, len(self.pieces))
         self.run(code.shape.body, frame)
         results = frame.returned
         if not results or "generator" in code.shape.flags:
@@ -321,7 +341,7 @@ class _Reader:
             result = self._joined(result, other)
         return result
 
-    def _constructed(self, cls: Class, args: tuple[tuple[str | None, Term], ...], frame: _Frame) -> Term:
+    def _constructed(self, cls: Class, args: Args, frame: _Frame) -> Term:
         """Reads the methods of a class again with the arguments of one of its objects."""
         block = self.view.solution.facts[cls.path].blocks.get(cls.site.block) if cls.path else None
         shape = block.shape if block is not None else None
@@ -442,6 +462,9 @@ class _Reader:
         elif isinstance(target, TupleDisplay) and value.name == "tuple" and len(value.parts) == len(target.items):
             for item, part in zip(target.items, value.parts, strict=True):
                 self._assign(item, part, frame)
+        elif isinstance(target, TupleDisplay) and value.kind in ("attribute", "root", "call"):
+            for place, item in enumerate(target.items):
+                self._assign(item, Term("operation", "[]", (value, Term("constant", value=place))), frame)
         elif isinstance(target, Attribute):
             of = self.evaluate(target.object, frame)
             if of.kind == "object" and isinstance(of.value, _Object):
@@ -501,27 +524,38 @@ def _attributes_set(shape: FunctionShape) -> set[str]:
     return {node.name for node in inner if isinstance(node, Attribute)}
 
 
-def _that_shuffle(view: FileView) -> set[str]:
-    """Returns the top-level functions and classes that mention ranks and may, perhaps indirectly, use a random order.
+def _that_use(view: FileView, words: re.Pattern[str]) -> dict[str, set[str]]:
+    """Returns the names in each top-level function or class that mentions a word, perhaps through others of the file.
 
     The other top-level statements count as one, called "=".
     """
     names: dict[str, set[str]] = {}
     for key, block in view.facts.blocks.items():
         names.setdefault("=" if key.startswith("=") else key.partition(".")[0], set()).update(block.names)
-    found = {key for key, used in names.items() if any(SHUFFLES.search(name) for name in used)}
+    found = {key for key, used in names.items() if any(words.search(name) for name in used)}
     while more := {key for key, used in names.items() if key not in found and not used.isdisjoint(found)}:
         found |= more
-    return {key for key in found if any(RANKS.search(name) for name in names[key])}
+    return {key: names[key] for key in found}
 
 
 def shares_in(view: FileView) -> list[Share]:
     """Returns the shares of records that the code of a file selects from random orders."""
-    reader, path, wanted = _Reader(view), str(view.path), _that_shuffle(view)
+    used = _that_use(view, SHUFFLES)
+    return _read(view, {key for key, names in used.items() if any(RANKS.search(name) for name in names)}).shares
+
+
+def assemblies_in(view: FileView) -> list[Assembly]:
+    """Returns the arrays that the code of a file assembles from pieces."""
+    return _read(view, set(_that_use(view, _ASSEMBLES))).assemblies
+
+
+def _read(view: FileView, wanted: set[str]) -> _Reader:
+    """Reads the top-level statements of a file, and the given functions and classes."""
+    reader, path = _Reader(view), str(view.path)
     top = _Frame({}, path, "", None)
     later: list[_Code] = []
     if not wanted:
-        return []
+        return reader
     with enough_room():
         for key in view.facts.top:
             shape = view.facts.blocks[key].shape if key in wanted or key.startswith("=") else None
@@ -538,4 +572,4 @@ def shares_in(view: FileView) -> list[Share]:
                 reader.step(shape, top)
         for code in later:
             reader.body(code, {})
-    return reader.shares
+    return reader

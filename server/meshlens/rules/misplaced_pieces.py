@@ -1,0 +1,122 @@
+"""The pieces of an array are put on other devices than its sharding assigns them to.
+
+`jax.make_array_from_single_device_arrays` takes each device's piece as it is and checks only shapes.
+If the pieces are numbered otherwise than the sharding does it, rows are missing from the array, others are in it twice,
+and devices that should hold copies hold different rows.
+In the order of `mesh.devices.flat`, the last axis of the mesh changes fastest: on a mesh of 4 × 2 devices, the place of
+a device divided by 2 is its index along the first axis, and the remainder is its index along the second.
+
+```python
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+batch = np.arange(16.0)
+rows = batch.shape[0] // mesh.shape["data"]
+pieces = []
+for place, device in enumerate(mesh.devices.flat):
+    block = place % mesh.shape["data"]
+    pieces.append(jax.device_put(batch[block * rows : (block + 1) * rows], device))
+    #                                  ^^^^^ AX420: device 1 of the mesh gets block 1, but the sharding assigns \\
+    #                                  it block 0, so rows of the array are missing or in another place
+x = jax.make_array_from_single_device_arrays(batch.shape, NamedSharding(mesh, P("data")), pieces)
+```
+
+Divide by the size of the axes that come after it:
+
+```python
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+batch = np.arange(16.0)
+rows = batch.shape[0] // mesh.shape["data"]
+pieces = []
+for place, device in enumerate(mesh.devices.flat):
+    block = place // mesh.shape["model"]
+    pieces.append(jax.device_put(batch[block * rows : (block + 1) * rows], device))
+x = jax.make_array_from_single_device_arrays(batch.shape, NamedSharding(mesh, P("data")), pieces)
+```
+
+`jax.make_array_from_callback` computes the index of each piece from the sharding.
+The rule computes the number of each device's block if the sizes of the mesh and the spec are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from meshlens.axes.domain.joining import options
+from meshlens.axes.domain.specs import sharding_parts
+from meshlens.axes.domain.values import Arg, Const, Mesh, Seq, Site, Spec, Value
+from meshlens.checking.model import Finding, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
+from meshlens.project.view import FileView
+from meshlens.rules.terms.pieces import ASSEMBLES, Piece, blocks_assigned, blocks_of
+from meshlens.rules.terms.reading import assemblies_in
+
+_MESSAGE = (
+    "device {place} of the mesh gets block {given}, but the sharding assigns it block {assigned}, so rows of the array "
+    "are missing or in another place"
+)
+
+
+class _Block(NamedTuple):
+    """The block that a device gets, and the one that the sharding assigns to it."""
+
+    place: int
+    given: int
+    assigned: int
+
+
+@rule("AX420", Severity.WARNING, state="preview")
+def misplaced_pieces(view: FileView) -> Iterator[Finding]:
+    """Reports pieces that are put on other devices than the sharding of the assembled array says."""
+    records = [call for call in view.records.calls if call.dotted == ASSEMBLES and not call.guarded]
+    if not records:
+        return
+    seen: set[Site] = set()
+    for assembly in assemblies_in(view):
+        site, here = assembly.piece.block.site, [call for call in records if call.call == assembly.call]
+        found = [(call, _misplaced(assembly.piece, call.args)) for call in here]
+        one = certain([(block, call.context, block and block.given != block.assigned) for call, block in found])
+        if site is not None and one is not None and view.is_here(site) and site not in seen:
+            seen.add(site)
+            yield Finding(view.span(site), _MESSAGE.format(**one._asdict()))
+
+
+def _misplaced(piece: Piece, args: tuple[Arg, ...]) -> _Block | None:
+    """Returns the first misplaced block, or a block in its place; None if the blocks or the sharding are not known."""
+    sharding = next((arg.value for place, arg in enumerate(args) if arg.label == "sharding" or place == 1), None)
+    mesh, spec = sharding_parts(sharding) if sharding is not None else (None, None)
+    if not isinstance(mesh, Mesh) or mesh.open or mesh.sizes is None or spec is None:
+        return None
+    names = [name.value for name in mesh.names if isinstance(name, Const) and isinstance(name.value, str)]
+    sizes = [size for size in mesh.sizes if size is not None and size > 0]
+    if not len(names) == len(sizes) == len(mesh.sizes) == len(mesh.names):
+        return None
+    given = blocks_of(piece, names, sizes)
+    found: list[_Block] = []
+    for option in options(spec):
+        axes = _axes_of_rows(option, names)
+        if given is None or axes is None:
+            return None
+        assigned = blocks_assigned(axes, names, sizes)
+        blocks = [_Block(place, *pair) for place, pair in enumerate(zip(given, assigned, strict=True))]
+        found.append(next((block for block in blocks if block.given != block.assigned), blocks[0]))
+    are_alike = len({block.given != block.assigned for block in found}) == 1
+    return next(iter(found)) if are_alike else None
+
+
+def _axes_of_rows(spec: Value, names: list[str]) -> list[str] | None:
+    """Returns the axes that split the first dimension; None if they are not known."""
+    entry = next(iter(spec.entries), None) if isinstance(spec, Spec) else None
+    if entry is None or (isinstance(entry, Const) and entry.value is None):
+        return [] if isinstance(spec, Spec) and not spec.open else None
+    parts = entry.items if isinstance(entry, Seq) and not entry.open else (entry,)
+    axes = [part.value for part in parts if isinstance(part, Const) and part.value in names]
+    return axes if len(axes) == len(parts) else None

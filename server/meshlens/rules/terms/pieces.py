@@ -1,0 +1,138 @@
+"""Pieces of an array that code puts on the devices of a mesh, one by one, before JAX assembles them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+from meshlens.axes.domain.constants import worked_out
+from meshlens.axes.domain.values import Site
+from meshlens.rules.terms.model import Term, mentions
+
+ASSEMBLES = "jax.make_array_from_single_device_arrays"
+_FLAT = frozenset({"flat", "ravel", "flatten"})
+_SPLITS = frozenset({"numpy.split", "numpy.array_split", "jax.numpy.split", "jax.numpy.array_split"})
+
+
+class Piece(NamedTuple):
+    """A block of rows that is put on one device in a loop over all devices of a mesh.
+
+    Attributes:
+        block: the number of the block.
+        place: the variable that counts the devices, row by row of the mesh.
+        mesh: the mesh.
+    """
+
+    block: Term
+    place: Term
+    mesh: Term
+
+
+class Assembly(NamedTuple):
+    """A call that assembles pieces."""
+
+    call: Site
+    piece: Piece
+
+
+def piece_of(data: Term, device: Term) -> Piece | None:
+    """Returns the piece that `device_put(data, device)` puts on a device; None if it is not known which one."""
+    place, devices = _place(device)
+    mesh = _mesh(devices) if devices is not None else None
+    if place is None or mesh is None or data.name != "[]":
+        return None
+    whole, key = data.parts
+    first = next(iter(key.parts), key) if key.name == "tuple" else key
+    if first.name == "slice":
+        start = next(iter(first.parts))
+        block = _factor(start, place)
+    else:
+        block = key if whole.kind == "call" and whole.name in _SPLITS else None
+    return Piece(block, place, mesh) if block is not None and mentions(block, place) else None
+
+
+def _place(device: Term) -> tuple[Term | None, Term | None]:
+    """Returns the variable that counts the devices of a loop, and what is counted."""
+    if device.name == "[]":
+        devices, key = device.parts
+        return (key, devices) if key.kind == "loop" else (None, None)
+    iterable = next(iter(device.parts), None) if device.kind == "loop" else None
+    if iterable is None or iterable.name != "enumerate" or len(iterable.parts) != 1:
+        return None, None
+    return (device.value, *iterable.parts) if isinstance(device.value, Term) else (None, None)
+
+
+def _mesh(devices: Term) -> Term | None:
+    """Returns the mesh whose devices are listed row by row."""
+    grid = next(iter(devices.parts), None) if devices.name in _FLAT else None
+    return next(iter(grid.parts)) if grid is not None and grid.kind == "attribute" and grid.name == "devices" else None
+
+
+def _factor(start: Term, place: Term) -> Term | None:
+    """Returns the factor of a product that depends on a variable; None if there is not exactly one."""
+    if start.kind != "operation" or start.name != "*":
+        return None
+    left, right = start.parts
+    if mentions(left, place) == mentions(right, place):
+        return None
+    one = left if mentions(left, place) else right
+    return _factor(one, place) if one.kind == "operation" and one.name == "*" else one
+
+
+def blocks_of(piece: Piece, names: Sequence[str], sizes: Sequence[int]) -> list[int] | None:
+    """Returns the number of each device's block, row by row of the mesh; None if it is not computed.
+
+    Args:
+        piece: the pieces.
+        names: the axes of the mesh.
+        sizes: their sizes.
+    """
+    by_name = dict(zip(names, sizes, strict=True))
+    found = [_number(piece.block, piece, place, by_name) for place in range(prod(sizes))]
+    known = [number for number in found if number is not None]
+    return known if len(known) == len(found) else None
+
+
+def _number(term: Term, piece: Piece, place: int, sizes: dict[str, int]) -> int | None:
+    """Returns a number that is computed from a device's place and the sizes of the mesh; None if it is not known."""
+    if term == piece.place:
+        return place
+    if term.is_constant:
+        return term.value if type(term.value) is int else None
+    if term.kind == "operation" and term.name == "[]":
+        of, key = term.parts
+        if of.kind != "attribute" or of.name != "shape" or not key.is_constant:
+            return None
+        (owner,) = of.parts
+        if owner == piece.mesh:
+            return sizes.get(key.value)
+        is_grid = owner.kind == "attribute" and owner.name == "devices" and owner.parts == (piece.mesh,)
+        return dict(enumerate(sizes.values())).get(key.value) if is_grid else None
+    if term.kind == "attribute" and term.name == "size" and term.parts == (piece.mesh,):
+        return prod(sizes.values())
+    if term.kind == "operation" and len(term.parts) == 2:
+        left, right = [_number(part, piece, place, sizes) for part in term.parts]
+        result = worked_out(term.name, left, right) if left is not None and right is not None else None
+        return result if type(result) is int else None
+    return None
+
+
+def blocks_assigned(axes: Sequence[str], names: Sequence[str], sizes: Sequence[int]) -> list[int]:
+    """Returns the number of the block that a sharding assigns to each device, row by row of the mesh.
+
+    Args:
+        axes: the axes that split the rows.
+        names: the axes of the mesh.
+        sizes: their sizes.
+    """
+    found: list[int] = []
+    for place in range(prod(sizes)):
+        rest, at = place, dict[str, int]()
+        for name, size in reversed(list(zip(names, sizes, strict=True))):
+            rest, at[name] = divmod(rest, size)
+        block = 0
+        for axis in axes:
+            block = block * sizes[names.index(axis)] + at[axis]
+        found.append(block)
+    return found
