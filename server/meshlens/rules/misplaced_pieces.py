@@ -41,28 +41,47 @@ x = jax.make_array_from_single_device_arrays(batch.shape, NamedSharding(mesh, P(
 ```
 
 `jax.make_array_from_callback` computes the index of each piece from the sharding.
+If its callback reads successive steps of a data set, each step must move on by the rows of the whole array: with
+`start = step * (rows.stop - rows.start) + rows.start`, successive arrays overlap.
+
 The rule computes the number of each device's block if the sizes of the mesh and the spec are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import NamedTuple
 
 from meshlens.axes.domain.joining import options
 from meshlens.axes.domain.specs import sharding_parts
-from meshlens.axes.domain.values import Arg, Const, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import Const, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
 from meshlens.project.view import FileView
-from meshlens.rules.terms.pieces import ASSEMBLES, Piece, blocks_assigned, blocks_of
-from meshlens.rules.terms.reading import assemblies_in
+from meshlens.rules.terms.pieces import ASSEMBLES, FETCHES, Piece, Window, blocks_assigned, blocks_of
+from meshlens.rules.terms.reading import assembled_in
 
 _MESSAGE = (
     "device {place} of the mesh gets block {given}, but the sharding assigns it block {assigned}, so rows of the array "
     "are missing or in another place"
 )
+
+
+_OVERLAP = (
+    "each step moves on by the rows of one device, but all devices together read more, so the arrays of successive "
+    "steps overlap; move on by the rows of the whole array"
+)
+
+
+class _Sharding(NamedTuple):
+    """A sharding on a mesh of known sizes."""
+
+    names: list[str]
+    sizes: list[int]
+    spec: Value
 
 
 class _Block(NamedTuple):
@@ -76,45 +95,68 @@ class _Block(NamedTuple):
 @rule("AX420", Severity.WARNING, state="preview")
 def misplaced_pieces(view: FileView) -> Iterator[Finding]:
     """Reports pieces that are put on other devices than the sharding of the assembled array says."""
-    records = [call for call in view.records.calls if call.dotted == ASSEMBLES and not call.guarded]
+    records = [call for call in view.records.calls if call.dotted in (ASSEMBLES, FETCHES) and not call.guarded]
     if not records:
         return
-    seen: set[Site] = set()
-    for assembly in assemblies_in(view):
-        site, here = assembly.piece.block.site, [call for call in records if call.call == assembly.call]
-        found = [(call, _misplaced(assembly.piece, call.args)) for call in here]
-        one = certain([(block, call.context, block and block.given != block.assigned) for call, block in found])
-        if site is not None and one is not None and view.is_here(site) and site not in seen:
-            seen.add(site)
-            yield Finding(view.span(site), _MESSAGE.format(**one._asdict()))
+    found: dict[Site, str] = {}
+    assemblies, windows = assembled_in(view)
+    for assembly in assemblies:
+        blocks = [(call, _misplaced(assembly.piece, call)) for call in records if call.call == assembly.call]
+        block = certain([(one, call.context, one and one.given != one.assigned) for call, one in blocks])
+        if block is not None and assembly.piece.block.site is not None:
+            found.setdefault(assembly.piece.block.site, _MESSAGE.format(**block._asdict()))
+    for window in windows:
+        here = [call for call in records if call.call == window.call]
+        place = certain([(window.stride.site, call.context, _is_split(window, call)) for call in here])
+        if place is not None:
+            found.setdefault(place, _OVERLAP)
+    for site, message in found.items():
+        if view.is_here(site):
+            yield Finding(view.span(site), message)
 
 
-def _misplaced(piece: Piece, args: tuple[Arg, ...]) -> _Block | None:
-    """Returns the first misplaced block, or a block in its place; None if the blocks or the sharding are not known."""
-    sharding = next((arg.value for place, arg in enumerate(args) if arg.label == "sharding" or place == 1), None)
+def _is_split(window: Window, call: ApiCall) -> bool | None:
+    """Returns whether a sharding splits the rows of a window; None if that is not known."""
+    known = _sharding_of(call)
+    axes = _axes_along(known.spec, window.dimension, known.names) if known is not None else None
+    if known is None or axes is None:
+        return None
+    return prod(known.sizes[known.names.index(axis)] for axis in axes) > 1
+
+
+def _sharding_of(call: ApiCall) -> _Sharding | None:
+    """Returns the sharding of an assembled array; None if the mesh is not known."""
+    sharding = next((arg.value for place, arg in enumerate(call.args) if arg.label == "sharding" or place == 1), None)
     mesh, spec = sharding_parts(sharding) if sharding is not None else (None, None)
     if not isinstance(mesh, Mesh) or mesh.open or mesh.sizes is None or spec is None:
         return None
     names = [name.value for name in mesh.names if isinstance(name, Const) and isinstance(name.value, str)]
     sizes = [size for size in mesh.sizes if size is not None and size > 0]
-    if not len(names) == len(sizes) == len(mesh.sizes) == len(mesh.names):
+    is_known = len(names) == len(sizes) == len(mesh.sizes) == len(mesh.names)
+    return _Sharding(names, sizes, spec) if is_known else None
+
+
+def _misplaced(piece: Piece, call: ApiCall) -> _Block | None:
+    """Returns the first misplaced block, or a block in its place; None if the blocks or the sharding are not known."""
+    known = _sharding_of(call)
+    given = blocks_of(piece, known.names, known.sizes) if known is not None else None
+    if known is None or given is None:
         return None
-    given = blocks_of(piece, names, sizes)
     found: list[_Block] = []
-    for option in options(spec):
-        axes = _axes_of_rows(option, names)
-        if given is None or axes is None:
+    for option in options(known.spec):
+        axes = _axes_along(option, 0, known.names)
+        if axes is None:
             return None
-        assigned = blocks_assigned(axes, names, sizes)
+        assigned = blocks_assigned(axes, known.names, known.sizes)
         blocks = [_Block(place, *pair) for place, pair in enumerate(zip(given, assigned, strict=True))]
-        found.append(next((block for block in blocks if block.given != block.assigned), blocks[0]))
+        found.append(next((block for block in blocks if block.given != block.assigned), next(iter(blocks))))
     are_alike = len({block.given != block.assigned for block in found}) == 1
     return next(iter(found)) if are_alike else None
 
 
-def _axes_of_rows(spec: Value, names: list[str]) -> list[str] | None:
-    """Returns the axes that split the first dimension; None if they are not known."""
-    entry = next(iter(spec.entries), None) if isinstance(spec, Spec) else None
+def _axes_along(spec: Value, dimension: int, names: list[str]) -> list[str] | None:
+    """Returns the axes that split a dimension; None if they are not known."""
+    entry = dict(enumerate(spec.entries)).get(dimension) if isinstance(spec, Spec) else None
     if entry is None or (isinstance(entry, Const) and entry.value is None):
         return [] if isinstance(spec, Spec) and not spec.open else None
     parts = entry.items if isinstance(entry, Seq) and not entry.open else (entry,)

@@ -14,7 +14,8 @@ from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES, PARTITIONED, SPECS
 
 _PLACING = frozenset(
     "with_sharding_constraint donate donate_argnums donate_argnames in_shardings out_shardings set_mesh use_mesh "
-    "with_partitioning apply_fn make_array_from_single_device_arrays addressable_shards global_shards".split()
+    "with_partitioning apply_fn make_array_from_single_device_arrays make_array_from_callback "
+    "addressable_shards global_shards".split()
 )
 """The names that say where arrays or their parts are, make a mesh current, or donate arrays."""
 _WRITE_ANYTHING = frozenset({"dump", "dumps"})

@@ -11,6 +11,7 @@ from meshlens.axes.domain.values import Site
 from meshlens.rules.terms.model import Term, mentions
 
 ASSEMBLES = "jax.make_array_from_single_device_arrays"
+FETCHES = "jax.make_array_from_callback"
 _FLAT = frozenset({"flat", "ravel", "flatten"})
 _SPLITS = frozenset({"numpy.split", "numpy.array_split", "jax.numpy.split", "jax.numpy.array_split"})
 
@@ -34,6 +35,53 @@ class Assembly(NamedTuple):
 
     call: Site
     piece: Piece
+
+
+class Window(NamedTuple):
+    """Rows that a callback of `make_array_from_callback` fetches for one device, starting further on in each step.
+
+    Attributes:
+        call: the call that gets the callback.
+        stride: the number of rows by which each step moves on, which is the number of rows of the device.
+        dimension: the dimension of the array that the rows belong to.
+    """
+
+    call: Site
+    stride: Term
+    dimension: int
+
+
+def window_of(key: Term, index: Term, call: Site) -> Window | None:
+    """Returns the window that a slice selects if it starts at `step * (stop - start) + start`; None for any other.
+
+    Args:
+        key: the slice.
+        index: the index that the callback gets, which contains `start` and `stop`.
+        call: the call that gets the callback.
+    """
+    start = next(iter(key.parts)) if key.name == "slice" else key
+    if start.kind != "operation" or start.name != "+":
+        return None
+    for one, product in (start.parts, start.parts[::-1]):
+        rows = _bound(one, "start", 0)
+        stride = _factor(product, index) if rows is not None else None
+        if rows is None or stride is None or stride.name != "-" or rows.name != "[]":
+            continue
+        stop, begin = stride.parts
+        whole, dimension = rows.parts
+        if begin == one and _bound(stop, "stop", 1) == rows and whole == index and type(dimension.value) is int:
+            return Window(call, stride, dimension.value)
+    return None
+
+
+def _bound(term: Term, name: str, place: int) -> Term | None:
+    """Returns the slice of `rows.start`, `rows.stop` or an entry of `rows.indices(…)`; None for anything else."""
+    if term.kind == "attribute" and term.name == name:
+        return next(iter(term.parts))
+    if term.name != "[]":
+        return None
+    of, key = term.parts
+    return next(iter(of.parts)) if of.kind == "call" and of.name == "indices" and key.value == place else None
 
 
 def piece_of(data: Term, device: Term) -> Piece | None:

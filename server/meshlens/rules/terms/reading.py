@@ -55,10 +55,10 @@ from meshlens.project.trees import Node, children, names_bound, tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules.terms.model import MOST_NODES, RANKS, Term, mentions
 from meshlens.rules.terms.orders import SHUFFLES, Args, Share, changed_by_call, of_call, of_filter, of_subscript
-from meshlens.rules.terms.pieces import ASSEMBLES, Assembly, Piece, piece_of
+from meshlens.rules.terms.pieces import ASSEMBLES, FETCHES, Assembly, Piece, Window, piece_of, window_of
 
 _MOST_STEPS, _DEEPEST_CALL = 10_000, 4
-_ASSEMBLES = re.compile(ASSEMBLES.rpartition(".")[2])
+_ASSEMBLES = re.compile("make_array_from_(?:single_device_arrays|callback)")
 _SELF = "self"
 _PROPERTIES = frozenset({"property", "cached_property"})
 _Env = dict[str, Term]
@@ -110,6 +110,8 @@ class _Reader:
         self.shares: list[Share] = []
         self.pieces: list[Piece] = []
         self.assemblies: list[Assembly] = []
+        self.windows: list[Window] = []
+        self.fetching: tuple[Term, Site] | None = None
         self.loops: tuple[Term, ...] = ()
         self._depth = 0
         self._steps = 0
@@ -202,6 +204,8 @@ class _Reader:
 
     def _subscript(self, node: Subscript, frame: _Frame) -> Term:
         container, key = self.evaluate(node.object, frame), self.evaluate(node.key, frame)
+        window = window_of(key, *self.fetching) if self.fetching is not None else None
+        self.windows += [window] if window is not None else []
         return of_subscript(container, key, self.shares, frame.site(node))
 
     def _slice(self, node: Slice, frame: _Frame) -> Term:
@@ -260,7 +264,9 @@ class _Reader:
         module, _, last = callee.name.rpartition(".")
         if callee.kind == "outside" and module + "." in frame.env:
             callee = Term("attribute", last, (frame.env[module + "."],))
-        if callee.name == ASSEMBLES:
+        if callee.name == FETCHES:
+            self._fetch(args, frame, frame.site(node))
+        elif callee.name == ASSEMBLES:
             self._assemble(args, frame.first_piece, frame.site(node))
         elif callee.name == "jax.device_put" and len(args) > 1:
             piece = piece_of(*[term for _, term in args[:2]])
@@ -269,6 +275,18 @@ class _Reader:
         if changed is not None:
             self._change(node, callee, changed, frame)
         return of_call(callee, args, self.shares, self.loops, frame.site(node))
+
+    def _fetch(self, args: Args, frame: _Frame, site: Site) -> None:
+        """Runs the callback of an array, and notes the rows that it fetches."""
+        callback = next(
+            (term for place, (label, term) in enumerate(args) if label == "data_callback" or place == 2), None
+        )
+        code, around = self._code_of(callback) if callback is not None else None, self.fetching
+        if code is not None:
+            index = Term("root", "index", scope=str(next(self._numbers)))
+            self.fetching = (index, site)
+            self._run(code, ((None, index),), frame)
+            self.fetching = around
 
     def _assemble(self, args: Args, first: int, site: Site) -> None:
         """Notes the pieces of an array, if all of them are put on the devices by one expression of the function."""
@@ -544,9 +562,10 @@ def shares_in(view: FileView) -> list[Share]:
     return _read(view, {key for key, names in used.items() if any(RANKS.search(name) for name in names)}).shares
 
 
-def assemblies_in(view: FileView) -> list[Assembly]:
-    """Returns the arrays that the code of a file assembles from pieces."""
-    return _read(view, set(_that_use(view, _ASSEMBLES))).assemblies
+def assembled_in(view: FileView) -> tuple[list[Assembly], list[Window]]:
+    """Returns the arrays that the code of a file assembles from pieces, and the rows that callbacks fetch."""
+    reader = _read(view, set(_that_use(view, _ASSEMBLES)))
+    return reader.assemblies, reader.windows
 
 
 def _read(view: FileView, wanted: set[str]) -> _Reader:
