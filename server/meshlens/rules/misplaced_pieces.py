@@ -94,7 +94,7 @@ class _Block(NamedTuple):
 
 @rule("AX420", Severity.WARNING, state="preview")
 def misplaced_pieces(view: FileView) -> Iterator[Finding]:
-    """Reports pieces that are put on other devices than the sharding of the assembled array says."""
+    """Reports pieces on other devices than the sharding says, and callbacks that read overlapping rows in each step."""
     records = [call for call in view.records.calls if call.dotted in (ASSEMBLES, FETCHES) and not call.guarded]
     if not records:
         return

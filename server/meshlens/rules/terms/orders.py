@@ -207,6 +207,7 @@ def _mixed_in(seed: Term, rank: Term) -> Iterator[Term | None]:
     elif seed.kind == "operation" and seed.name in ("%", "&", "[]"):
         left, right = seed.parts
         if seed.name == "[]" and left.kind == "generator" and left.name in ("jax.random.split", "spawn"):
+            yield from _mixed_in(left, rank)
             yield from _mixed_in(right, rank)
         elif seed.name != "[]" and _is_large(right):
             yield from _mixed_in(left, rank)

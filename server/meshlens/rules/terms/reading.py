@@ -59,6 +59,7 @@ from meshlens.rules.terms.pieces import ASSEMBLES, FETCHES, Assembly, Piece, Win
 
 _MOST_STEPS, _DEEPEST_CALL = 10_000, 4
 _ASSEMBLES = re.compile("make_array_from_(?:single_device_arrays|callback)")
+_UNPACKED = frozenset({"attribute", "root", "call", "generator"})
 _SELF = "self"
 _PROPERTIES = frozenset({"property", "cached_property"})
 _Env = dict[str, Term]
@@ -480,7 +481,7 @@ class _Reader:
         elif isinstance(target, TupleDisplay) and value.name == "tuple" and len(value.parts) == len(target.items):
             for item, part in zip(target.items, value.parts, strict=True):
                 self._assign(item, part, frame)
-        elif isinstance(target, TupleDisplay) and value.kind in ("attribute", "root", "call"):
+        elif isinstance(target, TupleDisplay) and value.kind in _UNPACKED:
             for place, item in enumerate(target.items):
                 self._assign(item, Term("operation", "[]", (value, Term("constant", value=place))), frame)
         elif isinstance(target, Attribute):
