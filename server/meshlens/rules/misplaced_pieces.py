@@ -116,7 +116,7 @@ def misplaced_pieces(view: FileView) -> Iterator[Finding]:
 
 
 def _is_split(window: Window, call: ApiCall) -> bool | None:
-    """Returns whether a sharding splits the rows of a window; None if that is not known."""
+    """Returns whether a sharding splits the rows of a window; None if that is unknown."""
     known = _sharding_of(call)
     axes = _axes_along(known.spec, window.dimension, known.names) if known is not None else None
     if known is None or axes is None:
@@ -125,7 +125,7 @@ def _is_split(window: Window, call: ApiCall) -> bool | None:
 
 
 def _sharding_of(call: ApiCall) -> _Sharding | None:
-    """Returns the sharding of an assembled array; None if the mesh is not known."""
+    """Returns the sharding of an assembled array; None if the mesh is unknown."""
     sharding = next((arg.value for place, arg in enumerate(call.args) if arg.label == "sharding" or place == 1), None)
     mesh, spec = sharding_parts(sharding) if sharding is not None else (None, None)
     if not isinstance(mesh, Mesh) or mesh.open or mesh.sizes is None or spec is None:
@@ -137,7 +137,7 @@ def _sharding_of(call: ApiCall) -> _Sharding | None:
 
 
 def _misplaced(piece: Piece, call: ApiCall) -> _Block | None:
-    """Returns the first misplaced block, or a block in its place; None if the blocks or the sharding are not known."""
+    """Returns the first misplaced block, or a block in its place; None if the blocks or the sharding are unknown."""
     known = _sharding_of(call)
     given = blocks_of(piece, known.names, known.sizes) if known is not None else None
     if known is None or given is None:
@@ -155,7 +155,7 @@ def _misplaced(piece: Piece, call: ApiCall) -> _Block | None:
 
 
 def _axes_along(spec: Value, dimension: int, names: list[str]) -> list[str] | None:
-    """Returns the axes that split a dimension; None if they are not known."""
+    """Returns the axes that split a dimension; None if they are unknown."""
     entry = dict(enumerate(spec.entries)).get(dimension) if isinstance(spec, Spec) else None
     if entry is None or (isinstance(entry, Const) and entry.value is None):
         return [] if isinstance(spec, Spec) and not spec.open else None

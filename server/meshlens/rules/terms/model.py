@@ -27,7 +27,7 @@ class Term:
     """A value.
 
     Attributes:
-        kind: "root" (a parameter, an attribute of `self`, or another variable whose value is not known), "loop" (a loop
+        kind: "root" (a parameter, an attribute of `self`, or another variable whose value is unknown), "loop" (a loop
             variable; its part is the iterable), "unknown" (equal to nothing else), "constant", "outside" (a name from
             outside the workspace), "defined" (a function, class or module of the workspace), "method", "object",
             "operation", "attribute", "call", "generator" (a random generator; its parts are the seeds), "order"

@@ -143,7 +143,7 @@ def blocks_of(piece: Piece, names: Sequence[str], sizes: Sequence[int]) -> list[
 
 
 def _number(term: Term, piece: Piece, place: int, sizes: dict[str, int]) -> int | None:
-    """Returns a number that is computed from a device's place and the sizes of the mesh; None if it is not known."""
+    """Returns a number that is computed from a device's place and the sizes of the mesh; None if it is unknown."""
     if term == piece.place:
         return place
     if term.is_constant:
