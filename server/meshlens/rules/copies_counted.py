@@ -16,7 +16,7 @@ mesh = jax.make_mesh((4, 2), ("data", "model"))
 weights = jax.device_put(jnp.ones((64, 64)), NamedSharding(mesh, P(None, "model")))
 total = 0.0
 for shard in weights.addressable_shards:
-#            ^^^^^^^^^^^^^^^^^^^^^^^^^^ AX419: several devices hold the same part of this array, so the sum \\
+#            ^^^^^^^^^^^^^^^^^^^^^^^^^^ AX418: several devices hold the same part of this array, so the sum \\
 #            counts the part several times; skip shards whose "replica_id" is not 0
     total += float(np.sum(np.square(shard.data)))
 print(np.sqrt(total))
@@ -85,7 +85,7 @@ _COUNTS = frozenset({"size", "nbytes", "shape", "replica_id", "index", "device",
 """Names in code that counts elements, so that copies cancel in a quotient, or that tells shards apart."""
 
 
-@rule("AX419", Severity.HINT, state="preview")
+@rule("AX418", Severity.HINT, state="preview")
 def copies_counted(view: FileView) -> Iterator[Finding]:
     """Reports sums over all shards of an array of which several devices certainly hold the same part."""
     found = {use.site for use in certain_uses(view, ("copies-listed",)) if _is_summed(path_to(view, use.site))}

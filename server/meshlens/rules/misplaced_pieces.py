@@ -18,7 +18,7 @@ pieces = []
 for place, device in enumerate(mesh.devices.flat):
     block = place % mesh.shape["data"]
     pieces.append(jax.device_put(batch[block * rows : (block + 1) * rows], device))
-    #                                  ^^^^^ AX420: device 1 of the mesh gets block 1, but the sharding assigns \\
+    #                                  ^^^^^ AX419: device 1 of the mesh gets block 1, but the sharding assigns \\
     #                                  it block 0, so rows of the array are missing or in another place
 x = jax.make_array_from_single_device_arrays(batch.shape, NamedSharding(mesh, P("data")), pieces)
 ```
@@ -92,7 +92,7 @@ class _Block(NamedTuple):
     assigned: int
 
 
-@rule("AX420", Severity.WARNING, state="preview")
+@rule("AX419", Severity.WARNING, state="preview")
 def misplaced_pieces(view: FileView) -> Iterator[Finding]:
     """Reports pieces on other devices than the sharding says, and callbacks that read overlapping rows in each step."""
     records = [call for call in view.records.calls if call.dotted in (ASSEMBLES, FETCHES) and not call.guarded]

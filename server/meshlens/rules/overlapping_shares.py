@@ -13,7 +13,7 @@ import numpy as np
 def rows_of_epoch(num_rows, epoch, seed=0):
     rank, count = jax.process_index(), jax.process_count()
     order = np.random.default_rng((seed, epoch, rank)).permutation(num_rows)
-    #                                           ^^^^ AX418: the order is different for each rank, so the shares \\
+    #                                           ^^^^ AX417: the order is different for each rank, so the shares \\
     #                                           that the ranks take from it overlap and miss other records; leave \\
     #                                           "rank" out of the seed
     return order[rank::count]
@@ -59,7 +59,7 @@ _DRAWN_AGAIN = (
 )
 
 
-@rule("AX418", Severity.HINT, state="preview")
+@rule("AX417", Severity.HINT, state="preview")
 def overlapping_shares(view: FileView) -> Iterator[Finding]:
     """Reports shares of records that ranks select from random orders whose seeds contain the rank."""
     seen: set[Site] = set()
