@@ -39,13 +39,15 @@ train([jnp.ones(4), jnp.ones(4)])
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Arg, Const, Instance, Seq, Site
 from meshlens.axes.jax.compiled_calls import ARRAYS_OF_JAX, DONATES, MAY_BE_LEFT, OF_JAX
 from meshlens.axes.runs.records import ApiCall
-from meshlens.checking.kept_arrays import BlockPlace, Kept, followed, holds_what_it_is_given
+from meshlens.checking.kept_arrays import BlockPlace, followed, holds_what_it_is_given
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.reading_after import are_aliases, is_bound_before, key_of, read_after
 from meshlens.checking.registry import rule
@@ -90,29 +92,23 @@ _DEEPEST = 6
 @rule("AX212", Severity.WARNING)
 def used_after_donation(view: FileView) -> Iterator[Finding]:
     """Follows donated variables from each call to the next place that reads them, in the same function or a caller."""
-    calls, left, paths = view.solution.once_of_records("donating calls", _donating)
-    if str(view.path) not in paths:
+    donating = view.solution.once_of_records("donating calls", _donating)
+    if str(view.path) not in donating.paths and str(view.path) not in _keepers(view, donating):
         return
     sources = _Sources(view)
-    seen: set[tuple[Site, ...]] = set()
     told: set[Span] = set()
     others: list[ApiCall] = []
-    for call in calls:
-        context = call.context
-        sites = tuple(_sites(call))
-        if call.guarded or not context.sure or context.guarded or context.expected or sites in seen:
-            continue
-        seen.add(sites)
+    for call in donating.calls:
         findings = [*_donated_twice(view, sources, call), *_made_of_one(view, sources, call)]
         for arg in call.args:
-            found = _read_after(view, sources, call, arg) if not _is_left(call, arg, left) else None
+            found = _read_after(view, sources, call, arg) if not _is_left(call, arg, donating.left) else None
             if found is not None:
                 findings.append(found)
                 break
         yield from findings
         told.update(one.span for one in findings)
         others += [call] if not findings else []
-    yield from _kept(view, sources, _Donating(others, left, paths), told)
+    yield from _kept(view, sources, donating._replace(calls=others), told)
 
 
 def _is_left(call: ApiCall, arg: Arg, left: Collection[tuple[Site, Site | None]]) -> bool:
@@ -129,21 +125,14 @@ def _kept(view: FileView, sources: _Sources, donating: _Donating, told: Collecti
         donating: the calls to consider.
         told: the reads that are already reported.
     """
-    donated: dict[Site, dict[Site, tuple[ApiCall, Arg]]] = {}
-    for call in donating.calls:
-        for arg in call.args:
-            if arg.site is not None and not _is_left(call, arg, donating.left):
-                donated.setdefault(call.call, {})[arg.site] = call, arg
-    given = {
-        call: {site: arg.label == ARRAYS_OF_JAX for site, (_, arg) in args.items()} for call, args in donated.items()
-    }
-    kept: dict[Site, Kept] = {}
-    for call in donating.calls if given else ():
-        for root in _roots(view, call, given):
-            kept.update({one.kept: one for one in followed(view, root, given).found})
+    donated = {arg.site: (call, arg) for call in donating.calls for arg in call.args}
+    roots = {root: None for call in donating.calls for root in _roots(view, call, donating.given)}
+    kept = {one.kept: one for root in roots for one in followed(view, root, donating.given).found}
     for one in kept.values():
+        if one.donated not in donated:
+            continue
+        call, arg = donated[one.donated]
         last = one.reads[-1]
-        call, arg = next(args[one.donated] for args in donated.values() if one.donated in args)
         if not view.is_here(one.kept) or (view.is_here(last) and view.span(last) in told):
             continue
         if not _is_of_jax(view, sources, call, arg):
@@ -154,6 +143,16 @@ def _kept(view: FileView, sources: _Sources, donating: _Donating, told: Collecti
             Related(view.path_of(last), view.span(last), "read here"),
         )
         yield Finding(view.span(one.kept), text, _copies(view, one.kept), related)
+
+
+def _keepers(view: FileView, donating: _Donating) -> frozenset[str]:
+    """Returns the files with functions that may keep donated arrays: those that were read to follow the calls."""
+
+    def read() -> frozenset[str]:
+        roots = {root for call in donating.calls for root in _roots(view, call, donating.given)}
+        return frozenset([block.path for root in roots for block in followed(view, root, donating.given).read])
+
+    return view.solution.once_of("files that keep donated arrays", view.solution.facts, None, read)
 
 
 def _roots(view: FileView, call: ApiCall, given: Mapping[Site, Mapping[Site, bool]]) -> Iterator[BlockPlace]:
@@ -192,26 +191,41 @@ def _copies(view: FileView, kept: Site) -> tuple[Fix, ...]:
 
 
 class _Donating(NamedTuple):
-    """The calls that donate.
+    """The calls that certainly donate.
 
     Attributes:
-        calls: the records of these calls.
+        calls: one record for each way to such a call.
         left: the arguments, each with its call, that the call may leave intact according to one of the records.
+        given: the donated arguments of each call, each with whether it certainly holds arrays.
         paths: the files of these calls, of the calls that lead to them, and of those that create their arguments.
     """
 
     calls: list[ApiCall]
     left: frozenset[tuple[Site, Site | None]]
+    given: dict[Site, dict[Site, bool]]
     paths: frozenset[str]
 
 
 def _donating(solution: Solution) -> _Donating:
     """Returns the calls that donate."""
-    calls = [call for records in solution.by_file.values() for call in records.calls if call.dotted == DONATES]
-    left = frozenset([(call.call, arg.site) for call in calls for arg in call.args if arg.label == MAY_BE_LEFT])
-    made = [arg.value.made for call in calls for arg in call.args if isinstance(arg.value, Instance)]
-    paths = [*[site.path for call in calls for site in _sites(call)], *[site.path for site in made if site is not None]]
-    return _Donating(calls, left, frozenset(paths))
+    records = [call for records in solution.by_file.values() for call in records.calls if call.dotted == DONATES]
+    left = frozenset([(call.call, arg.site) for call in records for arg in call.args if arg.label == MAY_BE_LEFT])
+    made = [arg.value.made for call in records for arg in call.args if isinstance(arg.value, Instance)]
+    paths = [
+        *[site.path for call in records for site in _sites(call)],
+        *[site.path for site in made if site is not None],
+    ]
+    by_way: dict[tuple[Site, ...], ApiCall] = {}
+    given: dict[Site, dict[Site, bool]] = {}
+    for call in records:
+        context, sites = call.context, tuple(_sites(call))
+        if call.guarded or not context.sure or context.guarded or context.expected or sites in by_way:
+            continue
+        by_way[sites] = call
+        for arg in call.args:
+            if arg.site is not None and not _is_left(call, arg, left):
+                given.setdefault(call.call, {})[arg.site] = arg.label == ARRAYS_OF_JAX
+    return _Donating(list(by_way.values()), left, given, frozenset(paths))
 
 
 def _made_by_libraries(solution: Solution) -> dict[Site, str]:
@@ -438,24 +452,27 @@ class _Sources:
 
     def __init__(self, view: FileView) -> None:
         self._view = view
+        self._spellings: dict[str, dict[str, str]] = {}
 
     @cached_property
     def _made(self) -> dict[Site, str]:
         return self._view.solution.once_of_records("calls that return arrays of JAX", _made_by_libraries)
 
-    @cached_property
-    def _spelled(self) -> dict[str, str]:
-        """Returns the dotted names of JAX functions and module prefixes by their spelling in this file."""
-        found: dict[str, str] = {}
-        for module in ("jax.numpy", "jax.random", "jax.nn", "jax.scipy", "jax.tree"):
-            name = spelled(self._view, f"{module}.x")
-            if name is not None:
-                found[name.removesuffix("x")] = f"{module}."
-        for function in _PLACES:
-            name = spelled(self._view, function)
-            if name is not None:
-                found[name] = function
-        return found
+    def _spelled(self, path: str) -> dict[str, str]:
+        """Returns the dotted names of JAX functions and module prefixes by their spelling in a file."""
+        if path not in self._spellings:
+            view = replace(self._view, path=Path(path), facts=self._view.solution.facts[path])
+            found: dict[str, str] = {}
+            for module in ("jax.numpy", "jax.random", "jax.nn", "jax.scipy", "jax.tree"):
+                name = spelled(view, f"{module}.x")
+                if name is not None:
+                    found[name.removesuffix("x")] = f"{module}."
+            for function in _PLACES:
+                name = spelled(view, function)
+                if name is not None:
+                    found[name] = function
+            self._spellings[path] = found
+        return self._spellings[path]
 
     def is_of_jax(self, scope: _Scope, node: Node, above: _Above = _NOTHING) -> bool:
         """Returns whether the arrays in an expression's value certainly come from JAX.
@@ -543,11 +560,11 @@ class _Sources:
         return self._named(scope, function) is not None
 
     def _named(self, scope: _Scope, callee: Node) -> str | None:
-        """Returns the dotted name of a JAX function from this file's spelling of it; other files are not read."""
-        if scope.path != str(self._view.path) or key_of(callee) is None:
+        """Returns the dotted name of a JAX function from its file's spelling of it."""
+        if key_of(callee) is None:
             return None
         text = self._view.text(Site(scope.path, scope.block, callee.site))
-        for prefix, module in self._spelled.items():
+        for prefix, module in self._spelled(scope.path).items():
             if text == prefix or (prefix.endswith(".") and text.startswith(prefix)):
                 return module + text.removeprefix(prefix)
         return None

@@ -354,6 +354,9 @@ def _kept(operator: str, label: _Coordinates, place: int, others: list[Value]) -
         return label._replace(form="curved") if label.form != "index" or _are_lengths(operator, others) else None
     if operator not in ("+", "-", "*", "/"):
         return label._replace(form="curved") if label.form != "index" else None
+    if any(isinstance(other, Const) and isinstance(other.value, complex) for other in others):
+        # An exponential of it is a phase, not a decay.
+        return label._replace(form="curved")
     is_scaled = operator in ("*", "/") and not all(isinstance(one, Const) and type(one.value) is int for one in others)
     return label._replace(form="grid") if is_scaled and label.form == "index" else label
 

@@ -10,6 +10,7 @@ from typing import Any
 from meshlens.axes.data.typed_shardings import is_typed
 from meshlens.axes.domain.joining import join_all, variations_in
 from meshlens.axes.domain.keys import STEPS
+from meshlens.axes.domain.labels import COORDINATES, PART_SIZE, of_kinds
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -76,6 +77,8 @@ _MOST_SHORT = 16
 """Maximum number of runs of a function whose body is one statement and that gets sizes, names or a key."""
 MOST_NAMED = 64
 """Maximum number of runs of a function that gets the path to a tree leaf, or of a method that stores values by name."""
+_OF_PARTS = (COORDINATES, PART_SIZE)
+"""The kinds of labels of a part's size, and of what a device computes from it."""
 _DEEPEST_OBJECT = 2
 """Maximum depth at which an object is searched for sizes."""
 _FEW = 5
@@ -431,10 +434,12 @@ def is_followed(run: Run, function: Function, args: tuple[Arg, ...], ctx: Contex
 
 
 def _is_split_in_map(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
-    """Returns whether a function in a map over devices gets a key, or may see arrays that differ between devices."""
+    """Returns whether a function in a map over devices gets a key, or may see what depends on a device or its part."""
     if not any(binder.kind in MAPS_ON_DEVICES for binder in ctx.env.maps):
         return False
-    return function.frame.maps > 0 or any(_varies(run, arg.value) or _is_one_key(arg) for arg in args)
+    if function.frame.maps > 0 or any(_varies(run, arg.value) or _is_one_key(arg) for arg in args):
+        return True
+    return any(isinstance(arg.value, Data) and of_kinds(arg.value.labels, *_OF_PARTS) for arg in args)
 
 
 def _may_be_split(run: Run, args: tuple[Arg, ...]) -> bool:
