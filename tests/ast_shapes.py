@@ -33,7 +33,9 @@ def _e(node: Any) -> Any:
         case ast.Name():
             return ("name", node, node.id)
         case ast.Constant():
-            if isinstance(node.value, bytes | complex) or _surrogates(node.value):
+            if isinstance(node.value, complex):
+                return ("opaque", node, (("const", node, node.value.imag),))
+            if isinstance(node.value, bytes) or _surrogates(node.value):
                 return ("opaque", node, ())
             return ("const", node, node.value)
         case ast.JoinedStr():

@@ -67,7 +67,7 @@ A, B, C = ("name", "a"), ("name", "b"), ("name", "c")
         ("'a' \"\\x62\\n\" r'\\c'", ("const", "ab\n\\c")),
         ("b'a'", ("opaque", ())),
         ("'a' b'b'", ("opaque", ())),
-        ("1j", ("opaque", ())),
+        ("1j", ("opaque", (("const", 1.0),))),
         ("0x_ff", ("const", 255)),
         ("f'{a}{{'", ("fstr", (A, ("const", "{")))),
         ("f'{a!r}{b:>{a}}{c=}'", ("fstr", (("opaque", (A,)), ("opaque", (B, A)), ("opaque", (C,))))),

@@ -5,8 +5,9 @@ identifies a node by its class (`isinstance(node, Call)`) and reads its fields b
 
 Every node carries a *site*, a number that the block's table maps to a place. Class and field names follow Python's
 `ast` where it has an equivalent. `await e` is `e`; parentheses leave no node. Adjacent string literals are one
-constant; byte strings and complex numbers are opaque without children. An unsupported statement is an opaque expression
-as a statement. No tree is nested deeper than about 150 nodes.
+constant; a byte string is opaque without children, and a complex number is opaque around its imaginary part, at the
+same site. An unsupported statement is an opaque expression as a statement. No tree is nested deeper than about 150
+nodes.
 """
 
 from __future__ import annotations

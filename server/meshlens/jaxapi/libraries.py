@@ -79,7 +79,7 @@ class Shaped:
 
     Attributes:
         how: "shape" (an argument is the shape), "length" (a single argument is the size),
-            "dimensions" (each argument is a size), "like" (as its first argument), "array" (of a literal), "reshape",
+            "like" (as its first argument), "array" (of a literal), "reshape",
             "stack", "concatenate", "broadcast", "repeat", "tile", "expand", "squeeze", "transpose", "square",
             "replicate", "shard", "first", "split", "take".
         parameter: the parameter that determines it.
@@ -126,12 +126,6 @@ SHAPED: dict[str, Shaped] = {
     "jax.lax.reshape": Shaped("reshape", "new_sizes", 1),
     "jax.lax.expand_dims": Shaped("expand", "dimensions", 1),
     "jax.lax.squeeze": Shaped("squeeze", "dimensions", 1),
-    "numpy.random.randn": Shaped("dimensions", "d0", 0),
-    "numpy.random.rand": Shaped("dimensions", "d0", 0),
-    "numpy.random.normal": Shaped("shape", "size", 2),
-    "numpy.random.uniform": Shaped("shape", "size", 2),
-    "numpy.random.randint": Shaped("shape", "size", 2),
-    "numpy.random.random": Shaped("shape", "size", 0),
 }
 
 GENERATORS: frozenset[str] = frozenset(
@@ -140,9 +134,14 @@ GENERATORS: frozenset[str] = frozenset(
 """Constructors of NumPy's random generators."""
 
 GENERATOR_SIZES: dict[str, int] = {
-    "normal": 2, "uniform": 2, "integers": 2, "randint": 2, "standard_normal": 0, "random": 0, "poisson": 1,
-}  # fmt: skip
-"""Generator methods that draw an array, with the position of `size`."""
+    **dict.fromkeys("normal uniform integers randint binomial gamma beta laplace lognormal gumbel logistic".split(), 2),
+    **dict.fromkeys("vonmises wald f negative_binomial noncentral_chisquare random_integers".split(), 2),
+    **dict.fromkeys("poisson exponential geometric chisquare rayleigh standard_gamma standard_t".split(), 1),
+    **dict.fromkeys("weibull pareto power zipf logseries".split(), 1),
+    **dict.fromkeys("standard_normal random random_sample standard_exponential standard_cauchy".split(), 0),
+    **dict.fromkeys("triangular hypergeometric noncentral_f".split(), 3),
+}
+"""Generator methods that draw numbers one by one, with the position of `size`; most are also in `numpy.random`."""
 
 GIVES_ARRAY: frozenset[str] = frozenset(
     (

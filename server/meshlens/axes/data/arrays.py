@@ -10,6 +10,9 @@ from meshlens.jaxapi.layers import PARAMETERS
 Sizes = tuple[int | None, ...]
 
 _MOST_ELEMENTS = 1 << 128
+_NUMBERS = frozenset(
+    f"{module}.{name}" for module in ("math", "numpy", "jax.numpy") for name in ("pi", "e", "inf", "nan", "tau")
+)
 _NOT_PLACED = UNPLACED | {"key", "keys"}
 
 
@@ -21,7 +24,7 @@ def shape_of(value: Value) -> Sizes | None:
         return ()
     if isinstance(value, Made) and value.dotted in PARAMETERS and value.arguments:
         return shape_of(value.arguments[0][1])
-    return None
+    return () if isinstance(value, Ext) and value.dotted in _NUMBERS else None
 
 
 def held_in(box: Made) -> Data:

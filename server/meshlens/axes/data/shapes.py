@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from meshlens.axes.data import transfer
-from meshlens.axes.data.arrays import Sizes, broadcast, is_array, product, reshaped, sizes
+from meshlens.axes.data.arrays import Sizes, broadcast, is_array, literal_shape, product, reshaped, sizes
 from meshlens.axes.data.contractions import dot_of, einsum_of, matmul_of, shape_or_none
+from meshlens.axes.data.drawn_shapes import drawn
+from meshlens.axes.data.numpy_shapes import OF_LAX, OF_NUMPY
 from meshlens.axes.data.transfer import across
+from meshlens.axes.data.transform_shapes import is_transform, transformed
+from meshlens.axes.domain.labels import INTEGERS
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
 from meshlens.axes.jax.naming import by_parameter
 
@@ -22,7 +26,7 @@ SAME_SHAPE = frozenset(
         "exp log log1p expm1 sqrt rsqrt square abs sign sin cos tan sinh cosh tanh arctan arcsin arccos negative "
         "reciprocal floor ceil round rint isnan isfinite isinf relu relu6 gelu silu swish elu selu celu sigmoid "
         "hard_sigmoid hard_tanh hard_silu hard_swish softplus soft_sign leaky_relu mish erf logistic copy astype "
-        "real imag conj conjugate fliplr flipud"
+        "real imag conj conjugate fliplr flipud deg2rad rad2deg radians degrees"
     ).split()
 )
 """Functions whose result has the shape of their first argument."""
@@ -39,10 +43,11 @@ BROADCAST = frozenset(
 REDUCTIONS = frozenset(
     (
         "sum mean max min prod any all std var median nansum nanmean nanmax nanmin nanstd nanvar amax amin "
-        "logsumexp argmax argmin count_nonzero"
+        "logsumexp argmax argmin count_nonzero average"
     ).split()
 )
-_TRANSFORMS = frozenset("fft ifft fft2 ifft2 fftn ifftn fftshift ifftshift".split())
+_FIRST: Value = Const(0)
+_MOST_PARTS = 16
 _CUMULATIVE = frozenset("cumsum cumprod cummax cummin".split())
 
 
@@ -56,8 +61,15 @@ def shape_of_result(name: str, args: tuple[Arg, ...]) -> Sizes | None:
     short = name.rpartition(".")[2]
     if not name.startswith(_MODULES) or not args or any(arg.label in ("*", "**") for arg in args):
         return None
+    if name.startswith("numpy.random."):
+        return drawn(short, args)
+    special = (OF_LAX.get(short) if name.startswith("jax.lax.") else None) or OF_NUMPY.get(short)
+    if special is not None:
+        return special(args)
     if short in SAME_SHAPE:
         return shape_or_none(args[0].value)
+    if short == "where" and len(args) != 3:
+        return None
     if short in BROADCAST:
         return _broadcast(args)
     if short in REDUCTIONS:
@@ -67,15 +79,10 @@ def shape_of_result(name: str, args: tuple[Arg, ...]) -> Sizes | None:
         if of_lax or "axis" in by_parameter(("a", "axis"), args):
             return shape
         return (product(shape),) if shape is not None else None
-    if name.startswith("jax.numpy.fft."):
-        return shape_or_none(args[0].value) if short in _TRANSFORMS and _keeps_size(args) else None
+    if is_transform(name):
+        return transformed(name, args)
     found = _KNOWN.get(short)
     return found(args) if found is not None else None
-
-
-def _keeps_size(args: tuple[Arg, ...]) -> bool:
-    """Returns whether a Fourier transform has no argument that pads or crops the array."""
-    return all(arg.label in (None, "axis", "axes", "norm") for arg in args) and sum(not arg.label for arg in args) == 1
 
 
 def _broadcast(args: tuple[Arg, ...]) -> Sizes | None:
@@ -151,7 +158,7 @@ def _reduced(args: tuple[Arg, ...]) -> Sizes | None:
 def _norm(args: tuple[Arg, ...]) -> Sizes | None:
     """Returns the shape of `norm(x, ord, axis, keepdims)`, a reduction over one axis or all of them."""
     found = by_parameter(("x", "ord", "axis", "keepdims"), args)
-    if "axis" not in found or isinstance(found["axis"].value, Seq):
+    if isinstance(found["axis"].value if "axis" in found else None, Seq):
         return None
     kept = (Arg(name, found[name].value, None, None) for name in ("axis", "keepdims") if name in found)
     return _reduced((args[0], *kept))
@@ -361,10 +368,13 @@ def _ravel(args: tuple[Arg, ...]) -> Sizes | None:
 def _repeat(args: tuple[Arg, ...]) -> Sizes | None:
     found = by_parameter(("a", "repeats", "axis"), args)
     shape = shape_or_none(args[0].value)
-    if shape is None or "axis" not in found or "repeats" not in found or "total_repeat_length" in found:
+    if shape is None or "repeats" not in found or "total_repeat_length" in found:
         return None
-    axis = _axis(found["axis"].value, len(shape))
-    times = found["repeats"].value
+    if "axis" not in found or found["axis"].value == Const(None):
+        shape, given = (product(shape),), _FIRST
+    else:
+        given = found["axis"].value
+    axis, times = _axis(given, len(shape)), found["repeats"].value
     if axis is None:
         return None
     size = shape[axis]
@@ -432,54 +442,115 @@ _KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
 
 
 def split_in(name: str, args: tuple[Arg, ...]) -> Value | None:
-    """Returns the parts that `split` returns, each with its shape; None if their number is unknown."""
-    if name.rpartition(".")[2] != "split" or not name.startswith(("jax.numpy.", "numpy.")):
+    """Returns the parts that `split` or `array_split` returns, with their shapes; None if their number is unknown."""
+    short = name.rpartition(".")[2]
+    if short not in ("split", "array_split") or not name.startswith(("jax.numpy.", "numpy.")):
         return None
     found = by_parameter(("ary", "indices_or_sections", "axis"), args)
-    shape = shape_or_none(args[0].value) if args else None
     sections = found.get("indices_or_sections")
     array = args[0].value if args else None
     if sections is None or not isinstance(array, Data):
         return None
+    shape = shape_or_none(array)
     given = found["axis"].value if "axis" in found else Const(0)
-    count = sections.value.value if isinstance(sections.value, Const) else None
-    if type(count) is not int or not 0 < count <= 16:
+    axis = _axis(given, len(shape)) if shape is not None else None
+    if shape is not None and axis is None:
         return None
-    part: Sizes | None = None
-    if shape is not None:
-        axis = _axis(given, len(shape))
-        if axis is None:
-            return None
-        size = shape[axis]
-        part = (*shape[:axis], size // count if size is not None else None, *shape[axis + 1 :])
+    parts = _cut(shape[axis] if shape is not None and axis is not None else None, sections.value)
+    if parts is None:
+        return None
     is_inner = isinstance(given, Const) and type(given.value) is int and given.value not in (0, -len(shape or ()))
     over = across(transfer.arranged if is_inner else transfer.arranged_first, array.over)
+    labels = array.labels
     # The parts are distinct values, unlike copies of one array.
-    return Seq("list", tuple([Data(array.labels, part, None, True, over) for _ in range(count)]))
+    shapes = [(*shape[:axis], part, *shape[axis + 1 :]) if shape and axis is not None else None for part in parts]
+    return Seq("list", tuple([Data(labels, part, None, True, over) for part in shapes]))
+
+
+def _cut(size: int | None, sections: Value) -> Sizes | None:
+    """Returns the sizes of the parts of an axis that is split into sections, or before these places; None if unknown.
+
+    The first parts are one longer if the size is not a multiple of their number; `split` then raises.
+    """
+    if isinstance(sections, Seq):
+        bounds = [0, *(item.value for item in sections.items if isinstance(item, Const) and type(item.value) is int)]
+        if sections.open or len(bounds) <= len(sections.items) or len(bounds) > _MOST_PARTS:
+            return None
+        ends = [*bounds[1:], size]
+        if size is None:
+            return (None,) * len(bounds)
+        return tuple([len(range(size)[begin:end]) for begin, end in zip(bounds, ends, strict=True)])
+    count = sections.value if isinstance(sections, Const) else None
+    if type(count) is not int or not 0 < count <= _MOST_PARTS:
+        return None
+    return (
+        (None,) * count if size is None else tuple([size // count + (place < size % count) for place in range(count)])
+    )
 
 
 def indexed(shape: Sizes, index: Value) -> Sizes | None:
-    """Returns the shape of `array[index]` for an index of numbers, slices, None and an ellipsis."""
+    """Returns the shape of `array[index]` for an index of numbers, slices, None, an ellipsis and arrays of integers."""
     parts = index.items if isinstance(index, Seq) and index.kind == "tuple" and not index.open else (index,)
     taken = sum(not _is(part, None) and not _is(part, Ellipsis) for part in parts)
     if taken > len(shape) or sum(_is(part, Ellipsis) for part in parts) > 1:
         return None
     rest = list(shape)
     found: list[int | None] = []
+    picked: Sizes | None = ()
+    groups = place_of_picked = 0
+    is_picking = False
+    picks = any(map(_may_pick, parts))
     for place, part in enumerate(parts):
+        was_picking, is_picking = is_picking, False
         if _is(part, None):
             found.append(1)
         elif _is(part, Ellipsis):
             behind = sum(not _is(other, None) for other in parts[place + 1 :])
             found += rest[: len(rest) - behind]
             rest = rest[len(rest) - behind :]
-        elif isinstance(part, Const) and type(part.value) is int:
-            rest.pop(0)
         elif isinstance(part, Seq) and part.kind == "slice":
             found.append(_sliced(rest.pop(0), part))
         else:
-            return None
-    return (*found, *rest)
+            is_number = isinstance(part, Const) and type(part.value) is int
+            own = () if is_number else _places_picked(part, rest)
+            picked = broadcast(picked, own)
+            if picked is None:
+                return None
+            rest.pop(0)
+            # Beside arrays, numbers are arrays, too.
+            is_picking = picks
+            if is_picking and not was_picking:
+                groups, place_of_picked = groups + 1, 0 if groups else len(found)
+    return (*found[:place_of_picked], *picked, *found[place_of_picked:], *rest) if picked is not None else None
+
+
+def _may_pick(part: Value) -> bool:
+    """Returns whether an index is an array or a list, which picks entries."""
+    return isinstance(part, Data) or (isinstance(part, Seq) and part.kind != "slice")
+
+
+def _places_picked(part: Value, rest: list[int | None]) -> Sizes | None:
+    """Returns the shape of an array of integers; None for an index that may be a mask, or is unknown.
+
+    Args:
+        part: the index.
+        rest: the sizes of the axes from the one that it indexes on; a mask would have the same sizes.
+    """
+    if isinstance(part, Seq):
+        return literal_shape(part) if part.kind == "list" and _holds_integers(part) else None
+    shape = part.shape if isinstance(part, Data) else None
+    if shape is None or (isinstance(part, Data) and INTEGERS in part.labels):
+        return shape
+    may_be_mask = len(shape) <= len(rest) and all(
+        size in (None, own) or own is None for size, own in zip(rest, shape, strict=False)
+    )
+    return None if may_be_mask else shape
+
+
+def _holds_integers(value: Value) -> bool:
+    if isinstance(value, Seq):
+        return bool(value.items) and all(map(_holds_integers, value.items))
+    return isinstance(value, Const) and type(value.value) is int
 
 
 def _is(value: Value, constant: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator as operators
 import re
 import sys
@@ -122,10 +123,10 @@ def counted(turns: range) -> int:
         return sys.maxsize
 
 
-def as_integer(number: float) -> int | None:
-    """Returns a number as an integer; None if it is NaN or infinite."""
+def as_size(number: float) -> int | None:
+    """Returns the number of steps of 1 from 0 to a number; None if it is NaN or infinite."""
     try:
-        return int(number)
+        return max(math.ceil(number), 0)
     except (ValueError, OverflowError):
         return None
 

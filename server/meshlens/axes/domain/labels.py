@@ -69,6 +69,7 @@ first operation on the value.
     ("set-by-part", axis, place)   computed from an array and such coordinates
     ("size-of-part", axis, place)   the size of such a dimension on one device, read at this place
     from-zero              exactly the numbers 0, 1, 2, …, as from `arange`
+    integers               certainly integers, such as the places of rows
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
     ("gathered-position", axis, call)   such positions, gathered from all devices
     reduced-behind         has its own derivative rule, which reduces over the devices
@@ -158,6 +159,9 @@ _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
 FROM_ZERO = "from-zero"
 """The label of the numbers 0, 1, 2, …"""
 
+INTEGERS = "integers"
+"""The label of arrays of integers, which pick rows when they index an array; other arrays may be masks."""
+
 COUNT = "count"
 """The kind of the label of a number that is exactly the size of an axis, if that size is known."""
 
@@ -177,7 +181,9 @@ PLACES = UNPLACED | {ON_ONE_DEVICE, ON_A_MESH, ON_COPIES}
 ON_DEVICES = "device-copies"
 """The label of copies for the devices along the first axis."""
 
-OF_ONE_COPY = frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES}) | PLACES
+OF_ONE_COPY = (
+    frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES, INTEGERS}) | PLACES
+)
 """Labels that a joined value keeps only if it has them on every path."""
 
 SPLIT_ALONG, COORDINATES, PART_SIZE = "split-along", "own-coordinates", "size-of-part"

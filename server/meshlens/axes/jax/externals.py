@@ -10,6 +10,7 @@ from typing import Any
 from meshlens.axes.data import exchanges, noise
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.coordinates import of_call
+from meshlens.axes.data.drawn_shapes import integers_from
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.halos import follow_edges
 from meshlens.axes.data.mixing import note_split, of_concatenation
@@ -186,6 +187,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         return found
     if INITIALIZERS in name:
         return replace(found, made_by=name)
+    integers = integers_from(name, call.args) if found.shape else NONE
+    found = replace(found, labels=found.labels | integers) if integers else found
     pieces = of_concatenation(name, call.args, found.shape, call.site)
     found = replace(found, labels=found.labels | pieces) if pieces else found
     if name.startswith(_MAKE_ARRAYS) and not call.ctx.env.maps and all(map(_says_no_place, call.args)):

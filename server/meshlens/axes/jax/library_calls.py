@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import cache
 
 from meshlens.axes.data import arrays, exchanges, noise
+from meshlens.axes.data.drawn_shapes import drawn_by_jax
 from meshlens.axes.data.gradients import drift, gradient_step, note_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
-from meshlens.axes.domain.constants import as_integer, counted
+from meshlens.axes.domain.constants import as_size, counted
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
@@ -316,7 +317,8 @@ def _step(run: Run, args: tuple[Arg, ...], labels: frozenset[object], frame: Fra
 
 
 def _elementwise(name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
-    if name.rsplit(".", 1)[-1] in ELEMENTWISE and args:
+    short = name.rsplit(".", 1)[-1]
+    if short in ELEMENTWISE and args and (short != "where" or len(args) == 3):
         shape = arrays.shape_of(args[0].value)
         for arg in args[1:]:
             shape = arrays.broadcast(shape, arrays.shape_of(arg.value))
@@ -345,7 +347,7 @@ def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) 
     elif key is not None and key.site is not None:
         labels |= noise.of_draw(key, site, ctx) | exchanges.of_chance(key, args, site)
     shaped = libraries.SHAPED.get(name)
-    return _shaped(shaped, args, labels) if shaped is not None else Data(labels)
+    return _shaped(shaped, args, labels) if shaped is not None else Data(labels, drawn_by_jax(name, args))
 
 
 def _of_process(run: Run, site: Site, ctx: Context) -> frozenset[object]:
@@ -430,16 +432,23 @@ def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[obje
     if row.how == "shape":
         return Data(labels, arrays.sizes(value) if value is not None else () if not positional else None)
     if row.how == "length":
+        if row.parameter == "start" and (len(positional) != 1 or _says_range(args)):
+            return Data(labels, _counted(positional) if not _says_range(args) else (None,))
+        if row.parameter == "num" and not _is_between_numbers(args):
+            return Data(labels)
         only = isinstance(value, Const) and isinstance(value.value, (int, float))
-        if row.parameter == "start" and len(positional) != 1:
-            return Data(labels, _counted(positional))
-        return Data(labels, (as_integer(value.value),) if only and isinstance(value, Const) else (None,))
+        if row.parameter == "num" and said is None:
+            return Data(labels, (50,))
+        return Data(labels, (as_size(value.value),) if only and isinstance(value, Const) else (None,))
     if row.how == "like":
         return Data(labels, arrays.shape_of(first))
     if row.how == "array":
         if isinstance(first, Data) and first.labels & {"devices", "replicated-result"}:
             return first
-        return Data(labels, arrays.literal_shape(first))
+        return Data(labels, arrays.literal_shape(first) if all(arg.label != "ndmin" for arg in args) else None)
+    if row.parameter == "sizes":
+        more, own = arrays.sizes(value) if value is not None else None, arrays.shape_of(first)
+        return Data(labels, (*more, *own) if more is not None and own is not None else None)
     if row.how in ("reshape", "broadcast"):
         wanted = arrays.sizes(value) if value is not None else None
         kept = first.labels & {"devices", "device-grid", "in-order"} if isinstance(first, Data) else frozenset()
@@ -456,9 +465,19 @@ def _shaped(row: libraries.Shaped, args: tuple[Arg, ...], labels: frozenset[obje
     if row.how == "stack":
         axis = by_parameter(("arrays", "axis"), args).get("axis")
         return Data(labels, _stacked(first) if axis is None or axis.value == Const(0) else None)
-    if row.how == "dimensions":
-        return Data(labels, arrays.sizes(Seq("tuple", tuple(arg.value for arg in positional))))
     return Data(labels)
+
+
+def _says_range(args: tuple[Arg, ...]) -> bool:
+    return any(arg.label in ("start", "stop", "step") for arg in args)
+
+
+def _is_between_numbers(args: tuple[Arg, ...]) -> bool:
+    """Returns whether `linspace` gets two numbers, and so returns one array with one axis."""
+    found = by_parameter(("start", "stop"), args)
+    if "retstep" in found or "axis" in found:
+        return False
+    return all(name in found and arrays.shape_of(found[name].value) == () for name in ("start", "stop"))
 
 
 def _counted(positional: list[Arg]) -> arrays.Sizes | None:

@@ -125,9 +125,8 @@ def of_data(value: Data, name: str) -> Value:
     if name == "T":
         labels = travelling(value.labels) | (value.labels & {"fresh"}) | kept("transpose", (value.labels,))
         return Data(labels, over=of_method(value, "transpose", ()))
-    if name in ("real", "imag") and (same := coordinates.unchanged(value)):
-        part = data_attribute(value, name)
-        return replace(part, labels=part.labels | same) if isinstance(part, Data) else part
+    if name in ("real", "imag") and (value.shape is not None or coordinates.unchanged(value)):
+        return Data(travelling(value.labels) | coordinates.unchanged(value), value.shape, over=value.over)
     if name == "sharding":
         return Data(travelling(value.labels) | (value.labels & PLACES), over=value.over)
     if name == "at":
@@ -139,7 +138,7 @@ def of_data(value: Data, name: str) -> Value:
 
 ARRAY_METHODS = frozenset(
     "reshape mean sum max min var std astype squeeze swapaxes transpose flatten ravel copy dot argmax argmin "
-    "prod all any cumsum clip round repeat block_until_ready tolist item".split()
+    "prod all any cumsum clip round repeat block_until_ready tolist item argsort take".split()
 )
 
 

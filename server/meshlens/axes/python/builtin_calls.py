@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from meshlens.axes.data.arrays import count_of, product, sizes
+from meshlens.axes.data.arrays import count_of, product, shape_of, sizes
 from meshlens.axes.data.gradients import rows_here
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.domain.classes import class_attribute
@@ -257,6 +257,21 @@ def _keys(values: Values, args: tuple[Arg, ...]) -> Value:
 
 def _any_item(values: Values, args: tuple[Arg, ...]) -> Value:
     return element(values[0]) if values else UNKNOWN
+
+
+def _grids(values: Values, args: tuple[Arg, ...]) -> Value | None:
+    """Returns the arrays that `meshgrid` returns, one for each vector; None if their shapes are unknown."""
+    given = by_parameter((), args)
+    order = given["indexing"].value if "indexing" in given else Const("xy")
+    shapes = [shape_of(value) for value in values]
+    if given.keys() - {"indexing"} or order not in (Const("xy"), Const("ij")):
+        return None
+    counts = [shape[0] if shape else 1 for shape in shapes if shape is not None and len(shape) < 2]
+    if len(counts) < len(values) or len(values) > _MOST_ITEMS:
+        return None
+    if order == Const("xy"):
+        counts[:2] = counts[1::-1]
+    return Seq("list", tuple([replace(_not_computed(values), shape=tuple(counts)) for _ in values]))
 
 
 def _number(values: Values, args: tuple[Arg, ...]) -> Value:
@@ -518,6 +533,8 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "re.search": _pattern("search"),
     "re.match": _pattern("match"),
     "re.fullmatch": _pattern("fullmatch"),
+    "numpy.meshgrid": _grids,
+    "jax.numpy.meshgrid": _grids,
     "jax.tree_util.keystr": _path_text,
     "isinstance": _isinstance,
     "flax.linen.merge_param": _merged,

@@ -10,7 +10,7 @@ from meshlens.axes.data.shapes import indexed
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
-from meshlens.axes.domain.labels import FROM_ZERO, NONE, travelling
+from meshlens.axes.domain.labels import FROM_ZERO, INTEGERS, NONE, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Union, Value
 from meshlens.axes.jax.parameter_trees import part_at
 from meshlens.axes.python.assign import change_in_place
@@ -24,6 +24,7 @@ from meshlens.facts.nodes import Attribute, Expression, Name, Subscript
 from meshlens.jaxapi.layers import PARAMETERS
 from meshlens.jaxapi.operations import AT
 
+_OF_ITEMS = frozenset({INTEGERS})
 MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
 
 
@@ -76,7 +77,7 @@ def _of_data(container: Data, index: Value) -> Value:
         return Data(labels) if labels else UNKNOWN
     if container.made_by == AT:
         return container
-    labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same"})
+    labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same", INTEGERS})
     if isinstance(index, Seq) and index.kind == "slice":
         taken = _devices_taken(index) if "devices" in labels and container.shape == (None,) else None
         shape = (taken,) if taken is not None else _sliced(container.shape, index)
@@ -84,7 +85,7 @@ def _of_data(container: Data, index: Value) -> Value:
     if isinstance(index, Const) and index.value is None:
         shape = (1, *container.shape) if container.shape is not None else None
         return Data(labels, shape, over=of_picked(container, index))
-    if isinstance(index, Const) and isinstance(index.value, int):
+    if isinstance(index, Const) and type(index.value) is int:
         if "keys" in labels:
             labels = labels - {"keys"} | {"key"}
         if "devices" in labels and container.shape and len(container.shape) == 1:
@@ -95,7 +96,7 @@ def _of_data(container: Data, index: Value) -> Value:
             over=of_picked(container, index),
         )
     shape = indexed(container.shape, index) if container.shape is not None else None
-    labels = travelling(container.labels) | travelling(labels_of(index))
+    labels = travelling(container.labels) | travelling(labels_of(index)) | (container.labels & _OF_ITEMS)
     labels |= part_at(container.labels, index)
     labels |= container.labels & {"sharded"} if isinstance(index, Const) and isinstance(index.value, str) else NONE
     labels |= {"uniform"} if shape is not None else set()

@@ -20,7 +20,7 @@ from meshlens.axes.domain.joining import join, join_all, labels_of, options, var
 from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.labels import NONE, of_verdict, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Super, Value
-from meshlens.axes.domain.variation import ANYTHING
+from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
 from meshlens.axes.python import assign, attributes, conditions, containers, tables_of_modules
 from meshlens.axes.python.calls import invoke
 from meshlens.axes.python.comprehensions import comprehension
@@ -151,7 +151,7 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
     args = arguments(run, node.arguments, frame, ctx)
     if type(callee) is Ext and callee.dotted in _UNSEEN:
         return UNKNOWN
-    if type(callee) is Ext and callee.dotted == "next" and node.arguments[:1] and _is_generator(node.arguments[0]):
+    if type(callee) is Ext and callee.dotted == "next" and node.arguments[:1] and _is_fresh(node.arguments[0]):
         found = args[0].value
         if isinstance(found, Seq) and not found.open and (found.items or len(args) > 1):
             return found.items[0] if found.items else args[1].value
@@ -170,8 +170,12 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
     return value
 
 
-def _is_generator(argument: Argument) -> bool:
-    return isinstance(argument.value, Comprehension) and argument.value.kind == "gen"
+def _is_fresh(argument: Argument) -> bool:
+    """Returns whether an argument is an iterator from which nothing was taken: a generator expression or `iter(…)`."""
+    node = argument.value
+    if isinstance(node, Call):
+        return isinstance(node.callee, Name) and node.callee.name == "iter"
+    return isinstance(node, Comprehension) and node.kind == "gen"
 
 
 def _pick_up(
@@ -430,7 +434,13 @@ def _star(run: Run, node: Starred, frame: Frame, ctx: Context) -> Value:
     return evaluate(run, node.value, frame, ctx)
 
 
+_COMPLEX = Data(shape=(), over=EVERYWHERE)
+"""A complex number that is written out."""
+
+
 def _opaque(run: Run, node: Opaque, frame: Frame, ctx: Context) -> Value:
+    if len(node.children) == 1 and node.children[0].site == node.site:
+        return _COMPLEX
     labels: frozenset[Any] = frozenset()
     for child in node.children:
         if child.tag in _EXPRESSIONS or isinstance(child, Constant):

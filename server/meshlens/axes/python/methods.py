@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from meshlens.axes.data import arrays, noise
 from meshlens.axes.data.coordinates import of_call
+from meshlens.axes.data.drawn_shapes import METHODS, drawn, integers_from
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import note_step, note_unreduced_step, note_updated
 from meshlens.axes.data.operating import counted, of_all, of_method
@@ -17,7 +18,7 @@ from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value, key_of
-from meshlens.axes.domain.labels import NONE, UNPLACED, of_kinds, of_number, of_verdict, travelling
+from meshlens.axes.domain.labels import INTEGERS, NONE, UNPLACED, of_kinds, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -37,7 +38,6 @@ from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import modules, optimizers, train_states
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.libraries import consume, of_layer
-from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.python.builtin_calls import PATTERN, call_builtin
 from meshlens.axes.python.tables import call_table
 from meshlens.axes.python.unknown_calls import call_unknown
@@ -49,7 +49,7 @@ from meshlens.jaxapi.collectives import NAMED_METHODS
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.known_names import OPTIMIZERS_IN_PLACE
 from meshlens.jaxapi.layers import METHODS_OF_ROWS, PARAMETERS
-from meshlens.jaxapi.libraries import GENERATOR_SIZES, GENERATORS, INIT_METHODS, VERDICTS
+from meshlens.jaxapi.libraries import GENERATORS, INIT_METHODS, VERDICTS
 
 _OPAQUE = frozenset({"opaque"})
 _MAY_REPEAT = frozenset({"uniform"})
@@ -107,7 +107,7 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
             before = takewhile(lambda arg: arg.label is None, args)
             wanted = Seq("tuple", tuple([arg.value for arg in before]), True)
         sizes = arrays.sizes(wanted)
-        kept = receiver.labels & {"devices", "uniform", "in-order"}
+        kept = receiver.labels & {"devices", "uniform", "in-order", INTEGERS}
         if arrays.splits_rows(wanted) and not ctx.env.maps and "uniform" not in kept:
             kept |= {"sharded"}
         if any(arg.label == "order" for arg in args):
@@ -148,6 +148,8 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
         labels |= counted(over, site) if name == "sum" else NONE
         labels |= _MAY_REPEAT if shape else NONE
         return Data(labels, shape, None, arrays.is_array(receiver), over)
+    if name in ("copy", "flatten", "ravel", "argsort"):
+        labels |= receiver.labels & {INTEGERS} | integers_from(f"numpy.{name}", args)
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
         labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform", "unplaced"}
         return Data(labels, receiver.shape, over=over)
@@ -288,11 +290,10 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         if receiver.dotted.startswith("optax."):
             return Data(frozenset({"fresh"}) & (labels_of(args[0].value) if args else frozenset()))
         return Data(frozenset({"fresh"}))
-    if receiver.dotted in GENERATORS and name in GENERATOR_SIZES:
-        size = by_parameter(("",) * GENERATOR_SIZES[name] + ("size",), args).get("size")
-        return Data(UNPLACED, arrays.sizes(size.value) if size is not None else None)
-    if receiver.dotted in GENERATORS and name in ("rand", "randn") and all(arg.label is None for arg in args):
-        return Data(NONE, arrays.sizes(Seq("tuple", tuple([arg.value for arg in args]))))
+    if receiver.dotted in GENERATORS and name in METHODS:
+        inputs = [travelling(labels_of(arg.value)) for arg in args if type(arg.value) is not Const]
+        made = UNPLACED.union(*inputs, integers_from(name, args, "drawn"))
+        return Data(made, drawn(name, args), None, name not in ("choice", "permutation"))
     result = call_unknown(run, call.of(receiver, call.args))
     if train_states.is_state(receiver) and name in ("apply_gradients", "replace"):
         labels = labels_of(result) | (_stepped(run, receiver, call) if name == "apply_gradients" else NONE)

@@ -239,20 +239,29 @@ def _ellipsis(low: Lowering, node: Node) -> Expression:
 
 
 def _integer(low: Lowering, node: Node) -> Expression:
-    site = mark(low, node)
+    site, text = mark(low, node), text_of(low, node)
     try:
-        value = int(text_of(low, node), 0)
+        value = int(text, 0)
     except ValueError:
-        return Opaque("opaque", site, ())
+        return _imaginary(site, text)
     return Constant("const", site, value) if value.bit_length() <= MOST_BITS else Opaque("opaque", site, ())
 
 
 def _float(low: Lowering, node: Node) -> Expression:
-    site = mark(low, node)
+    site, text = mark(low, node), text_of(low, node)
     try:
-        return Constant("const", site, float(text_of(low, node)))
+        return Constant("const", site, float(text))
     except ValueError:
-        return Opaque("opaque", site, ())
+        return _imaginary(site, text)
+
+
+def _imaginary(site: int, text: str) -> Opaque:
+    """Returns a complex number, or what stands for a number that Python does not accept."""
+    try:
+        part = float(text[:-1]) if text[-1:] in ("j", "J") else None
+    except ValueError:
+        part = None
+    return Opaque("opaque", site, (Constant("const", site, part),) if part is not None else ())
 
 
 NAMES: Mapping[str, ExpressionHandler] = {
