@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.data.typed_shardings import without_sharding
-from meshlens.axes.domain.joining import join, labels_of, options
+from meshlens.axes.domain.joining import join, join_all, labels_of, options
 from meshlens.axes.domain.keys import key_of
 from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Instance, Made, Seq, Value
 from meshlens.axes.python.tables import changed, is_table, with_entry, with_unknown_entry
@@ -48,15 +48,19 @@ def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Contex
             assign(run, item.value if isinstance(item, Starred) else item, part, frame, ctx)
 
 
-def delete(target: Expression, frame: Frame, ctx: Context) -> None:
-    """Deletes the names in a target."""
+def delete(run: Run, target: Expression, frame: Frame, ctx: Context) -> None:
+    """Deletes the names in a target, or an item of a list, which may be the last."""
     if isinstance(target, Name):
         if target.name in frame.given:
             _rebind(target.name, frame, ctx)
         frame.vars.pop(target.name, None)
     elif isinstance(target, (TupleDisplay, ListDisplay)):
         for item in target.items:
-            delete(item, frame, ctx)
+            delete(run, item, frame, ctx)
+    elif isinstance(target, Subscript) and isinstance(target.object, Name):
+        held = frame.vars.get(target.object.name)
+        if isinstance(held, Seq) and held.open and len(held.items) > 1:
+            change_in_place(run, target.object, held, Seq(held.kind, (join_all(held.items),), True), frame, ctx)
 
 
 def _rebind(name: str, frame: Frame, ctx: Context) -> None:

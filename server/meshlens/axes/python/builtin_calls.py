@@ -18,6 +18,7 @@ from meshlens.axes.domain.keys import STEPS, as_value, key_of
 from meshlens.axes.domain.kinds import is_instance
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
+    STATIC,
     UNKNOWN,
     Arg,
     Bound,
@@ -43,7 +44,7 @@ from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf, leaves_of
 from meshlens.axes.python.attributes import attribute
 from meshlens.axes.python.conditions import truth
-from meshlens.axes.python.iterating import iterated
+from meshlens.axes.python.iterating import iterated, length_of_object
 from meshlens.axes.python.tables import make_table
 from meshlens.axes.python.unpacking import element, items_of
 from meshlens.axes.runs.context import Context
@@ -108,6 +109,9 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     if handler is None or any(arg.label in ("*", "**") for arg in args):
         return None
     values = [arg.value for arg in args if arg.label is None]
+    if name == "len" and len(values) == 1 and type(values[0]) is Instance:
+        length = length_of_object(run, values[0], call)
+        return length if length is not None else handler((as_tuple(run, values[0]),), args)
     if name in _ITERATE:
         values = [iterated(run, value, site, call.frame, call.ctx) for value in values]
     return handler(tuple([as_tuple(run, value) for value in values] if name in _OF_ITEMS else values), args)
@@ -168,6 +172,9 @@ def _range(values: Values, args: tuple[Arg, ...]) -> Value:
         turns = range(*numbers)
         if counted(turns) <= 4:
             return Seq("list", tuple(Const(turn) for turn in turns))
+        if len(numbers) == 3:
+            # With the first and the last begin the first and the last batch; the last may be smaller.
+            return Seq("list", (Const(turns[0]), STATIC, Const(turns[-1])), True)
     return Seq(_RANGE if len(args) == 1 else "list", (UNKNOWN,), True)
 
 
@@ -175,7 +182,8 @@ def _enumerate(values: Values, args: tuple[Arg, ...]) -> Value:
     value = values[0] if values else UNKNOWN
     if isinstance(value, Seq) and not value.open and len(value.items) <= _MOST_ITEMS:
         return Seq("list", tuple(Seq("tuple", (Const(place), item)) for place, item in enumerate(value.items)))
-    return Seq("list", (Seq("tuple", (UNKNOWN, element(value))),), True)
+    items = value.items if isinstance(value, Seq) and 1 < len(value.items) <= _MOST_ITEMS else (element(value),)
+    return Seq("list", tuple([Seq("tuple", (UNKNOWN, item)) for item in items]), True)
 
 
 def _columns(values: Values) -> list[tuple[Value, ...]] | None:

@@ -254,12 +254,12 @@ def _is_main(function: Function) -> bool:
     return function.name == "main" and function.frame.parent is None
 
 
-def _generated(run: Run, yielded: list[Value]) -> Value:
+def _generated(run: Run, yielded: list[Value], surely: bool) -> Value:
     """Returns what a generator yields: any of the yielded values, and the last separately if it is a smaller batch."""
     if not yielded:
         return UNKNOWN
     one, last = join_all(yielded), yielded[-1]
-    return Seq("list", (one, last) if _is_of_fewer_rows(run, last, yielded[0]) else (one,), True)
+    return Seq("list", (one, last) if surely and _is_of_fewer_rows(run, last, yielded[0]) else (one,), True)
 
 
 def _is_of_fewer_rows(run: Run, last: Value, first: Value) -> bool:
@@ -299,7 +299,7 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
     run.api_guard += broad
     run.broad_guard = broad
     if "generator" in function.flags:
-        return _generated(run, frame.yielded)
+        return _generated(run, frame.yielded, frame.yields_surely)
     if not frame.returned:
         return Const(None)
     return join_all(frame.returned)

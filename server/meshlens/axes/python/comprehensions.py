@@ -9,7 +9,7 @@ from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, SOME
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import key_of, with_some_keys
-from meshlens.axes.domain.values import UNKNOWN, Const, Dict, Ext, Seq, Value
+from meshlens.axes.domain.values import STATIC, UNKNOWN, Const, Dict, Ext, Seq, Value
 from meshlens.axes.python import conditions
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.unpacking import elements
@@ -154,6 +154,7 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
         turns, exact = elements(as_tuple(run, run.evaluate(iterable, frame, ctx)))
     results: list[Value] = []
     keys: list[tuple[Any] | None] = []
+    is_unsure = False
     is_certain = len(clauses) == 1 and _is_keyed_by(element_node, target)
     share = run.begin_loop()
     for place, turn in enumerate(turns):
@@ -175,6 +176,7 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
         if False in verdicts:
             continue
         exact, is_certain = exact and None not in verdicts, is_certain and None not in verdicts
+        is_unsure |= None in verdicts
         for test in tests:
             conditions.refine(run, test, True, inner, ctx)
         if isinstance(element_node, Pair) and element_node.key is not None:
@@ -193,6 +195,8 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
         if is_certain and known:
             return with_some_keys(known.items(), [value for key, value in pairs if key is None])
         return with_some_keys((), results) if results else UNKNOWN
+    if is_unsure and kind != "dict" and any(turn is STATIC for turn in turns):
+        results = [join_all(results)]
     if is_example:
         return Seq(PAIRS_FOR_EXAMPLE, tuple(results), True)
     return Seq("list" if kind == "gen" else kind, tuple(results), not exact)

@@ -57,7 +57,8 @@ def _of_sequence(container: Seq, index: Value) -> Value:
     if isinstance(index, Const) and isinstance(index.value, int) and not isinstance(index.value, bool):
         if not container.open and -len(container.items) <= index.value < len(container.items):
             return container.items[index.value]
-        if container.open and 0 <= index.value < len(container.items):
+        # The last of several may be the last of all.
+        if container.open and 0 <= index.value < max(len(container.items) - 1, 1) and container.items:
             return container.items[index.value]
         return element(container)
     if isinstance(index, Seq) and index.kind == "slice":
@@ -153,8 +154,10 @@ def mutate(run: Run, callee: Attribute, args: tuple[Arg, ...], frame: Frame, ctx
                 receiver.kind, receiver.items + args[0].value.items, receiver.open or args[0].value.open or repeated
             )
         else:
-            changed = Seq(receiver.kind, receiver.items, True)
             result = element(receiver)
+            # Of a list with others, it may be the last item that is taken out.
+            is_last = method == "pop" and receiver.open
+            changed = Seq(receiver.kind, (result,) if is_last else receiver.items, True)
     elif isinstance(receiver, Dict):
         changed, result = _change_dict(receiver, method, args)
     elif isinstance(receiver, Union) and any(isinstance(option, (Dict, Seq)) for option in receiver.options):

@@ -19,12 +19,13 @@ from meshlens.axes.domain.constants import concatenated
 from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.labels import NONE, of_verdict, travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Seq, Super, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Instance, Seq, Super, Value
 from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
 from meshlens.axes.python import assign, attributes, conditions, containers, tables_of_modules
 from meshlens.axes.python.calls import invoke
 from meshlens.axes.python.comprehensions import comprehension
 from meshlens.axes.python.imports import is_dated, note_mention
+from meshlens.axes.python.iterating import item_of_object
 from meshlens.axes.python.lambdas import make_lambda
 from meshlens.axes.python.operators import binary
 from meshlens.axes.python.outside import from_outside
@@ -361,6 +362,9 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     site = site_of(frame, node)
     if type(container) is Data and type(index) is Const and index.value == 0 and not ctx.env.maps:
         noise.note_first_device(run, container, site, ctx)
+    if type(container) is Instance:
+        call = Invocation(container, (), site, site, frame, ctx)
+        return item_of_object(run, container, index, call) or UNKNOWN
     found = containers.item(container, index, node.key, site)
     if type(container) is Data and type(found) is Data and container.labels and container.made_by != AT:
         key: Expression = node.key
@@ -427,6 +431,7 @@ def _walrus(run: Run, node: Walrus, frame: Frame, ctx: Context) -> Value:
 
 def _yield(run: Run, node: Yield, frame: Frame, ctx: Context) -> Value:
     frame.yielded.append(evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None))
+    frame.yields_surely = not ctx.conditional
     return UNKNOWN
 
 

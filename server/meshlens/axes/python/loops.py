@@ -32,7 +32,7 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
         return run.execute(orelse, frame, ctx) if orelse else None
     frame.open_loops += not exact
     run.open_loops += not exact
-    turns = values if exact else [*values, join_all(values)] if values else [UNKNOWN]
+    turns = values if exact else _turns(values)
     if not exact and _is_range(iterable, frame):
         turns = [replace(STATIC, labels=counter(site_of(frame, node)))]
     share = run.begin_loop()
@@ -62,6 +62,14 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
     frame.open_loops -= not exact
     run.open_loops -= not exact
     return run.execute(orelse, frame, ctx) if orelse else None
+
+
+def _turns(values: list[Value]) -> list[Value]:
+    """Returns the items for which a loop runs that has others, too; one stands for all, and the last stays the last."""
+    if not values:
+        return [UNKNOWN]
+    *others, last = values
+    return values if any(value is STATIC for value in others) else [*others, join_all(values), last]
 
 
 def _is_range(iterable: Expression, frame: Frame) -> bool:

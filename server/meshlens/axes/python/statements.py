@@ -186,7 +186,7 @@ def _assert(run: Run, node: Assert, frame: Frame, ctx: Context) -> None:
 
 def _delete(run: Run, node: Delete, frame: Frame, ctx: Context) -> None:
     for target in node.targets:
-        delete(target, frame, ctx)
+        delete(run, target, frame, ctx)
 
 
 def _global(run: Run, node: Global, frame: Frame, ctx: Context) -> None:

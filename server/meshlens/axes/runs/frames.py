@@ -29,6 +29,7 @@ class Frame:
         parameters: names of the parameters, to distinguish values passed in from values created here.
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
+        yields_surely: whether the last of these was passed without a condition.
         given: the parameters that still hold the caller's container.
         altered: the parameters whose container was changed in place.
         blurred: the parameters that may have been rebound, after a change or on one of several paths.
@@ -59,6 +60,7 @@ class Frame:
         "sites",
         "vars",
         "yielded",
+        "yields_surely",
     )
 
     def __init__(self, path: str, block: str, parent: Frame | None, sites: Sites | None = None) -> None:
@@ -75,6 +77,7 @@ class Frame:
         self.parameters = _NO_NAMES
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
+        self.yields_surely = False
         self.exits = _NO_NAMES
         self.given = _NO_NAMES
         self.altered = _NO_NAMES

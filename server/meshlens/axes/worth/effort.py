@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from meshlens.axes.data.typed_shardings import is_typed
+from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.joining import join_all, variations_in
 from meshlens.axes.domain.keys import STEPS
 from meshlens.axes.domain.labels import COORDINATES, PART_SIZE, of_kinds
@@ -48,6 +49,7 @@ from meshlens.facts.nodes import (
     Attribute,
     Call,
     ClassDef,
+    Constant,
     DictDisplay,
     Expression,
     FunctionDef,
@@ -73,6 +75,7 @@ _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instan
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
+_ITERATE = ("__iter__", "__getitem__", "__next__")
 _MOST_SHORT = 16
 """Maximum number of runs of a function whose body is one statement and that gets sizes, names or a key."""
 MOST_NAMED = 64
@@ -394,11 +397,16 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if function.frame.parent is not None and _closes_over_axes(run, function):
         return False
-    if run.world.makes_arrays(function.path, function.block) and any(_holds_sizes(run, arg.value) for arg in args):
+    if run.world.makes_arrays(function.path, function.block) and _gets_sizes(run, function, args):
         return False
-    if not ctx.env.maps and run.world.is_short(function.path, function.block) and any(map(_is_one_key, args)):
-        # The function may make the parameters of a model.
-        return False
+    if not ctx.env.maps and run.world.is_short(function.path, function.block):
+        if any(map(_is_one_key, args)):
+            # The function may make the parameters of a model.
+            return False
+        yields_rows = "generator" in function.flags or function.name in _ITERATE
+        if yields_rows and any(_holds_sizes(run, arg.value) for arg in args):
+            # The last batch may be smaller than the others.
+            return False
     if any(_holds_layouts(arg.value) for arg in args) and run.world.maps_trees(function.path, function.block):
         # The function may turn the names of each array's dimensions into a spec.
         return False
@@ -411,7 +419,24 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
     if function.name == "__init__" and len(handed) < len(args) and any(_holds_sizes(run, arg.value) for arg in handed):
         # Methods of the new object may split arrays whose shapes depend on its attributes.
         handed = args
+        if _iterates(args[0].value):
+            return False
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
+
+
+def _iterates(value: Value) -> bool:
+    """Returns whether an object has rows or batches, which may not divide evenly over the devices."""
+    return isinstance(value, Instance) and any(class_attribute(value.cls, name) is not None for name in _ITERATE)
+
+
+def _gets_sizes(run: Run, function: Function, args: tuple[Arg, ...]) -> bool:
+    """Returns whether a function gets sizes, or the defaults of its parameters are sizes, or it has no parameters."""
+    if any(_holds_sizes(run, arg.value) for arg in args):
+        return True
+    others = [parameter for parameter in function.parameters if parameter.default is not None]
+    return not function.parameters or any(
+        isinstance(one.default, Constant) and type(one.default.value) is int for one in others
+    )
 
 
 def _keeps_map(run: Run, value: Value) -> bool:
