@@ -319,7 +319,7 @@ def _lax_pad(args: tuple[Arg, ...]) -> Sizes | None:
 
 
 def _padded(size: int | None, config: Sizes | None) -> int | None:
-    """Returns the size of an axis after padding before, behind and between its entries."""
+    """Returns the size of an axis after its entries get padding before, after and between them."""
     known = [one for one in config or () if one is not None]
     if size is None or len(known) != 3:
         return None

@@ -54,7 +54,7 @@ def transformed(name: str, args: tuple[Arg, ...]) -> Sizes | None:
 
 
 _AS_IT_IS = -1
-"""Stands for the size that an axis has; NumPy gives -1 this meaning, too."""
+"""Stands for the size that an axis has already."""
 
 
 def _wanted(given: Value | None, count: int) -> Sizes | None:
