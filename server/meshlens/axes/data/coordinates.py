@@ -188,7 +188,7 @@ def unknown_quotient(operator: str, right: Value, site: Site) -> frozenset[Any]:
     return frozenset([(PART_SIZE, label[1], site) for label in of_kinds(labels, "size-of", "over")])
 
 
-def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site, ctx: Context) -> Value:
+def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site, ctx: Context) -> Data:
     """Returns a function's or method's result with the labels of coordinates and of split dimensions.
 
     Args:
@@ -205,8 +205,6 @@ def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     short = name.rpartition(".")[2]
     if not args or not any(_concerned(labels_of(arg.value)) for arg in args):
         return found
-    if short == "meshgrid":
-        return _grids(args, found)
     if short in BROADCAST:
         values = [arg.value for arg in args if arg.label is None]
         kept = combined(run, _OPERATORS.get(short, short), values, ctx)
@@ -354,9 +352,6 @@ def _kept(operator: str, label: _Coordinates, place: int, others: list[Value]) -
         return label._replace(form="curved") if label.form != "index" or _are_lengths(operator, others) else None
     if operator not in ("+", "-", "*", "/"):
         return label._replace(form="curved") if label.form != "index" else None
-    if any(isinstance(other, Const) and isinstance(other.value, complex) for other in others):
-        # An exponential of it is a phase, not a decay.
-        return label._replace(form="curved")
     is_scaled = operator in ("*", "/") and not all(isinstance(one, Const) and type(one.value) is int for one in others)
     return label._replace(form="grid") if is_scaled and label.form == "index" else label
 
@@ -435,19 +430,19 @@ def _reshaped(labels: frozenset[Any], found: Data) -> frozenset[Any]:
     return frozenset([label._replace(back=len(shape) - places[0], rank=len(shape)) for label in made])
 
 
-def _grids(args: tuple[Arg, ...], found: Data) -> Value:
-    """Returns the arrays that `meshgrid` returns, one for each of its arguments."""
+def of_grids(args: tuple[Arg, ...], grids: Seq) -> Seq:
+    """Returns the arrays that `meshgrid` returns, one for each of its arguments, with the labels of coordinates."""
     given = [arg.value for arg in args if arg.label is None]
     indexing = next((arg.value for arg in args if arg.label == "indexing"), Const("xy"))
-    if len(given) + (indexing != Const("xy")) < len(args) or indexing not in (Const("xy"), Const("ij")):
-        return found
+    if len(grids.items) != len(given) or indexing not in (Const("xy"), Const("ij")):
+        return grids
     order = [1, 0, *range(2, len(given))] if indexing == Const("xy") and len(given) > 1 else list(range(len(given)))
-    grids = []
-    for place, value in zip(order, given, strict=True):
+    items: list[Value] = []
+    for place, value, grid in zip(order, given, grids.items, strict=True):
         made = [label for label in _coordinates(labels_of(value)) if label.rank == 1]
-        kept = [label._replace(back=len(given) - place, rank=len(given)) for label in made]
-        grids.append(replace(found, labels=found.labels | set(kept)))
-    return Seq("list", tuple(grids))
+        kept = {label._replace(back=len(given) - place, rank=len(given)) for label in made}
+        items.append(replace(grid, labels=grid.labels | kept) if kept and isinstance(grid, Data) else grid)
+    return replace(grids, items=tuple(items))
 
 
 def _inserted(labels: frozenset[Any], shape: Sequence[object] | None, axis: int) -> frozenset[Any]:

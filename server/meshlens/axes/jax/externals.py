@@ -9,7 +9,7 @@ from typing import Any
 
 from meshlens.axes.data import exchanges, noise
 from meshlens.axes.data.arrays import is_unplaced
-from meshlens.axes.data.coordinates import of_call
+from meshlens.axes.data.coordinates import of_call, of_grids
 from meshlens.axes.data.drawn_shapes import integers_from
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.halos import follow_edges
@@ -22,7 +22,7 @@ from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.labels import NONE, UNPLACED
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import library_calls
 from meshlens.axes.jax.collecting import apply_collective, note_uses
@@ -184,7 +184,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     if call.ctx.env.maps:
         note_split(run, name, call.args, call.site, call.ctx)
     if type(found) is not Data:
-        return found
+        is_grids = call.ctx.env.maps and name.endswith(".meshgrid")
+        return of_grids(call.args, found) if is_grids and isinstance(found, Seq) else found
     if INITIALIZERS in name:
         return replace(found, made_by=name)
     integers = integers_from(name, call.args) if found.shape else NONE
@@ -198,8 +199,6 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     if not call.ctx.env.maps or type(value) is not Data:
         return value
     value = of_call(run, name, call.args, value, call.site, call.ctx)
-    if type(value) is not Data:
-        return value
     if name.startswith("jax."):
         value = of_part(run, name, call.args, value, call.site, call.ctx)
         edge = follow_edges(run, name, call.args, call.site, call.ctx)
