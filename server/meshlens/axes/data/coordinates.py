@@ -19,7 +19,7 @@ from meshlens.axes.data.collected_shapes import integer
 from meshlens.axes.data.shapes import BROADCAST, SAME_SHAPE
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import COORDINATES, COUNT, NONE, PART_SIZE, SPLIT_ALONG, of_kinds
+from meshlens.axes.domain.labels import COORDINATES, COUNT, FROM_ZERO, NONE, PART_SIZE, SPLIT_ALONG, of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Part, Seq, Site, Spec, Value
 from meshlens.axes.domain.variation import ZERO, is_different, is_given, is_same
 from meshlens.axes.jax.naming import by_parameter
@@ -342,7 +342,7 @@ def _kept(operator: str, label: _Coordinates, place: int, others: list[Value]) -
     if is_frequency:
         return label
     if operator in _RELATIVE and any(_is_along(other, label.axis) for other in others):
-        # The offsets cancel.
+        # The offsets cancel, also those of positions around a part.
         return None
     if operator in ("+", "-") and not all(is_same(variation_of(other).over(label.axis).truth) for other in others):
         return None
@@ -362,7 +362,9 @@ def _are_lengths(operator: str, others: list[Value]) -> bool:
 
 
 def _is_along(value: Value, axis: str) -> bool:
-    return any(label.axis == axis for label in _coordinates(labels_of(value)))
+    """Returns whether a value contains coordinates of a part, or other positions that are counted from zero."""
+    labels = labels_of(value)
+    return FROM_ZERO in labels or any(label.axis == axis for label in _coordinates(labels))
 
 
 def _may_shift(value: Value, axis: str) -> bool:
