@@ -34,7 +34,7 @@ T = TypeVar("T")
 READING = "<reading>"
 """The name of a root for a file that could not be read."""
 
-_MOST_REMEMBERED = 10_000
+_MOST_REMEMBERED = 20_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from meshlens.rules.terms.model import Term, mentions, walk_term
 
 Args: TypeAlias = "tuple[tuple[str | None, Term], ...]"
 
-SHUFFLES = re.compile(r"permut|shuffled?$|randperm")
+SHUFFLES = re.compile(r"^_?(permutation|permuted|shuffled?|randperm)$")
 """Matches names of functions that draw random orders."""
 
 _LARGE = 1 << 16

@@ -58,6 +58,8 @@ from meshlens.rules.terms.orders import SHUFFLES, Args, Share, changed_by_call, 
 from meshlens.rules.terms.pieces import ASSEMBLES, FETCHES, Assembly, Piece, Window, piece_of, window_of
 
 _MOST_STEPS, _DEEPEST_CALL = 10_000, 4
+_OF_SHUFFLES = (b"permutation", b"permuted", b"shuffle", b"randperm")
+"""The words of which a file that `SHUFFLES` concerns contains one."""
 _ASSEMBLES = re.compile("make_array_from_(?:single_device_arrays|callback)")
 _UNPACKED = frozenset({"attribute", "root", "call", "generator"})
 _SELF = "self"
@@ -559,6 +561,8 @@ def _that_use(view: FileView, words: re.Pattern[str]) -> dict[str, set[str]]:
 
 def shares_in(view: FileView) -> list[Share]:
     """Returns the shares of records that the code of a file selects from random orders."""
+    if not any(word in view.source for word in _OF_SHUFFLES):
+        return []
     used = _that_use(view, SHUFFLES)
     return _read(view, {key for key, names in used.items() if any(RANKS.search(name) for name in names)}).shares
 
