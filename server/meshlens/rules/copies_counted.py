@@ -122,9 +122,9 @@ def _sums_all(node: Comprehension, around: tuple[Node, ...]) -> bool:
     parent = next(iter(outer), None)
     if not isinstance(parent, Call) or last_name(parent.callee) not in _TOTALS:
         return False
-    return (
-        not isinstance(node.element, Pair) and not _tells_apart(node) and _is_sum_of(node.element, clause.target.name)
-    )
+    if isinstance(node.element, Pair) or _tells_apart(node):
+        return False
+    return _is_sum_of(node.element, clause.target.name)
 
 
 def _adds_up(loop: For, target: str) -> bool:
