@@ -115,16 +115,15 @@ def _function_in(path: tuple[Node, ...]) -> Node:
 
 def _sums_all(node: Comprehension, around: tuple[Node, ...]) -> bool:
     """Returns whether the elements of a comprehension are sums of shards, and are added up."""
-    clause = next(iter(node.clauses))
-    if len(node.clauses) > 1 or clause.conditions or not isinstance(clause.target, Name):
+    clause, element = next(iter(node.clauses)), node.element
+    target = clause.target
+    if len(node.clauses) > 1 or clause.conditions or not isinstance(target, Name) or isinstance(element, Pair):
         return False
     outer = [one for one in reversed(around) if not (isinstance(one, Call) and last_name(one.callee) in _THROUGH)]
     parent = next(iter(outer), None)
     if not isinstance(parent, Call) or last_name(parent.callee) not in _TOTALS:
         return False
-    if isinstance(node.element, Pair) or _tells_apart(node):
-        return False
-    return _is_sum_of(node.element, clause.target.name)
+    return not _tells_apart(node) and _is_sum_of(element, target.name)
 
 
 def _adds_up(loop: For, target: str) -> bool:
