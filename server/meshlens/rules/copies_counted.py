@@ -115,15 +115,14 @@ def _function_in(path: tuple[Node, ...]) -> Node:
 
 def _sums_all(node: Comprehension, around: tuple[Node, ...]) -> bool:
     """Returns whether the elements of a comprehension are sums of shards, and are added up."""
-    clause, element = next(iter(node.clauses)), node.element
-    target = clause.target
-    if len(node.clauses) > 1 or clause.conditions or not isinstance(target, Name) or isinstance(element, Pair):
+    clause = next(iter(node.clauses))
+    if len(node.clauses) > 1 or clause.conditions or not isinstance(clause.target, Name):
         return False
-    outer = [one for one in reversed(around) if not (isinstance(one, Call) and last_name(one.callee) in _THROUGH)]
-    parent = next(iter(outer), None)
-    if not isinstance(parent, Call) or last_name(parent.callee) not in _TOTALS:
+    outer = [one for one in around[::-1] if not (isinstance(one, Call) and last_name(one.callee) in _THROUGH)]
+    is_total = any(isinstance(one, Call) and last_name(one.callee) in _TOTALS for one in outer[:1])
+    if not is_total or isinstance(node.element, Pair) or _tells_apart(node):
         return False
-    return not _tells_apart(node) and _is_sum_of(element, target.name)
+    return _is_sum_of(node.element, clause.target.name)
 
 
 def _adds_up(loop: For, target: str) -> bool:
