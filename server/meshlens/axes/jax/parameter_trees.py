@@ -144,8 +144,8 @@ def with_leaves(run: Run, tree: Value, call: Invocation) -> Value:
             params = _of_scope(_collected(run, model, args, call))
             run.memo[key] = Dict((("params", params), (SOME_KEY, UNKNOWN)), True)
         found = run.memo[key]
-    for key in path:
-        found = found.get(key) if isinstance(found, Dict) else None
+    for step in path:
+        found = found.get(step) if isinstance(found, Dict) else None
     return found if isinstance(found, Dict) and len(found.items) > 1 else tree
 
 
