@@ -21,7 +21,7 @@ _LAST = "last-index"
 ALL_ROWS = "all-rows"
 _OF_OWN_ROWS = frozenset({ROWS, APART, COLUMNS})
 _TAKE_CLASSES = frozenset({"optax.softmax_cross_entropy_with_integer_labels", "jax.numpy.take_along_axis"})
-_TOP_K = "jax.lax.top_k"
+TOP_K = "jax.lax.top_k"
 _POSITIONS = frozenset(
     {"jax.numpy.argmax", "jax.numpy.argmin", "jax.numpy.argsort", "jax.lax.argmax", "jax.lax.argmin"}
 )
@@ -37,11 +37,11 @@ def with_positions(name: str, args: tuple[Arg, ...], found: Data) -> Value:
     """
     if name == "jax.numpy.arange" and len(args) == 1:
         return replace(found, labels=found.labels | {FROM_ZERO})
-    if not args or not (name == _TOP_K or (name in _POSITIONS and _is_last(args))):
+    if not args or not (name == TOP_K or (name in _POSITIONS and _is_last(args))):
         return found
     split = [axis for axis, along in variation_of(args[0].value).axes if along.truth == COLUMNS]
     places = replace(found, labels=found.labels | {(_IN_PART, axis) for axis in split})
-    return Seq("tuple", (found, places)) if name == _TOP_K else places
+    return Seq("tuple", (found, places)) if name == TOP_K else places
 
 
 def note_classes(run: Run, name: str, args: tuple[Arg, ...], ctx: Context) -> None:

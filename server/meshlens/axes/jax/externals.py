@@ -16,7 +16,7 @@ from meshlens.axes.data.halos import follow_edges
 from meshlens.axes.data.mixing import note_split, of_concatenation
 from meshlens.axes.data.operating import SIZES, counted, of_library
 from meshlens.axes.data.parts import of_part
-from meshlens.axes.data.positions import note_classes, note_picked, with_positions
+from meshlens.axes.data.positions import TOP_K, note_classes, note_picked, with_positions
 from meshlens.axes.data.rings import note_owner
 from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
 from meshlens.axes.data.typed_shardings import placed, with_sharding
@@ -197,7 +197,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     found = with_sharding(run, name, call.args, found, call.site, call.ctx)
     value = _with_variation(found, name, call)
     if not call.ctx.env.maps or type(value) is not Data:
-        return value
+        return Seq("tuple", (value, value)) if name == TOP_K else value
     value = of_call(run, name, call.args, value, call.site, call.ctx)
     if name.startswith("jax."):
         value = of_part(run, name, call.args, value, call.site, call.ctx)

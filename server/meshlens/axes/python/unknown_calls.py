@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.data.gradients import drift, gradient_step, may_reduce, without_gradient
+from meshlens.axes.data.layer_shapes import is_initializer
 from meshlens.axes.data.operating import of_network
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import travelling
@@ -28,13 +29,12 @@ from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
-from meshlens.jaxapi.layers import INITIALIZERS
 from meshlens.jaxapi.libraries import APPLY
 
 
 def call_unknown(run: Run, call: Invocation) -> Value:
     """Returns an unknown callee's result: the callee may call functions that are passed to it and bind unseen names."""
-    if type(call.callee) is Data and call.callee.made_by is not None and INITIALIZERS in call.callee.made_by:
+    if type(call.callee) is Data and is_initializer(call.callee):
         return run.invoke(call.of(_AN_INITIALIZER, call.args))
     frame, ctx = call.frame, call.ctx
     labels = travelling(labels_of(call.callee))

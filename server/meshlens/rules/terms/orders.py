@@ -11,7 +11,8 @@ from meshlens.rules.terms.model import Term, mentions, walk_term
 
 Args: TypeAlias = "tuple[tuple[str | None, Term], ...]"
 
-SHUFFLES = re.compile(r"^_?(permutation|permuted|shuffled?|randperm)$")
+_WORDS = ("permutation", "permuted", "shuffle", "shuffled", "randperm")
+SHUFFLES = re.compile(f"^_?({'|'.join(_WORDS)})$")
 """Matches names of functions that draw random orders."""
 
 _LARGE = 1 << 16
@@ -43,6 +44,11 @@ class Share(NamedTuple):
     rank: Term
     seed: Term | None
     others: Term
+
+
+def may_shuffle(source: bytes) -> bool:
+    """Returns whether a source contains the name of a function that draws random orders."""
+    return any(word.encode() in source for word in _WORDS)
 
 
 def of_subscript(container: Term, key: Term, shares: list[Share], site: Site) -> Term:

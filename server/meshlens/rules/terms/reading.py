@@ -15,9 +15,11 @@ from meshlens.facts.nodes import (
     Attribute,
     AugAssign,
     BinaryOperation,
+    BoolOperation,
     Break,
     Call,
     ClassDef,
+    Comparison,
     Comprehension,
     Constant,
     Continue,
@@ -33,6 +35,7 @@ from meshlens.facts.nodes import (
     ImportFrom,
     ListDisplay,
     Name,
+    Not,
     Pair,
     Raise,
     Return,
@@ -44,6 +47,7 @@ from meshlens.facts.nodes import (
     Subscript,
     Try,
     TupleDisplay,
+    UnaryOperation,
     Walrus,
     While,
     With,
@@ -51,15 +55,22 @@ from meshlens.facts.nodes import (
 )
 from meshlens.jaxapi.names import canonical
 from meshlens.project.solving.room import enough_room
-from meshlens.project.trees import Node, children, names_bound, tree, walk
+from meshlens.project.trees import Node, names_bound, tree, walk
 from meshlens.project.view import FileView
 from meshlens.rules.terms.model import MOST_NODES, RANKS, Term, mentions
-from meshlens.rules.terms.orders import SHUFFLES, Args, Share, changed_by_call, of_call, of_filter, of_subscript
+from meshlens.rules.terms.orders import (
+    SHUFFLES,
+    Args,
+    Share,
+    changed_by_call,
+    may_shuffle,
+    of_call,
+    of_filter,
+    of_subscript,
+)
 from meshlens.rules.terms.pieces import ASSEMBLES, FETCHES, Assembly, Piece, Window, piece_of, window_of
 
 _MOST_STEPS, _DEEPEST_CALL = 10_000, 4
-_OF_SHUFFLES = (b"permutation", b"permuted", b"shuffle", b"randperm")
-"""The words of which a file that `SHUFFLES` concerns contains one."""
 _ASSEMBLES = re.compile("make_array_from_(?:single_device_arrays|callback)")
 _UNPACKED = frozenset({"attribute", "root", "call", "generator"})
 _SELF = "self"
@@ -226,10 +237,9 @@ class _Reader:
         return self.unknown()
 
     def _other(self, node: Expression, frame: _Frame) -> Term:
-        """Evaluates the parts of any other expression, because they may contain selections; lambdas stay closed."""
-        if node.tag in ("bool", "not", "unary", "cmp"):
-            return Term("operation", node.tag, tuple([self.evaluate(part, frame) for part in _operands(node)]))
-        return self.unknown()
+        """Returns the value of a comparison or of another operation with words or signs; any other is unknown."""
+        operands = tuple([self.evaluate(part, frame) for part in _operands(node)])
+        return Term("operation", node.tag, operands) if operands else self.unknown()
 
     def _comprehension(self, node: Comprehension, frame: _Frame) -> Term:
         inner = _Frame(dict(frame.env), frame.path, frame.block, frame.owner, frame.first_piece)
@@ -532,8 +542,12 @@ def _is_unbound(shape: FunctionShape) -> bool:
     return not _decorators(shape).isdisjoint(("staticmethod", "classmethod", "setter"))
 
 
-def _operands(node: Expression) -> list[Expression]:
-    return list(children(node))  # type: ignore[arg-type]
+def _operands(node: Expression) -> tuple[Expression, ...]:
+    if isinstance(node, BoolOperation):
+        return node.items
+    if isinstance(node, Comparison):
+        return node.operands
+    return (node.operand,) if isinstance(node, (Not, UnaryOperation)) else ()
 
 
 def _attributes_set(shape: FunctionShape) -> set[str]:
@@ -561,7 +575,7 @@ def _that_use(view: FileView, words: re.Pattern[str]) -> dict[str, set[str]]:
 
 def shares_in(view: FileView) -> list[Share]:
     """Returns the shares of records that the code of a file selects from random orders."""
-    if not any(word in view.source for word in _OF_SHUFFLES):
+    if not may_shuffle(view.source):
         return []
     used = _that_use(view, SHUFFLES)
     return _read(view, {key for key, names in used.items() if any(RANKS.search(name) for name in names)}).shares
