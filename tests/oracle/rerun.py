@@ -1,6 +1,7 @@
 """Runs the oracle programs under JAX with eight virtual CPU devices, and lists contradictions to their labels.
 
-JAX is imported once and every program runs in a forked child; the parent never starts a backend.
+A process of its own imports JAX once, starts no backend, and forks for every program. A fork of the test process would
+hang after any test that has run JAX in it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import argparse
 import contextlib
 import io
 import json
+import multiprocessing
 import os
 import runpy
 import shutil
@@ -18,6 +20,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,19 +88,8 @@ def observe(todo: Iterable[tuple[Path, str | None]], jobs: int = 2) -> list[Obse
         todo: pairs of a file to run and a witness expression or None.
         jobs: how many run at the same time.
     """
-    os.environ.update(virtual_devices.environment())
-    import jax
-    import jax.experimental.mesh_utils  # before the fork, so that no child has to
-
-    jax.config.update("jax_platforms", "cpu")
-    pending = [*todo]
-    running: list[tuple[int, int]] = []
-    seen = []
-    while pending or running:
-        while pending and len(running) < jobs:
-            running.append(_fork(*pending.pop(0)))
-        seen.append(_collect(*running.pop(0)))
-    return seen
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        return process.submit(_observe, [*todo], jobs).result()
 
 
 def contradictions(program: Program, seen: Mapping[str, Any]) -> Iterator[str]:
@@ -130,6 +122,21 @@ def repaired(program: Program, room: Path) -> Path:
         assert edit["old"] in text, f"{program.name}: {edit['old']!r} is not there"
         target.write_text(text.replace(edit["old"], edit["new"], 1), "utf-8")
     return folder / "main.py"
+
+
+def _observe(pending: list[tuple[Path, str | None]], jobs: int) -> list[Observation]:
+    os.environ.update(virtual_devices.environment())
+    import jax
+    import jax.experimental.mesh_utils  # before the fork, so that no child has to
+
+    jax.config.update("jax_platforms", "cpu")
+    running: list[tuple[int, int]] = []
+    seen = []
+    while pending or running:
+        while pending and len(running) < jobs:
+            running.append(_fork(*pending.pop(0)))
+        seen.append(_collect(*running.pop(0)))
+    return seen
 
 
 def _fork(main: Path, witness: str | None) -> tuple[int, int]:
