@@ -79,7 +79,7 @@ from dataclasses import dataclass, field, replace
 from features import FEATURES
 from fences import Axes, File, Mark, read_marks, render
 
-__all__ = ["REFUSED", "Axes", "Case", "File", "Mark", "Output", "parse", "read_marks", "render", "replaced", "rewrite"]
+__all__ = ["REFUSED", "Axes", "Case", "File", "Mark", "Output", "parse", "read_marks", "render", "replaced"]
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})\s*([\w.+-]*)\s*$")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*$")
@@ -228,11 +228,6 @@ def _add(
         raise ValueError(f'{where}:{lines[0]}: a second "{name}" in one section')
     files = section.before if section.after is None else section.after
     files.append(replace(read_marks(content, name), lines=lines))
-
-
-def rewrite(text: str, files: Iterable[File]) -> str:
-    """Returns the Markdown text with the content of fences replaced by what `render` returns for these files."""
-    return replaced(text, [(file.lines, render(file)) for file in files])
 
 
 def replaced(text: str, contents: Iterable[tuple[tuple[int, int], list[str]]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -11,6 +12,7 @@ _MARK = re.compile(r"^(?P<lead>\s*#\s*)(?:(?P<from_hash><\^*)|\^+)(?P<more>\.\.\
 _AXES = re.compile(r"\s*#\s*axes: (.+)$")
 _DEF = re.compile(r"^\s*(async\s+def|def)\b")
 _CURSOR = "$0"
+_CONTINUES = " \\"
 
 
 @dataclass(frozen=True, order=True)
@@ -95,8 +97,13 @@ def _def_above(lines: list[str]) -> int:
     raise ValueError("`# axes:` without a `def` above it")
 
 
-def render(file: File) -> list[str]:
-    """Returns the lines of a fence: the source with its marks put back."""
+def render(file: File, width: int | None = None) -> list[str]:
+    """Returns the lines of a fence: the source with its marks put back.
+
+    Args:
+        file: the file.
+        width: the most characters that a line of a mark may have; a longer text continues on further lines.
+    """
     out: list[str] = []
     below = {mark.line: [other for other in file.marks if other.line == mark.line] for mark in file.marks}
     axes = {entry.line: entry for entry in file.axes}
@@ -105,7 +112,8 @@ def render(file: File) -> list[str]:
         entry = axes.get(number)
         out.append(f"{shown[number]}  # axes: {' | '.join(sorted(entry.environments))}" if entry else shown[number])
         indent = len(line) - len(line.lstrip())
-        out.extend(_written(mark, indent) for mark in sorted(below.get(number, [])))
+        for mark in sorted(below.get(number, [])):
+            out.extend(_written(mark, indent, width))
     return out
 
 
@@ -114,10 +122,22 @@ def _with_cursors(file: File) -> str:
     return _CURSOR.join(file.text[start:end] for start, end in pairwise(places))
 
 
-def _written(mark: Mark, indent: int) -> str:
+def _written(mark: Mark, indent: int, width: int | None) -> list[str]:
     if mark.start == 0:
-        carets = "#<" + "^" * (mark.end - 2)
+        lead, carets = "# ", "#<" + "^" * (mark.end - 2)
     else:
         place = min(indent, mark.start - 1)
-        carets = " " * place + "#" + " " * (mark.start - place - 1) + "^" * (mark.end - mark.start)
-    return f"{carets}{'...' if mark.continues else ''} {mark.code}: {mark.message}"
+        lead = " " * place + "#" + " " * (mark.start - place - 1)
+        carets = lead + "^" * (mark.end - mark.start)
+    head, text = f"{carets}{'...' if mark.continues else ''} ", f"{mark.code}: {mark.message}"
+    if width is None or len(head) + len(text) <= width:
+        return [head + text]
+    lines = textwrap.wrap(
+        text,
+        width - len(_CONTINUES),
+        initial_indent=head,
+        subsequent_indent=lead,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [*(line + _CONTINUES for line in lines[:-1]), lines[-1]]

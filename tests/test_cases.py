@@ -23,6 +23,8 @@ from meshlens.checking.registry import all_rules
 
 CASES = Path(__file__).parent / "cases"
 TYPED_BY_CHARACTERS = 400
+WIDTH = 120
+"""The most characters of a line in a rule's module, as Ruff checks."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ def _typing(content: bytes) -> Iterator[bytes]:
 def _after(project: projects.Project, found: tuple[projects.Found, ...], after: tuple[File, ...]) -> tuple[File, ...]:
     fixed = projects.with_first_fixes(project, found)
     changed = {name for name, source in fixed.sources.items() if source != project.sources[name]}
+    expected = {file.name for file in after if file.text.encode() != project.sources.get(file.name)}
+    assert changed or not expected, f'nothing fixes {sorted(expected)}, so "becomes" cannot show them fixed'
     silent = changed - {file.name for file in after}
     assert not silent, f"the fixes change {sorted(silent)} as well"
     left = projects.marked(after, fixed.found(fixed.open()))
@@ -137,27 +141,46 @@ def _after(project: projects.Project, found: tuple[projects.Found, ...], after: 
 
 def _compare(expected: tuple[File, ...], actual: tuple[File, ...]) -> None:
     for one, other in zip(expected, actual, strict=True):
-        if (one.text, sorted(one.marks), one.axes) == (other.text, sorted(other.marks), other.axes):
+        if _same(one, other):
             continue
         lines = difflib.unified_diff(dsl.render(one), dsl.render(other), "expected", "found", lineterm="", n=2)
         pytest.fail(f"{one.name}\n" + "\n".join(lines), pytrace=False)
 
 
+def _same(one: File, other: File) -> bool:
+    return (one.text, sorted(one.marks), one.axes) == (other.text, sorted(other.marks), other.axes)
+
+
 def _rewrite(source: Source, files: tuple[File, ...]) -> None:
-    """Writes the results into the fences of one case; other cases of the file may have been rewritten before."""
+    """Writes new results into the fences of one case; other cases of the file may have been rewritten before."""
     now = source.path.read_text("utf-8")
     head, body, tail = "", now, ""
-    if source.path.suffix == ".py":
+    is_page = source.path.suffix == ".py"
+    if is_page:
         quotes = now.lstrip("r")[:3]
         head, body, tail = now.split(quotes, 2)
         head += quotes
         tail = quotes + tail
     [fresh] = [case for case in dsl.parse(body) if case.name == source.case.name]
-    places = [file.lines for file in (*fresh.before, *(fresh.after or ()))]
-    moved = [replace(file, lines=lines) for file, lines in zip(files, places, strict=True)]
-    text = head + dsl.rewrite(body, moved) + tail
+    contents = [
+        (place.lines, _in_docstring(file, head) if is_page else dsl.render(file))
+        for file, written, place in zip(files, _files(source.case), _files(fresh), strict=True)
+        if not _same(file, written)
+    ]
+    text = head + dsl.replaced(body, contents) + tail
     if text != now:
         source.path.write_text(text, "utf-8")
+
+
+def _files(case: Case) -> tuple[File, ...]:
+    return (*case.before, *(case.after or ()))
+
+
+def _in_docstring(file: File, head: str) -> list[str]:
+    """Returns the lines of a fence as a module's docstring spells them, whose beginning says whether it is raw."""
+    if head.startswith("r"):
+        return dsl.render(file, WIDTH)
+    return [line.replace("\\", "\\\\") for line in dsl.render(file, WIDTH - 1)]
 
 
 def _parses(content: bytes) -> bool:

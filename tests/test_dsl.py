@@ -81,9 +81,26 @@ def test_becomes_begins_the_result():
 
 def test_rewriting_with_what_was_read_changes_only_the_layout_of_marks():
     cases = dsl.parse(TEXT)
-    again = dsl.rewrite(TEXT, [file for case in cases for file in (*case.before, *(case.after or ()))])
+    files = [file for case in cases for file in (*case.before, *(case.after or ()))]
+    again = dsl.replaced(TEXT, [(file.lines, dsl.render(file)) for file in files])
     assert dsl.parse(again)[0].before[0].marks == cases[0].before[0].marks
     assert again.replace("AX101: one; two", "AX101: one; \\\n    # two") == TEXT
+
+
+@pytest.mark.parametrize("line", ["    return f(x, y, z)", "return f(x, y, z)"])
+def test_a_mark_that_is_too_long_continues_on_further_lines(line):
+    mark = dsl.Mark(0, len(line) - 10, len(line), "AX101", "one of many words, " * 6 + "and the last")
+    written = dsl.render(dsl.File("main.py", line, (mark,)), 60)
+    assert len(written) > 3
+    assert max(map(len, written)) <= 60
+    assert dsl.read_marks(written).marks == (mark,)
+
+
+def test_a_mark_in_the_first_column_continues_too():
+    mark = dsl.Mark(0, 0, 9, "AX101", "one of many words, " * 6 + "and the last")
+    written = dsl.render(dsl.File("main.py", "f(x, y, z)", (mark,)), 60)
+    assert written[2].startswith("# ")
+    assert dsl.read_marks(written).marks == (mark,)
 
 
 def test_a_second_fence_without_a_name_is_another_case():
@@ -114,5 +131,5 @@ def test_cursors_are_taken_out_and_kept():
     [case] = dsl.parse(text)
     assert (case.before[0].text, case.before[0].cursors) == ("f(x)\n", (1, 4))
     assert [(output.feature, output.text) for output in case.outputs] == [("hover", "says\n---\nnothing")]
-    assert dsl.rewrite(text, case.before) == text
+    assert dsl.replaced(text, [(file.lines, dsl.render(file)) for file in case.before]) == text
     assert dsl.replaced(text, [(case.outputs[0].lines, ["x"])]) == text.replace("says\n---\nnothing", "x")
