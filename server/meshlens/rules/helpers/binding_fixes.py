@@ -6,6 +6,8 @@ from meshlens.axes.domain.values import Binder, Const, Site
 from meshlens.axes.jax.naming import names_in
 from meshlens.axes.runs.records import AxisUse
 from meshlens.checking.model import Fix
+from meshlens.jaxapi.binders import binder as row_of
+from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.project.writing.literals import is_string, rewritten
 from meshlens.project.writing.new_arguments import with_argument
@@ -52,7 +54,10 @@ def _rename(view: FileView, site: Site, use: AxisUse, to: str, safety: str) -> l
 
 
 def _name_the_axis(view: FileView, binder: Binder, name: str) -> list[Fix]:
-    if binder.kind not in ("pmap", "vmap") or any(given in ("*", "**", "axis_name") for given, _ in binder.arguments):
+    row = row_of(canonical(binder.dotted))
+    if row is None or binder.kind not in ("pmap", "vmap") or row.names_from != "axis_name":
         return []
-    edit = with_argument(view, binder.site, f'axis_name="{name}"')
+    if any(given in ("*", "**", row.names) for given, _ in binder.arguments):
+        return []
+    edit = with_argument(view, binder.site, f'{row.names}="{name}"')
     return [Fix(f'bind axis "{name}" in the {binder.kind}', (edit,))] if edit is not None else []
