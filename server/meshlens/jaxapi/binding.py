@@ -29,7 +29,7 @@ class Binder:
         open: whether it may bind names that the call does not show.
         var_keywords: whether it accepts any keyword.
         in_axes, out_axes, static, donate: the parameters for the mapped axes of the arguments and of the results, for
-            the static arguments, and for the donated ones; None if missing.
+            the static arguments, and for the donated ones; None if the transformation has no such parameter.
         mesh: the parameter for the mesh.
         check: the parameter that turns off the replication check.
         since, until: first version with it, first version without it.
