@@ -76,8 +76,8 @@ def note_picked(run: Run, array: Value, index: Value, ctx: Context) -> frozenset
 
 
 def note_traced(run: Run, test: Value, site: Site, ctx: Context) -> None:
-    """Notes a Python condition that depends on the device's index, which is unknown during tracing."""
-    if not ctx.env.maps or not isinstance(test, Data):
+    """Notes a Python condition that depends on the device's index, which tracing rejects, unless code catches that."""
+    if not ctx.env.maps or not isinstance(test, Data) or run.api_guard:
         return
     for axis, along in test.over.axes:
         if along.truth in (NUMBER, CHOICE) and along.typed == VARYING and axis in ctx.env.names:

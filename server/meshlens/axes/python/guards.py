@@ -26,7 +26,9 @@ from meshlens.facts.nodes import (
     With,
 )
 
-_NARROW = frozenset({"ImportError", "AttributeError", "ModuleNotFoundError", "TypeError"})
+_NARROW = frozenset(
+    "ImportError AttributeError ModuleNotFoundError TypeError ConcretizationTypeError TracerBoolConversionError".split()
+)
 _API_ERRORS = _NARROW | {"Exception", "BaseException"}
 
 
