@@ -53,3 +53,12 @@ def pair_of(value: Value) -> tuple[int, int] | None:
         return None
     numbers = [item.value for item in value.items if isinstance(item, Const) and type(item.value) is int]
     return (numbers[0], numbers[1]) if len(numbers) == 2 else None
+
+
+def are_pairs(value: Value) -> bool:
+    """Returns whether a value is a permutation, or a sequence that begins with one."""
+    while isinstance(value, Seq) and value.items:
+        value = next(iter(value.items))
+        if pair_of(value) is not None:
+            return True
+    return False

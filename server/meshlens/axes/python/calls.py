@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.data.operating import of_all
+from meshlens.axes.domain.axis_sizes import are_pairs
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.labels import travelling
@@ -206,7 +207,8 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
         return result
     if outside and not telling and run.shares(function):
         run.ledger.left[function.site] = Shared(result, run.root, {}, given=given)
-    if key is not None:
+    # The numbers of a permutation tell what they count; an equal argument may count something else.
+    if key is not None and not are_pairs(result):
         run.memo[key] = result
         changes = run.refused, run.overlaid, len(run.ambient)
         if common is not None and changes == (refused, overlaid, 0) and not run.is_brief:

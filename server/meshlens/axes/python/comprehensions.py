@@ -9,12 +9,13 @@ from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, SOME
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import key_of, with_some_keys
-from meshlens.axes.domain.values import STATIC, UNKNOWN, Const, Dict, Ext, Seq, Value
+from meshlens.axes.domain.values import STATIC, UNKNOWN, Const, Dict, Ext, Seq, Site, Value
 from meshlens.axes.python import conditions
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.unpacking import elements
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.frames import Frame, site_of
+from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.axes.worth.forgetting import forget
@@ -112,8 +113,33 @@ def _without_attributes(run: Run, node: Any, variables: dict[str, Value], frame:
     return node
 
 
+def _source(run: Run, limit: Expression, value: Value, frame: Frame, ctx: Context) -> Site | None:
+    """Returns the literal that ends a range, or the end itself if it is the size of an axis; None for anything else.
+
+    Args:
+        run: the run.
+        limit: the end of the range, such as `n` or `n - 1`.
+        value: its value.
+        frame: the running frame.
+        ctx: the context.
+    """
+    if isinstance(limit, BinaryOperation) and isinstance(limit.left, (Name, Attribute)):
+        is_next = limit.operator in "+-" and isinstance(limit.right, Constant) and limit.right.value == 1
+        value = run.evaluate(limit.left, frame, ctx) if is_next else UNKNOWN
+    if isinstance(value, Const):
+        return value.origin
+    if count_of(value) is None:
+        return None
+    site = site_of(frame, limit)
+    run.records.gradient_uses.append(GradientUse("range-of-size", site, None, ctx))
+    return site
+
+
 def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tuple[list[Value], bool]:
-    """Returns the numbers of a `range`, and whether they are known."""
+    """Returns the numbers of a `range`, and whether they are known.
+
+    Their origin is the literal that ends the range, or the end itself if it is the size of an axis.
+    """
     if (
         not isinstance(iterable, Call)
         or not isinstance(iterable.callee, Name)
@@ -129,7 +155,11 @@ def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tupl
     if not 0 < len(numbers) == len(given) <= 3 or numbers[2:] == [0]:
         return [], False
     turns = range(*numbers)
-    return ([Const(turn) for turn in turns], True) if counted(turns) <= _MOST_PAIRS else ([], False)
+    if counted(turns) > _MOST_PAIRS:
+        return [], False
+    limit, value = list(zip(iterable.arguments, given, strict=True))[:2][-1]
+    origin = _source(run, limit.value, value, frame, ctx)
+    return [Const(turn, origin) for turn in turns], True
 
 
 def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> Value:

@@ -207,7 +207,7 @@ class GradientUse:
             known number is added to the device's index in a loop), "own-coordinates" (coordinates
             computed from the size of a device's part are combined with the part), "index-never", "index-always",
             "index-met" (a comparison with the device's index that is true on no device, on every device, or perhaps on
-            some).
+            some), "range-of-size" (pairs of numbers are computed for each number below the size of an axis).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
