@@ -44,7 +44,8 @@ x = jax.make_array_from_single_device_arrays(batch.shape, NamedSharding(mesh, P(
 If its callback reads successive steps of a data set, each step must move on by the rows of the whole array: with
 `start = step * (rows.stop - rows.start) + rows.start`, successive arrays overlap.
 
-The rule computes the number of each device's block if the sizes of the mesh and the spec are known.
+The rule computes the number of each device's block, from the device's place in `mesh.devices.flat` or from its index in
+`np.ndenumerate(mesh.devices)`, if the sizes of the mesh and the spec are known.
 """
 
 from __future__ import annotations
