@@ -39,6 +39,8 @@ first operation on the value.
     ("size-of", axis)      computed from the number of devices along this axis
     some-count             exactly the number of devices along an axis, if that number is unknown
     ("own-index", axis)    exactly the index of the device along this axis
+    ("scaled-index", axis, n, place)   exactly the index of the device along this axis times n, which is written there;
+                           no place if n is the size of an axis
     ("last-index", axis)   exactly the number of devices along this axis minus 1, if that number is unknown
     ("over", axis, call)   exactly the result of a reduction over this axis
     ("drawn", call, key)   random numbers that are the same on every device
@@ -189,8 +191,11 @@ OF_ONE_COPY = (
 SPLIT_ALONG, COORDINATES, PART_SIZE = "split-along", "own-coordinates", "size-of-part"
 """The kinds of labels of a split dimension, of coordinates counted in a part, and of the size of a part."""
 
+SCALED_INDEX = "scaled-index"
+"""The kind of the label of a device's index, multiplied by a number."""
+
 _OF_AXES = frozenset({PARAMETERS, SPLIT_ALONG, COORDINATES})
-_EXACT = frozenset({"over", "copies", "own-index", "last-index", TYPED, PART_SIZE, *_OF_AXES})
+_EXACT = frozenset({"over", "copies", "own-index", "last-index", SCALED_INDEX, TYPED, PART_SIZE, *_OF_AXES})
 """Kinds of labels that say exactly what a value is, so a joined value keeps only those that it has on every path."""
 
 NONE: frozenset[Any] = frozenset()

@@ -8,6 +8,7 @@ from meshlens.axes.data.coordinates import combined as coordinates_combined
 from meshlens.axes.data.coordinates import quotient, unknown_quotient
 from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient, own_mean
+from meshlens.axes.data.numbering import note_number, of_product
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.parts import note_scaled, of_operation
 from meshlens.axes.data.positions import last_index, note_shifted
@@ -77,6 +78,10 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             labels |= own_mean(left, right)
         elif operator == "%":
             note_owner(run, operator, (Arg(None, left, None, None),), ctx)
+        if operator == "+":
+            note_number(run, left, right, site, ctx)
+        elif operator == "*":
+            labels |= of_product(left, right)
         if operator in ("*", "/"):
             note_scaled(run, operator, (left, right), site, ctx)
     is_number = isinstance(sides[1], Constant)

@@ -207,12 +207,14 @@ class GradientUse:
             known number is added to the device's index in a loop), "own-coordinates" (coordinates
             computed from the size of a device's part are combined with the part), "index-never", "index-always",
             "index-met" (a comparison with the device's index that is true on no device, on every device, or perhaps on
-            some), "range-of-size" (pairs of numbers are computed for each number below the size of an axis).
+            some), "range-of-size" (pairs of numbers are computed for each number below the size of an axis),
+            "number-shared" (several devices have the same number, because an index is multiplied by a number below the
+            size of the other axis).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
         axis: the axis, if known.
-        offset: the number that is added, for "place-in-ring".
+        offset: the number that is added, for "place-in-ring"; the factor, for "number-shared".
     """
 
     kind: str

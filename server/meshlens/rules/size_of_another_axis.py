@@ -1,4 +1,4 @@
-"""A `ppermute` sends only between as many devices as another axis of the mesh has.
+"""A `ppermute`, or the number of a device, is computed with the size of the wrong axis of the mesh.
 
 In a halo exchange or a ring, each device along the axis must take part. If the permutation is computed from the size of
 another, shorter axis, JAX accepts it: the devices that are left out receive zeros, and the others close their ring too
@@ -55,6 +55,10 @@ mapped = jax.shard_map(padded, mesh=mesh, in_specs=P("rows", "columns"), out_spe
 The rule reads pairs that are computed from a range, if the range ends at the size of an axis or at a number that also
 shapes a mesh or its devices. It is silent about pairs that are written out, and about a ring of other devices, such as
 the first half of them.
+
+It also gives a hint about numbers of devices that are not unique. On a mesh of 2 × 4 devices,
+`axis_index("rows") * axis_size("rows") + axis_index("columns")` is 2 for two devices; the first index has to be
+multiplied by the size of the other axis. `axis_index(("rows", "columns"))` is the same number.
 """
 
 from __future__ import annotations
@@ -70,7 +74,7 @@ from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.places import route_places
 from meshlens.checking.registry import rule
-from meshlens.checking.routes import certain
+from meshlens.checking.routes import certain, certain_uses
 from meshlens.jaxapi.meshes import DEVICE_GRIDS, MESHES
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
@@ -80,8 +84,20 @@ _MAKERS = frozenset({*DEVICE_GRIDS, *MESHES})
 
 
 @rule("AX420", Severity.WARNING, state="preview")
-def ring_of_another_axis(view: FileView) -> Iterator[Finding]:
-    """Reports each permutation that is computed from the size of another, shorter axis."""
+def size_of_another_axis(view: FileView) -> Iterator[Finding]:
+    """Reports permutations and numbers of devices that are computed with the size of the wrong axis."""
+    yield from _short_permutations(view)
+    for use in certain_uses(view, ("number-shared",)):
+        if use.other is None or use.other in view.solution.once_of_records("sources of axis sizes", _sources):
+            message = (
+                f'several devices get the same number, because lax.axis_index("{use.axis}") does not stop at '
+                f'{use.offset - 1}; multiply by the size of "{use.axis}" instead of {use.offset}'
+            )
+            yield Finding(view.span(use.site), message, severity=Severity.HINT)
+
+
+def _short_permutations(view: FileView) -> Iterator[Finding]:
+    """Yields a finding for each permutation that is computed from the size of another, shorter axis."""
     by_place: dict[Site, list[AxisUse]] = defaultdict(list)
     for use in view.records.uses:
         perm = dict(use.arguments).get("perm") if use.kind == "ppermute" and use.whole == use.name else None
