@@ -263,6 +263,12 @@ def without_dimensions(labels: frozenset[Any]) -> frozenset[Any]:
     return frozenset([label for label in labels if not isinstance(label, tuple) or label[0] not in _OF_AXES])
 
 
-def of_kinds(labels: Collection[Any], *kinds: str) -> list[tuple[Any, ...]]:
+def of_kinds(labels: Collection[Any], *kinds: str) -> tuple[tuple[Any, ...], ...]:
     """Returns the labels of the given kinds, in an order that is the same in each process."""
-    return sorted([label for label in labels if isinstance(label, tuple) and label[0] in kinds], key=repr)
+    return _of_kinds(frozenset(labels), kinds) if labels else ()
+
+
+@lru_cache(maxsize=4_000)
+def _of_kinds(labels: frozenset[Any], kinds: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+    # Few different labels are asked for many times.
+    return tuple(sorted([label for label in labels if isinstance(label, tuple) and label[0] in kinds], key=repr))
