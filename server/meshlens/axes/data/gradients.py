@@ -7,11 +7,13 @@ from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
+from meshlens.axes.data.operating import of_all
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
 from meshlens.axes.domain.variation import (
+    ANYTHING,
     APART,
     AVERAGE,
     MEANS_SUMMED,
@@ -102,6 +104,18 @@ def note_unreduced_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> No
         labels = labels_of(arg.value)
         if "untouched" in labels and arg.site is not None and not of_kinds(labels, "reduced-at"):
             run.records.gradient_uses.append(GradientUse("step-alone", arg.site, None, call.ctx))
+
+
+def stepped_alike(result: Value, parts: Iterable[Value]) -> Value:
+    """Returns the result of an unseen update, which is the same on all devices if the state and the gradients are.
+
+    Random numbers with which the state was trained are not random numbers of what is computed with it later.
+    """
+    over = of_all(parts)
+    is_alike = bool(over.axes) and all(is_same(along.truth) for _, along in over.axes)
+    if not is_alike or type(result) is not Data or result.over != ANYTHING:
+        return result
+    return replace(result, labels=result.labels.difference(of_kinds(result.labels, "alike")), over=over)
 
 
 def _is_step(ctx: Context) -> bool:

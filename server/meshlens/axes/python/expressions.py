@@ -9,7 +9,7 @@ from typing import Any
 
 from meshlens.axes.data import arrays, coordinates, noise, transfer
 from meshlens.axes.data.exchanges import of_comparison
-from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here
+from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here, stepped_alike
 from meshlens.axes.data.halos import edge_of
 from meshlens.axes.data.parts import of_item
 from meshlens.axes.data.positions import note_compared_index, note_picked, note_traced
@@ -163,9 +163,10 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
     begun = len(run.altered)
     site, callee_site = numbered(frame, node.site), numbered(frame, callee_node.site)
     call = Invocation(callee, args, site, callee_site, frame, ctx, "call", decorator)
+    value = invoke(run, call)
     if type(callee) is Data and ctx.env.maps and type(callee_node) is Attribute and callee_node.name in UPDATE_METHODS:
         note_unreduced_step(run, args, call)
-    value = invoke(run, call)
+        value = stepped_alike(value, [callee, *[arg.value for arg in args]])
     if len(run.altered) > begun:
         _pick_up(run, begun, node.arguments, args, frame, ctx)
     return value
