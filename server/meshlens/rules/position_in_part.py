@@ -9,6 +9,7 @@ Likewise, if each device takes its rows from an array that all devices hold, its
 times the number of rows in a slice; if it starts at the bare index, the slices overlap.
 And if each device builds the coordinates of its part from the part's own size, as with `linspace(0, 1, x.shape[0])` or
 `fftfreq(x.shape[0])`, all devices have the same few coordinates, or the frequencies of a smaller grid.
+The same holds for phases, such as the twiddle factors `exp(-2j * pi * k * arange(n) / size)` of a Fourier transform.
 Add the offset of the part first: `lax.axis_index(axis)` times the size of a part.
 
 ```python

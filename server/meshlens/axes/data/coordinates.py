@@ -19,7 +19,7 @@ from meshlens.axes.data.collected_shapes import integer
 from meshlens.axes.data.shapes import BROADCAST, SAME_SHAPE
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import COORDINATES, COUNT, FROM_ZERO, NONE, PART_SIZE, SPLIT_ALONG, of_kinds
+from meshlens.axes.domain.labels import COORDINATES, COUNT, FROM_ZERO, IMAGINARY, NONE, PART_SIZE, SPLIT_ALONG, of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Part, Seq, Site, Spec, Value
 from meshlens.axes.domain.variation import ZERO, is_different, is_given, is_same
 from meshlens.axes.jax.naming import by_parameter
@@ -28,12 +28,13 @@ from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import Constant, Expression
 
-_SET = "set-by-part"
+_SET, _TURNED, _TURNED_SUM = "set-by-part", "turned-by-part", "turned-sum"
 _SIZES = "sizes-of-part"
-_KINDS = frozenset({SPLIT_ALONG, COORDINATES, _SET})
+_KINDS = frozenset({SPLIT_ALONG, COORDINATES, _SET, _TURNED})
 
-Form = Literal["index", "grid", "curved", "frequency"]
-"""How coordinates depend on the position: not yet scaled, linearly, in another way; or Fourier frequencies."""
+Form = Literal["index", "grid", "phase", "curved", "frequency"]
+"""How coordinates depend on the position: not yet scaled, linearly, linearly and times an imaginary number (or as the
+exponential of that), in another way; or Fourier frequencies."""
 
 
 class _Coordinates(NamedTuple):
@@ -74,6 +75,8 @@ _LIKE = frozenset(
 _ELEMENTWISE = (SAME_SHAPE - _MOVED) | _LIKE | {"expand_dims", "reshape"}
 _EXPONENTIALS = frozenset({"exp", "exp2", "expm1"})
 _TRANSFORMS = frozenset("fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn".split())
+_SUMS = frozenset({"sum", "mean", "average", "nansum", "nanmean", "cumsum", "trapezoid"})
+_MODULI = frozenset({"abs", "absolute", "vdot"})
 _SHIFTED_FREQUENCIES = frozenset({"fftshift", "ifftshift"})
 _OPERATORS = {
     **{"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/", "power": "**"},
@@ -213,6 +216,10 @@ def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
         rows = of_rows(args[0].value, args[1].value, site, ctx)
         return replace(found, labels=found.labels | rows) if rows else found
     kept = _of_one(short, args, found)
+    if short in _SUMS:
+        kept |= {(_TURNED_SUM, *label[1:]) for label in of_kinds(labels_of(args[0].value), _TURNED)}
+    if short in _MODULI or short in ("conj", "conjugate"):
+        _note_modulus(run, short, labels_of(args[0].value), ctx)
     if short in _TRANSFORMS:
         _note_segments(run, labels_of(args[0].value), kept, ctx)
     return replace(found, labels=found.labels | kept) if kept else found
@@ -285,32 +292,60 @@ def combined(run: Run, operator: str, values: Sequence[Value], ctx: Context) -> 
     for place, own in enumerate(labels):
         others = [*values[:place], *values[place + 1 :]]
         for label in _coordinates(own):
+            if label.form == "phase":
+                _note_turned_back(run, label, others, ctx)
             if _is_met(label, others):
-                found.update(_note_met(run, label, ctx))
+                found.update(_note_met(run, operator, label, ctx))
             elif (kept := _kept(operator, label, place, others)) is not None:
                 found.add(kept._replace(rank=max([label.rank, *known])))
     return frozenset(found)
 
 
-def _note_met(run: Run, label: _Coordinates, ctx: Context) -> frozenset[Any]:
-    if label.form == "index":
+def _note_met(run: Run, operator: str, label: _Coordinates, ctx: Context) -> frozenset[Any]:
+    # A phase that is added may be a response to a state from another device, whose phase has the offset.
+    if label.form == "index" or (label.form == "phase" and operator not in ("*", "/")):
         return NONE
     run.records.gradient_uses.append(GradientUse("own-coordinates", label.site, None, ctx, label.axis))
-    return frozenset([(_SET, label.axis, label.site)])
+    return frozenset([(_TURNED if label.form == "phase" else _SET, label.axis, label.site)])
 
 
 def _note_shifted(run: Run, labels: list[frozenset[Any]], ctx: Context) -> None:
-    """Notes that a value which depends on the device's index is combined with an array set by a part's coordinates."""
+    """Notes that a value which depends on the device's index is combined with an array set by a part's coordinates.
+
+    If the array was multiplied by phases, only another phase shifts it; its sums may be multiplied by that phase later.
+    """
     for one, other in (labels, labels[::-1]) if len(labels) == 2 else ():
         if "index" in other and "index" not in one:
-            for _, axis, site in of_kinds(one, _SET):
+            turned = of_kinds(one, _TURNED if "complex" in other else _TURNED_SUM)
+            for _, axis, site in [*of_kinds(one, _SET), *turned]:
                 run.records.gradient_uses.append(GradientUse("positions-shifted", site, None, ctx, axis))
+
+
+def _note_turned_back(run: Run, label: _Coordinates, others: list[Value], ctx: Context) -> None:
+    """Notes that an array is multiplied by phases twice: if it is turned back, the phases were relative on purpose."""
+    for other in others:
+        for _, axis, site in of_kinds(labels_of(other), _TURNED):
+            if axis == label.axis:
+                run.records.gradient_uses.append(GradientUse("positions-shifted", site, None, ctx, axis))
+                run.records.gradient_uses.append(GradientUse("positions-shifted", label.site, None, ctx, axis))
+
+
+def note_exchanged(run: Run, labels: frozenset[Any], ctx: Context) -> None:
+    """Notes that devices send each other sums over their parts; the receiver may multiply them by the missing phase."""
+    for _, axis, site in of_kinds(labels, _TURNED_SUM):
+        run.records.gradient_uses.append(GradientUse("positions-shifted", site, None, ctx, axis))
+
+
+def _note_modulus(run: Run, short: str, labels: frozenset[Any], ctx: Context) -> None:
+    """Notes a modulus, which does not depend on the phase."""
+    for _, axis, site in of_kinds(labels, _TURNED if short in _MODULI else _TURNED_SUM):
+        run.records.gradient_uses.append(GradientUse("positions-shifted", site, None, ctx, axis))
 
 
 def _note_segments(run: Run, labels: frozenset[Any], kept: frozenset[Any], ctx: Context) -> None:
     """Notes a transform along a split dimension: each part is a signal of its own, so a window in it was right."""
     whole = {label[1] for label in of_kinds(labels, SPLIT_ALONG)} - {label[1] for label in of_kinds(kept, SPLIT_ALONG)}
-    for _, axis, site in of_kinds(labels, _SET):
+    for _, axis, site in of_kinds(labels, _SET, _TURNED):
         if axis in whole:
             run.records.gradient_uses.append(GradientUse("positions-shifted", site, None, ctx, axis))
 
@@ -352,6 +387,9 @@ def _kept(operator: str, label: _Coordinates, place: int, others: list[Value]) -
         return label._replace(form="curved") if label.form != "index" or _are_lengths(operator, others) else None
     if operator not in ("+", "-", "*", "/"):
         return label._replace(form="curved") if label.form != "index" else None
+    is_turned = operator in ("*", "/") and any(IMAGINARY in labels_of(other) for other in others)
+    if is_turned and label.form != "curved":
+        return label._replace(form="phase")
     is_scaled = operator in ("*", "/") and not all(isinstance(one, Const) and type(one.value) is int for one in others)
     return label._replace(form="grid") if is_scaled and label.form == "index" else label
 
@@ -398,6 +436,8 @@ def _of_one(short: str, args: tuple[Arg, ...], found: Data) -> frozenset[Any]:
         elif short not in _EXPONENTIALS or label.form == "curved":
             # An exponential of an index is relative: its offset is a factor, as in a recurrence over the parts.
             kept.add(label._replace(form="curved"))
+        elif label.form == "phase":
+            kept.add(label)
     return frozenset(kept)
 
 

@@ -35,7 +35,7 @@ BROADCAST = frozenset(
     (
         "add subtract multiply divide true_divide floor_divide mod remainder power maximum minimum where clip arctan2 "
         "logical_and logical_or logical_xor equal not_equal less less_equal greater greater_equal hypot logaddexp "
-        "fmod float_power bitwise_and bitwise_or bitwise_xor"
+        "fmod float_power bitwise_and bitwise_or bitwise_xor complex"
     ).split()
 )
 """Functions that combine arrays elementwise, after broadcasting them."""

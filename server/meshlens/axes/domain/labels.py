@@ -69,7 +69,11 @@ first operation on the value.
     ("split-along", axis, n)   dimension n, counted from the front, is split over this axis
     ("own-coordinates", axis, …)   coordinates along such a dimension that are the same on every device
     ("set-by-part", axis, place)   computed from an array and such coordinates
+    ("turned-by-part", axis, place)   computed from an array multiplied by phases that are linear in such coordinates
+    ("turned-sum", axis, place)   computed from a sum of such an array
     ("size-of-part", axis, place)   the size of such a dimension on one device, read at this place
+    complex                computed from a written imaginary number
+    imaginary              has such a number as a factor
     from-zero              exactly the numbers 0, 1, 2, …, as from `arange`
     integers               certainly integers, such as the places of rows
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
@@ -122,13 +126,15 @@ _TRAVELLING = frozenset(
         "judged",
         "normed",
         "own-statistics",
+        "complex",
     }
 )
 _TRAVELLING_KINDS = frozenset(
     (
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
-        "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part"
+        "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
+        "turned-sum"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -149,7 +155,8 @@ _CLEARED_BY_REDUCTION = frozenset(
 _KINDS_CLEARED_BY_REDUCTION = frozenset(
     (
         "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along drawn-apart "
-        "noised slice-verdict decided set-by-part"
+        "noised slice-verdict decided set-by-part turned-by-part "
+        "turned-sum"
     ).split()
 )
 
@@ -160,6 +167,9 @@ _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
 
 FROM_ZERO = "from-zero"
 """The label of the numbers 0, 1, 2, …"""
+
+IMAGINARY = "imaginary"
+"""The label of products with a written imaginary number, such as `2j * pi * x`, whose exponentials are rotations."""
 
 INTEGERS = "integers"
 """The label of arrays of integers, which pick rows when they index an array; other arrays may be masks."""

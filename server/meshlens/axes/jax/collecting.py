@@ -9,7 +9,7 @@ from typing import Any
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.collected_shapes import shape_after
-from meshlens.axes.data.coordinates import after_collective
+from meshlens.axes.data.coordinates import after_collective, note_exchanged
 from meshlens.axes.data.exchanges import received
 from meshlens.axes.data.gradients import OWN_MEAN
 from meshlens.axes.data.halos import sent_edge
@@ -89,6 +89,8 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         note_averages(run, value, names, call, _SCATTERED_GRADIENTS)
     if row.reduces == "gather":
         note_gathered(run, value, names, ctx)
+    if row.communicates and row.reduces not in _REDUCES:
+        note_exchanged(run, labels, ctx)
     if row.name == "all_to_all":
         note_sent(run, value, found, names, ctx)
     if row.reduces in ("sum", "mean"):

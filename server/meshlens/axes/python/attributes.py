@@ -118,7 +118,8 @@ def of_data(value: Data, name: str) -> Value:
         return STATIC
     if name in ("T", "mT") and (value.shape is not None or value.array):
         shape = value.shape[::-1] if value.shape is not None and name == "T" else None
-        found = Data(value.labels - {"in-order"}, shape, None, True, of_method(value, "transpose", ()))
+        kept_labels = value.labels - {"in-order"} - coordinates.unchanged(value)
+        found = Data(kept_labels, shape, None, True, of_method(value, "transpose", ()))
         if name == "T" and (moved := coordinates.transposed(value.labels, value.shape)):
             found = replace(found, labels=found.labels | moved)
         return transposed(value, found)

@@ -18,7 +18,7 @@ from meshlens.axes.data.typed_shardings import is_typed, item_of, with_sharding
 from meshlens.axes.domain.constants import concatenated
 from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
-from meshlens.axes.domain.labels import NONE, of_verdict, travelling
+from meshlens.axes.domain.labels import IMAGINARY, NONE, of_verdict, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Instance, Seq, Super, Value
 from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
 from meshlens.axes.python import assign, attributes, conditions, containers, tables_of_modules
@@ -313,7 +313,7 @@ def _unary(run: Run, node: UnaryOperation, frame: Frame, ctx: Context) -> Value:
     how = transfer.linear if node.operator in ("-", "+") else transfer.rowwise
     over = across(how, variation_of(value)) if ctx.env.maps else ANYTHING
     is_array = arrays.is_array(value) or node.operator == "-"
-    labels = travelling(labels_of(value))
+    labels = travelling(labels_of(value)) | (labels_of(value) & {IMAGINARY})
     if ctx.env.maps:
         labels |= coordinates.unchanged(value)
     result = Data(labels, arrays.shape_of(value), None, is_array, over)
@@ -440,8 +440,8 @@ def _star(run: Run, node: Starred, frame: Frame, ctx: Context) -> Value:
     return evaluate(run, node.value, frame, ctx)
 
 
-_COMPLEX = Data(shape=(), over=EVERYWHERE)
-"""A complex number that is written out."""
+_COMPLEX = Data(frozenset({IMAGINARY, "complex"}), (), over=EVERYWHERE)
+"""An imaginary number that is written out."""
 
 
 def _opaque(run: Run, node: Opaque, frame: Frame, ctx: Context) -> Value:

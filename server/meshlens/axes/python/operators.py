@@ -16,7 +16,7 @@ from meshlens.axes.data.rings import note_owner, of_sum
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import NONE, UNPLACED, travelling
+from meshlens.axes.domain.labels import IMAGINARY, NONE, UNPLACED, travelling
 from meshlens.axes.domain.values import Arg, Const, Data, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.runs.context import Context
@@ -43,6 +43,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels = travelling(left_labels) | travelling(right_labels)
         if operator in ("/", "//", "*"):
             labels -= divided(run, operation, ctx)
+            labels |= {IMAGINARY} & (left_labels ^ right_labels)
             if scaled:
                 labels |= _SCALED
         if operator != "@":
