@@ -186,6 +186,9 @@ def divided(run: Run, operation: Operation, ctx: Context) -> frozenset[Any]:
         for label in labels_of(left) | labels_of(right)
         if isinstance(label, tuple) and label[0] in ("summed", "psum", "host-sum")
     }
+    if operator == "*" and not sums:
+        factors = [one.value for one in (left, right) if isinstance(one, Const)]
+        return frozenset({"mean"} if any(_is_share(run, factor, site) for factor in factors) else set())
     if operator == "*":
         on_left = any(label in labels_of(left) for label in sums)
         factor, node = (right, sides[1]) if on_left else (left, sides[0])

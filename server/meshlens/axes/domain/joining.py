@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from meshlens.axes.domain import variation
-from meshlens.axes.domain.labels import joined
+from meshlens.axes.domain.labels import joined, of_kinds
 from meshlens.axes.domain.map_values import Mesh, Spec
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -26,7 +26,7 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
-from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE, ZEROS, Variation
+from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE, SAME, UNTOLD, VARYING, ZEROS, Along, Variation
 
 _NONE: frozenset[object] = frozenset()
 _MOST_OPTIONS = 8
@@ -44,12 +44,15 @@ def join(left: Value, right: Value) -> Value:
     if left is right or left == right:
         return left
     if type(left) is Data and type(right) is Data:
+        over = variation.joined(left.over, right.over)
+        if ("entered" in left.labels) != ("entered" in right.labels):
+            over = _gathered_or_whole(left, right, over)
         return Data(
             joined(left.labels, right.labels),
             left.shape if left.shape == right.shape else None,
             None,
             (left.array or left.shape is not None) and (right.array or right.shape is not None),
-            variation.joined(left.over, right.over),
+            over,
         )
     if isinstance(left, Made) and isinstance(right, Made) and _are_same_object(left, right):
         over = variation.joined(left.over, right.over)
@@ -70,6 +73,19 @@ def join(left: Value, right: Value) -> Value:
     if isinstance(left, Dict) and isinstance(right, Dict) and left.attributes and right.attributes:
         return _joined_tables(left, right)
     return union(options(left) + options(right))
+
+
+def _gathered_or_whole(left: Data, right: Data, over: Variation) -> Variation:
+    """Returns the variation of a map's argument that is gathered on one of two paths.
+
+    If its spec is unknown, as in a tree of which only the large arrays are split, all devices are taken to have the
+    arrays that are not gathered.
+    """
+    given, other = (left, right) if "entered" in left.labels else (right, left)
+    for _, argument, axis, _ in of_kinds(other.labels, "gathered"):
+        if argument in given.labels and given.over.over(axis).truth == UNTOLD:
+            over = variation.with_axes(over, (axis,), Along(SAME, VARYING))
+    return over
 
 
 def _are_same_object(left: Made, right: Made) -> bool:

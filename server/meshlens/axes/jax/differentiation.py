@@ -149,7 +149,9 @@ def _scattered(run: Run, loss: Value, gathered: list[Any], gradient: Data, ctx: 
     """Returns the gradient for parameters that `all_gather` assembled: its parts are already summed over devices."""
     axes = {axis for _, _, axis, _ in gathered}
     places = {place for _, _, _, place in gathered}
-    means = [axis for axis in axes if variation_of(loss).over(axis).truth in (MEAN, RATIO)]
+    # A mean that was divided by the number of devices is a share of the mean over all devices.
+    truths = (MEAN, RATIO) if "mean" in labels_of(loss) else (RATIO,)
+    means = [axis for axis in axes if variation_of(loss).over(axis).truth in truths]
     for axis in sorted(means):
         run.records.gradient_uses.append(GradientUse("scattered", min(places), None, ctx, axis))
     summed = {("summed", place) for place in places} if means else set()
