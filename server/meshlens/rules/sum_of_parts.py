@@ -8,6 +8,8 @@ NaN; it must contribute zeros instead.
 A variance or covariance needs the mean of all rows: if each device subtracts the mean of its own rows, the result
 leaves out the differences between the devices' means. Likewise, rows minus the mean of all rows must not be scaled by
 the variance of one device's rows.
+In a pipeline, each device sends its result on to the next stage. If all devices also write their results into an array
+and add up these arrays to share the result of the last stage, the other devices must add zeros. This finding is a hint.
 
 ```python
 import jax
@@ -89,10 +91,14 @@ _MESSAGES = {
         "this is the variance around the mean of one device's rows, but the subtracted mean is that of all devices "
         'along "{axis}"; average the squares of the differences from that mean'
     ),
+    "stages-summed": (
+        'each device along "{axis}" writes here what it sends on, and the sum adds the values of all stages; '
+        "use jnp.where to add 0 on all devices but the last"
+    ),
 }
 """The messages, by the kind of the recorded use."""
 
-_HINTS = frozenset({"centred-summed"})
+_HINTS = frozenset({"centred-summed", "stages-summed"})
 
 
 @rule("AX411", Severity.WARNING, state="preview")

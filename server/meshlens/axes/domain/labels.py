@@ -68,6 +68,9 @@ first operation on the value.
     ("slice-norm", call)   computed from the norm of such a part
     ("split-along", axis, n)   dimension n, counted from the front, is split over this axis
     ("own-coordinates", axis, …)   coordinates along such a dimension that are the same on every device
+    ("injected", axis)     computed from a choice, by the device's index, between what all devices have and other values
+    ("held", place)        exactly an array into which each device wrote its own value at this place
+    own-place              an array's `at`, at a place that depends on the device
     ("set-by-part", axis, place)   computed from an array and such coordinates
     ("turned-by-part", axis, place)   computed from an array multiplied by phases that are linear in such coordinates
     ("turned-sum", axis, place)   computed from a sum of such an array
@@ -134,7 +137,7 @@ _TRAVELLING_KINDS = frozenset(
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
         "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
-        "turned-sum"
+        "turned-sum injected"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -156,7 +159,7 @@ _KINDS_CLEARED_BY_REDUCTION = frozenset(
     (
         "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along drawn-apart "
         "noised slice-verdict decided set-by-part turned-by-part "
-        "turned-sum"
+        "turned-sum injected"
     ).split()
 )
 
@@ -198,6 +201,9 @@ OF_ONE_COPY = (
 )
 """Labels that a joined value keeps only if it has them on every path."""
 
+HELD = "held"
+"""The kind of the label of an array into which each device wrote its own value."""
+
 SPLIT_ALONG, COORDINATES, PART_SIZE = "split-along", "own-coordinates", "size-of-part"
 """The kinds of labels of a split dimension, of coordinates counted in a part, and of the size of a part."""
 
@@ -205,7 +211,7 @@ SCALED_INDEX = "scaled-index"
 """The kind of the label of a device's index, multiplied by a number."""
 
 _OF_AXES = frozenset({PARAMETERS, SPLIT_ALONG, COORDINATES})
-_EXACT = frozenset({"over", "copies", "own-index", "last-index", SCALED_INDEX, TYPED, PART_SIZE, *_OF_AXES})
+_EXACT = frozenset({"over", "copies", "own-index", "last-index", SCALED_INDEX, TYPED, PART_SIZE, HELD, *_OF_AXES})
 """Kinds of labels that say exactly what a value is, so a joined value keeps only those that it has on every path."""
 
 NONE: frozenset[Any] = frozenset()

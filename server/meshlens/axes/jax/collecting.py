@@ -16,6 +16,7 @@ from meshlens.axes.data.halos import sent_edge
 from meshlens.axes.data.mixing import note_sent, of_collective
 from meshlens.axes.data.noise import note_gathered, sharer_of
 from meshlens.axes.data.parts import OWN_INDEX, averaged, note_parts
+from meshlens.axes.data.pipelines import note_sent_on, note_summed
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.rings import note_move
 from meshlens.axes.data.slices import note_reduced
@@ -85,6 +86,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         _note_own_means(run, labels, names, call, "own-means-summed")
         note_averages(run, value, names, call, _SUMMED_GRADIENTS if "of-gradient" in labels else _SUMMED)
         note_parts(run, value, names, site, ctx)
+        note_summed(run, labels, names, site, ctx)
     if row.reduces == "scatter" and "of-gradient" in labels:
         note_averages(run, value, names, call, _SCATTERED_GRADIENTS)
     if row.reduces == "gather":
@@ -108,6 +110,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     answer = result(row, value, labels, site, names, is_plain)
     if perm is not None:
         note_move(run, perm, names[0], site, ctx)
+        note_sent_on(run, value, names[0])
         answer = received(answer, perm, names[0])
         if isinstance(answer, Data):
             answer = sent_edge(value, perm, answer, names[0])

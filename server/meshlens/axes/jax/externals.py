@@ -16,6 +16,7 @@ from meshlens.axes.data.halos import follow_edges
 from meshlens.axes.data.mixing import note_split, of_concatenation
 from meshlens.axes.data.operating import SIZES, counted, of_library
 from meshlens.axes.data.parts import of_part
+from meshlens.axes.data.pipelines import written
 from meshlens.axes.data.positions import TOP_K, note_classes, note_picked, with_positions
 from meshlens.axes.data.rings import note_owner
 from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
@@ -201,7 +202,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     value = of_call(run, name, call.args, value, call.site, call.ctx)
     if name.startswith("jax."):
         value = of_part(run, name, call.args, value, call.site, call.ctx)
-        edge = follow_edges(run, name, call.args, call.site, call.ctx)
+        edge = follow_edges(run, name, call.args, call.site, call.ctx) | written(run, name, call.args, call.site)
         value = replace(value, labels=value.labels | edge) if edge else value
     note_classes(run, name, call.args, call.ctx)
     note_owner(run, name, call.args, call.ctx)

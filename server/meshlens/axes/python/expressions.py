@@ -12,6 +12,7 @@ from meshlens.axes.data.exchanges import of_comparison
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here, stepped_alike
 from meshlens.axes.data.halos import edge_of
 from meshlens.axes.data.parts import of_item
+from meshlens.axes.data.pipelines import at_own_place
 from meshlens.axes.data.positions import note_compared_index, note_picked, note_traced
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import is_typed, item_of, with_sharding
@@ -367,6 +368,8 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
         call = Invocation(container, (), site, site, frame, ctx)
         return item_of_object(run, container, index, call) or UNKNOWN
     found = containers.item(container, index, node.key, site)
+    if type(found) is Data and found.made_by == AT and ctx.env.maps:
+        found = at_own_place(found, index)
     if type(container) is Data and type(found) is Data and container.labels and container.made_by != AT:
         key: Expression = node.key
         if isinstance(index, Const) and type(index.value) is int:

@@ -12,6 +12,7 @@ from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import note_step, note_unreduced_step, note_updated
 from meshlens.axes.data.operating import counted, of_all, of_method
 from meshlens.axes.data.parts import of_part
+from meshlens.axes.data.pipelines import set_at
 from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.data.slices import note_slices, of_verdict_on
 from meshlens.axes.data.typed_shardings import with_sharding
@@ -154,6 +155,7 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
         labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform", "unplaced"}
         return Data(labels, receiver.shape, over=over)
     if name == "at_set":
+        labels |= set_at(run, receiver, args, site) if ctx.env.maps else NONE
         return Data(labels, receiver.shape, None, receiver.array, over)
     found = _shape_of_method(receiver, name, args) if receiver.shape is not None else None
     return Data(labels | _MAY_REPEAT, found, over=over) if found is not None else Data(labels, over=over)

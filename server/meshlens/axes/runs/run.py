@@ -241,6 +241,8 @@ class Run:
         moments: the times at which the watched statement ran; None if it cannot be replaced on its own.
         is_apart: whether the functions of its file may see different variables than in other runs.
         altered: containers that a function was given and changed, before and after, for its caller.
+        stored: the values that devices write into arrays, each at the same place on all devices, with the place.
+        sent: the values that a `ppermute` sends, with the axis.
         grown: entries that this run or its imports added to tables of completed modules, by path and name of the table.
         epoch: the number of changes to containers outside the running function.
         overlaid: the number of reads of tables in which other runs may find other entries.
@@ -297,6 +299,8 @@ class Run:
         self.moments: list[Moment] | None = []
         self.is_apart = False
         self.altered: list[tuple[Value, Value]] = []
+        self.stored: list[tuple[Value, Site]] = []
+        self.sent: list[tuple[Value, str]] = []
         self.grown: dict[tuple[str, str], Entries] = {}
         self.epoch = 0
         self.overlaid = 0
