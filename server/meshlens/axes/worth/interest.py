@@ -198,8 +198,9 @@ class Interest:
         makes, draws = MAKES_FUNCTIONS in mentioned, not words_in_maps().isdisjoint(mentioned)
         is_light = len(mentioned) <= _SMALL or not _HOLD_NAMES_OR_FUNCTIONS.isdisjoint(mentioned)
         is_light |= CALLS_ENTRY in mentioned
-        is_light |= len(mentioned) <= _SHORT and not (spec_words() | _MATCH).isdisjoint(mentioned)
         is_short = len(mentioned) <= _SHORT
+        # The result of a factory that is not run is unknown, and so is all that the functions that it returns compute.
+        is_light |= is_short and (makes or not (spec_words() | _MATCH).isdisjoint(mentioned))
         arrays = is_short and not _MAKE_ARRAYS.isdisjoint(mentioned)
         return Reach(is_light, binds, uses, makes, draws, is_short, arrays)
 
