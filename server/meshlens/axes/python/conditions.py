@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.data import arrays
 from meshlens.axes.domain.joining import options, union
 from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.kinds import is_instance
@@ -34,6 +36,7 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import (
     Argument,
+    Attribute,
     BinaryOperation,
     BoolOperation,
     Call,
@@ -42,6 +45,7 @@ from meshlens.facts.nodes import (
     Expression,
     Name,
     Not,
+    TupleDisplay,
 )
 
 _NEVER_FALSE = (Function, Bound, Class, Module, Partial, Mesh, Mapped, Wrapped)
@@ -211,7 +215,8 @@ def _contains(item: Value, container: Value) -> bool | None:
 def refine(run: Run, test: Expression, outcome: bool, frame: Frame, ctx: Context) -> None:
     """Narrows variables according to a test's outcome.
 
-    Handles `x`, `not x`, `x is None`, `x is not None`, `x == constant`, `isinstance(x, …)`, and `and`/`or` of these.
+    Handles `x`, `not x`, `x is None`, `x is not None`, `x == constant`, `isinstance(x, …)`, `x.shape == y.shape`,
+    `x.shape == (m, n)`, and `and`/`or` of these.
     """
     if isinstance(test, Not):
         refine(run, test.operand, not outcome, frame, ctx)
@@ -231,6 +236,9 @@ def refine(run: Run, test: Expression, outcome: bool, frame: Frame, ctx: Context
         if operator in ("is", "is not", "==", "!="):
             equal = (operator in ("is", "==")) == outcome
             _keep(frame, test.operands[0].name, lambda value: _same(value, wanted) is not (not equal))
+    elif isinstance(test, Comparison) and test.operators in (("==",), ("!=",)):
+        if (test.operators == ("==",)) == outcome:
+            _same_shape(run, test, frame, ctx)
     elif (
         isinstance(test, Call)
         and isinstance(test.callee, Name)
@@ -238,6 +246,31 @@ def refine(run: Run, test: Expression, outcome: bool, frame: Frame, ctx: Context
         and frame.find("isinstance") is None
     ):
         _refine_kind(run, test.arguments, outcome, frame, ctx)
+
+
+def _same_shape(run: Run, test: Comparison, frame: Frame, ctx: Context) -> None:
+    """Gives an array of unknown shape the shape to which the program compared it."""
+    names = [_array_of_shape(operand) for operand in test.operands]
+    for name, other_name, other in zip(names, names[::-1], test.operands[::-1], strict=True):
+        value = frame.find(name) if name is not None else None
+        if name is None or type(value) is not Data or value.shape is not None:
+            continue
+        if other_name is not None:
+            shape = arrays.shape_of(frame.find(other_name) or UNKNOWN)
+        else:
+            shape = arrays.sizes(run.evaluate(other, frame, ctx)) if _is_tuple_of_names(other) else None
+        if shape is not None:
+            frame.vars[name] = replace(value, shape=shape)
+
+
+def _array_of_shape(node: Expression) -> str | None:
+    """Returns the variable of `x.shape`; None for any other expression."""
+    is_shape = isinstance(node, Attribute) and node.name == "shape" and isinstance(node.object, Name)
+    return node.object.name if is_shape and isinstance(node, Attribute) and isinstance(node.object, Name) else None
+
+
+def _is_tuple_of_names(node: Expression) -> bool:
+    return isinstance(node, TupleDisplay) and all(isinstance(item, (Name, Constant)) for item in node.items)
 
 
 def _refine_kind(run: Run, arguments: tuple[Argument, ...], outcome: bool, frame: Frame, ctx: Context) -> None:
