@@ -162,7 +162,7 @@ def tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -
     """Returns whether a function gets the path to a tree leaf or a spec for one, or matches paths with patterns."""
     if any(map(_is_path, values.values())) or any(map(_is_of_leaf, values.values())):
         return True
-    is_path = any(_is_text(value) or _is_names(value) for value in values.values())
+    is_path = any(_is_text(value) or _is_names(value, numbers=True) for value in values.values())
     return is_path and run.world.matches_patterns(function.path, function.block)
 
 
@@ -200,11 +200,17 @@ def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
     return len(run.body(function)) == 1
 
 
-def _is_names(value: Value) -> bool:
-    """Returns whether a value is a tuple with a name, or None, for each dimension of an array."""
+def _is_names(value: Value, *, numbers: bool = False) -> bool:
+    """Returns whether a value is a tuple with a name, or None, for each dimension of an array.
+
+    Args:
+        value: the value.
+        numbers: whether it may also be the path to a leaf, in which numbers select items of lists.
+    """
     if type(value) is not Seq or value.open or not any(map(_is_text, value.items)):
         return False
-    return all(type(item) is Const and (item.value is None or type(item.value) is str) for item in value.items)
+    kinds = (str, int) if numbers else (str, type(None))
+    return all(type(item) is Const and type(item.value) in kinds for item in value.items)
 
 
 def _holds_layouts(value: Value) -> bool:
@@ -391,6 +397,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         # Initializing a model reveals the layout of its arrays.
         return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES or _is_path(arg.value) for arg in args):
+        return False
+    if any(type(arg.value) is Mesh for arg in args):
+        # The function may place arrays on the devices of the mesh.
         return False
     if any(isinstance(arg.value, (Data, Made)) and arg.value.labels and _is_apart(arg.value.labels) for arg in args):
         # The function may pick one device's part.
