@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 from meshlens.axes.data.arrays import Sizes, shape_of
 from meshlens.axes.data.layer_shapes import parameters_of_layer
 from meshlens.axes.domain.classes import class_attribute, names_of_fields
-from meshlens.axes.domain.keys import SOME_KEY
+from meshlens.axes.domain.keys import SOME_KEY, as_value
 from meshlens.axes.domain.labels import PARAMETERS
 from meshlens.axes.domain.map_values import Leaf
 from meshlens.axes.domain.specs import chosen_for, leaf_of, sharding_parts
@@ -49,6 +49,7 @@ _MOST_PARTS = 15
 _MOST_FLAT = 60
 _DEEPEST = 8
 _FILTER = "equinox.filter"
+_PARAM = "flax.nnx.Param"
 _NUMBER = re.compile(r"\d+")
 _STACKS = STACKING | {"vmap", "vmap_with_axes", "layer_stack", "Stacked"}
 """Functions that give the parameters of a module another axis."""
@@ -204,20 +205,40 @@ def flattened(run: Run, call: Invocation) -> Value | None:
     separator = given["sep"].value if "sep" in given else Const(None)
     if not isinstance(tree, Dict) or not _is_separator(separator):
         return None
-    found: dict[object, Value] = {}
+    entries, is_open = _flat(tree)
+    joint = separator.value
+    found = {path if joint is None else joint.join(map(str, path)): value for path, value in entries.items()}
+    rest = ((SOME_KEY, UNKNOWN),) if is_open else ()
+    return Dict((*found.items(), *rest), is_open)
+
+
+def _flat(tree: Dict) -> tuple[dict[tuple[Any, ...], Value], bool]:
+    """Returns the leaves of nested dictionaries by their paths, and whether there may be others."""
+    found: dict[tuple[Any, ...], Value] = {}
     waiting: list[tuple[tuple[Any, ...], Value]] = [((), tree)]
     is_open = False
     while waiting:
         path, part = waiting.pop()
-        if isinstance(part, Dict) and len(path) < _DEEPEST:
+        if isinstance(part, Dict) and _held(part) is None and len(path) < _DEEPEST:
             is_open |= part.open
             waiting += [((*path, key), value) for key, value in part.items[::-1] if key is not SOME_KEY]
         elif len(found) < _MOST_FLAT:
-            found[path if separator.value is None else separator.value.join(map(str, path))] = part
+            found[path] = part
         else:
             is_open = True
-    rest = ((SOME_KEY, UNKNOWN),) if is_open else ()
-    return Dict((*found.items(), *rest), is_open)
+    return found, is_open
+
+
+def flat_state(run: Run, call: Invocation) -> Value | None:
+    """Returns the result of `flax.nnx.to_flat_state`: pairs of a path and a variable; None if the state is unknown."""
+    given = by_parameter(("state",), call.args)
+    state = given["state"].value if "state" in given else UNKNOWN
+    tree = with_leaves(run, state, call)
+    if tree is state or not isinstance(tree, Dict):
+        return None
+    variables = [(path, array) for path, part in _flat(tree)[0].items() if (array := _held(part)) is not None]
+    pairs = [Seq("tuple", (as_value(path), Made(_PARAM, call.site, ((0, array),)))) for path, array in variables]
+    return Seq("list", (*pairs, Seq("tuple", (UNKNOWN, UNKNOWN))), True)
 
 
 def _is_separator(value: Value) -> TypeGuard[Const]:
@@ -432,6 +453,9 @@ def _of_part(run: Run, value: Value, call: Invocation, depth: int) -> Value | No
         return _tree([(place, part) for place, part in items if part is not None])
     if not isinstance(value, Made) or not canonical(value.dotted).startswith("flax.nnx."):
         return None
+    if canonical(value.dotted) == _PARAM:
+        shape = shape_of(value)
+        return Data(frozenset({"fresh"}), shape, None, True) if shape is not None else None
     if _mentions(run, value.site.path, _STACKS, lambda _: True):
         return None
     created = parameters_of_layer(value, ())
@@ -444,6 +468,12 @@ def _boxed(tree: Value) -> Value:
     if isinstance(tree, Dict):
         return Dict(tuple([(key, _boxed(value)) for key, value in tree.items]), tree.open)
     return Dict((("value", tree),), attributes=True) if isinstance(tree, Data) and tree.array else tree
+
+
+def _held(part: Value) -> Data | None:
+    """Returns the array of a variable in the state of an nnx module; None for anything else."""
+    array = part.items[0][1] if isinstance(part, Dict) and part.attributes and len(part.items) == 1 else None
+    return array if isinstance(array, Data) and array.array else None
 
 
 def _tree(parts: list[tuple[Any, Value]]) -> Dict:

@@ -183,7 +183,11 @@ _SOME_PLACE = Dict((("idx", UNKNOWN),), attributes=True)
 
 
 def _entries(tree: Seq | Dict) -> tuple[tuple[Any, Value], ...]:
-    return tree.items if isinstance(tree, Dict) else tuple(enumerate(tree.items))
+    """Returns the entries of a tree in JAX's order, which sorts the keys of dictionaries."""
+    if isinstance(tree, Seq):
+        return tuple(enumerate(tree.items))
+    is_sorted = tree.attributes or not all(isinstance(key, str) for key, _ in tree.items)
+    return tree.items if is_sorted else tuple(sorted(tree.items, key=itemgetter(0)))
 
 
 def _at_leaf(

@@ -199,8 +199,8 @@ def _of_made(value: Made, name: str) -> Value:
     own = optimizers.own_function(value, name) or train_states.held_function(value, name)
     if own is not None:
         return own
-    if value.dotted in PARAMETERS and name == "value":
-        return held_in(value)
+    if value.dotted in PARAMETERS and name in ("value", "shape", "ndim"):
+        return held_in(value) if name == "value" else of_data(held_in(value), name)
     if value.dotted in ("jax.sharding.NamedSharding", REQUEST) and name in given:
         return given[name]
     if train_states.is_state(value) and name not in train_states.METHODS:

@@ -38,10 +38,10 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.jax import logical_rules
 from meshlens.axes.jax.naming import by_parameter
-from meshlens.axes.jax.parameter_trees import flattened, unflattened
+from meshlens.axes.jax.parameter_trees import flat_state, flattened, unflattened, with_leaves
 from meshlens.axes.jax.replaced_leaves import TREE_AT, call_tree_at
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
-from meshlens.axes.jax.tree_maps import leaf, leaves_of
+from meshlens.axes.jax.tree_maps import leaf, leaves_of, mapped_with_paths
 from meshlens.axes.python.attributes import attribute
 from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.iterating import iterated, length_of_object
@@ -81,10 +81,10 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
         return flattened(run, call)
     if name == "flax.traverse_util.unflatten_dict":
         return unflattened(call)
+    if name == "flax.nnx.to_flat_state":
+        return flat_state(run, call)
     if name in _FLATTEN:
-        leaves = _leaves(run, call)
-        if name in _WITH_PATHS and isinstance(leaves, Seq):
-            leaves = replace(leaves, items=tuple([Seq("tuple", (UNKNOWN, one)) for one in leaves.items]))
+        leaves = _leaves_with_paths(run, call) if name in _WITH_PATHS else _leaves(run, call)
         return Seq("tuple", (leaves, UNKNOWN)) if name in _WITH_STRUCTURE else leaves
     if name in _OF_LIBRARIES:
         if name in logical_rules.TO_SPEC:
@@ -426,6 +426,26 @@ def _leaves(run: Run, call: Invocation) -> Value:
 
     known = leaves_of(tree, is_leaf)
     return Seq("list", tuple(known)) if known is not None else Seq("list", (leaf(tree),), True)
+
+
+def _leaves_with_paths(run: Run, call: Invocation) -> Value:
+    """Returns the leaves of a tree, each in a pair with its path; the path is unknown if the structure is."""
+    leaves = _leaves(run, call)
+    if not isinstance(leaves, Seq):
+        return leaves
+    pairs: list[Value] = []
+
+    def note(_: Arg, args: tuple[Arg, ...]) -> Value:
+        pairs.append(Seq("tuple", (args[0].value, args[1].value)))
+        return args[1].value
+
+    tree = with_leaves(run, call.args[0].value, call)
+    if len(call.args) == 1 and isinstance(tree, (Seq, Dict, Instance)):
+        mapped_with_paths(run, note, call.args[0], tree, call.site)
+    is_whole = not leaves.open and len(pairs) == len(leaves.items)
+    if pairs and (leaves.open or is_whole):
+        return Seq("list", tuple(pairs), not is_whole)
+    return replace(leaves, items=tuple([Seq("tuple", (UNKNOWN, one)) for one in leaves.items]))
 
 
 def _tests_class(run: Run, test: Value) -> bool:
