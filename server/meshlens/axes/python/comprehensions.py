@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from meshlens.axes.data.arrays import count_of
+from meshlens.axes.data.arrays import count_of, shape_of
 from meshlens.axes.domain.axis_sizes import FOR_EXAMPLE, PAIRS_FOR_EXAMPLE, SOME_COUNT
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import join_all, labels_of
@@ -74,6 +74,11 @@ def _sizes_for_example(iterable: Expression, element: Expression | Pair, frame: 
     names = {node.name for one in (iterable, element) for node in nodes(one) if isinstance(node, Name)}
     held = {name: frame.find(name) for name in sorted(names)}
     return {name: Const(FOR_EXAMPLE) for name, value in held.items() if value and SOME_COUNT in labels_of(value)}
+
+
+def _holds_array(value: Value) -> bool:
+    """Returns whether a value is an array of known shape, or a pair that contains one."""
+    return any(map(_holds_array, value.items)) if isinstance(value, Seq) else bool(shape_of(value))
 
 
 def _is_keyed_by(element: Expression | Pair, target: Expression) -> bool:
@@ -225,7 +230,8 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
         if is_certain and known:
             return with_some_keys(known.items(), [value for key, value in pairs if key is None])
         return with_some_keys((), results) if results else UNKNOWN
-    if is_unsure and kind != "dict" and any(turn is STATIC for turn in turns):
+    if is_unsure and kind != "dict" and (any(turn is STATIC for turn in turns) or any(map(_holds_array, results))):
+        # The test may exclude any of them.
         results = [join_all(results)]
     if is_example:
         return Seq(PAIRS_FOR_EXAMPLE, tuple(results), True)
