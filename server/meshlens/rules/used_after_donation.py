@@ -38,6 +38,7 @@ train([jnp.ones(4), jnp.ones(4)])
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -318,7 +319,9 @@ def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator
     """Reports each donated argument that shares its arrays with another one, or that contains the same array twice."""
     if not view.is_here(call.call):
         return
-    given = [(arg, _node_at(view, arg.site)) for arg in call.args if arg.site is not None]
+    sites = Counter([arg.site for arg in call.args])
+    # The items of a starred argument share its site.
+    given = [(arg, _node_at(view, arg.site)) for arg in call.args if arg.site is not None and sites[arg.site] == 1]
     keys = [(arg, node, key) for arg, node in given if node is not None and (key := key_of(node)) is not None]
     for place, (arg, node, key) in enumerate(keys):
         assert arg.site is not None
