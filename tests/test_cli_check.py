@@ -319,6 +319,17 @@ def test_a_mesh_of_the_wrong_shape_names_the_call_that_makes_it_so(tmp_path):
     assert [one["message"] for one in found["related"]] == ["grid is called here", "2 dimensions here"]
 
 
+def test_an_axis_that_a_table_gives_is_shown_in_the_table(tmp_path):
+    text = (
+        "import jax\nfrom jax.sharding import NamedSharding, PartitionSpec as P\n\n"
+        'AXES = {"rows": "data", "columns": "tensor"}\nmesh = jax.make_mesh((4, 2), ("data", "model"))\n'
+        'sharding = NamedSharding(mesh, P(*(AXES[name] for name in ("rows", "columns"))))\n'
+    )
+    write(tmp_path, {"a.py": text})
+    (found,) = json.loads(meshlens("check", "--output-format", "json", cwd=tmp_path).out)
+    assert found["related"][0]["message"] == '"tensor" is written here'
+
+
 def test_what_runs_with_specs_that_do_not_fit_its_call_is_not_judged(tmp_path):
     text = """
         import jax

@@ -93,7 +93,7 @@ def axis_not_in_mesh(view: FileView) -> Iterator[Finding]:
     for (place, text), routes in places.items():
         found = certain((named, named[4], _lacks(place.path, named, text)) for named in routes)
         if found is not None and (_place_of_mesh(found), text) not in odd:
-            yield _finding(view, place, text, found[3], found[5])
+            yield _finding(view, place, found)
     for (mesh_site, text), wrong in odd.items():
         if mesh_site is not None and view.is_here(mesh_site):
             yield _finding_at_mesh(view, mesh_site, text, wrong)
@@ -281,17 +281,25 @@ def _lacks(path: str, named: _Named, name: str) -> bool | None:
     return name not in axes
 
 
-def _finding(view: FileView, place: Site, name: str, mesh: Value, spec: Spec | None) -> Finding:
+def _finding(view: FileView, place: Site, named: _Named) -> Finding:
+    name, _, _, mesh, _, spec = named
     axes = mesh_axes(mesh) or ()
-    meant = closest(name, axes)
+    meant = closest(name.value, axes)
     hint = f'; did you mean "{meant}"?' if meant is not None else ""
-    message = f'the mesh has no axis "{name}" (it has {quoted(axes)}){hint}'
+    message = f'the mesh has no axis "{name.value}" (it has {quoted(axes)}){hint}'
     used = {other.value for other, _ in spec_names(spec)} if spec is not None else set()
     fixes = write_name(view, place, meant, f'change to "{meant}"') if meant and meant not in used else ()
     if meant is None and len(axes) == 1 and axes[0] not in used:
         title = f'change to "{axes[0]}"'
         fixes = write_name(view, place, axes[0], title, "the mesh may be missing an axis instead")
-    return Finding(view.span(place), message, fixes, mesh_place(view, mesh))
+    return Finding(view.span(place), message, fixes, (*_written(view, place, name), *mesh_place(view, mesh)))
+
+
+def _written(view: FileView, place: Site, name: Const) -> tuple[Related, ...]:
+    """Returns the place where an axis name is written, unless the finding marks it."""
+    if name.origin is None or name.origin == place:
+        return ()
+    return (Related(view.path_of(name.origin), view.span(name.origin), f'"{name.value}" is written here'),)
 
 
 def _finding_at_mesh(view: FileView, site: Site, name: str, wrong: list[_Named]) -> Finding:
