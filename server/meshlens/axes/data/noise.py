@@ -45,14 +45,15 @@ def is_shared(value: Value, ctx: Context) -> bool:
 
 
 def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
-    """Notes a shared key among the `rngs` passed to a model."""
+    """Notes a shared key among the `rngs` passed to a model, unless it may be a missing one."""
     for arg in args:
         if arg.label != "rngs" or arg.site is None or not on_devices(ctx):
             continue
         keys = tuple(value for _, value in arg.value.items) if isinstance(arg.value, Dict) else (arg.value,)
         for key in keys:
-            if is_alike(key, ctx):
-                run.records.random_uses.append(RandomUse(site, arg.site, labels_of(key), ctx, "apply"))
+            labels = labels_of(key)
+            if labels and is_alike(key, ctx):
+                run.records.random_uses.append(RandomUse(site, arg.site, labels, ctx, "apply"))
 
 
 def given_to_model(key: Arg | None) -> Data | None:
