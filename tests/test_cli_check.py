@@ -319,15 +319,38 @@ def test_a_mesh_of_the_wrong_shape_names_the_call_that_makes_it_so(tmp_path):
     assert [one["message"] for one in found["related"]] == ["grid is called here", "2 dimensions here"]
 
 
-def test_an_axis_that_a_table_gives_is_shown_in_the_table(tmp_path):
-    text = (
-        "import jax\nfrom jax.sharding import NamedSharding, PartitionSpec as P\n\n"
-        'AXES = {"rows": "data", "columns": "tensor"}\nmesh = jax.make_mesh((4, 2), ("data", "model"))\n'
-        'sharding = NamedSharding(mesh, P(*(AXES[name] for name in ("rows", "columns"))))\n'
-    )
-    write(tmp_path, {"a.py": text})
+_MESH = """\
+import jax
+import jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        (
+            'AXES = {"rows": "data", "columns": "tensor"}\n'
+            'sharding = NamedSharding(mesh, P(*(AXES[name] for name in ("rows", "columns"))))\n',
+            '"tensor" is written here',
+            6,
+        ),
+        (
+            'SPECS = {"kernel": P("data", "model"), "bias": P("data", "model")}\n\n\n'
+            "def sharding(name):\n    return NamedSharding(mesh, SPECS[name])\n\n\n"
+            'jax.device_put(jnp.ones(8), sharding("bias"))\n',
+            "the spec is written here",
+            6,
+        ),
+    ],
+)
+def test_what_a_table_gives_is_shown_in_the_table(tmp_path, text, message, line):
+    write(tmp_path, {"a.py": _MESH + text})
     (found,) = json.loads(meshlens("check", "--output-format", "json", cwd=tmp_path).out)
-    assert found["related"][0]["message"] == '"tensor" is written here'
+    first = found["related"][0]
+    assert (first["message"], first["location"]["row"]) == (message, line)
 
 
 def test_what_runs_with_specs_that_do_not_fit_its_call_is_not_judged(tmp_path):

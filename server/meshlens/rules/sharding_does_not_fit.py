@@ -103,9 +103,25 @@ def sharding_does_not_fit(view: FileView) -> Iterator[Finding]:
         found = certain((fit, fit.context, _judged(fit)) for fit in fits)
         said = _complaint(found.value, found.sharding, found) if found is not None else None
         if said is not None:
-            yield Finding(view.span(site), said[0], (), mesh_place(view, said[1]))
+            related = (*_written(view, site, said.spec), *mesh_place(view, said.mesh))
+            yield Finding(view.span(site), said.message, (), related)
     yield from _unlike_results(view)
     yield from _chosen_by_path(view)
+
+
+class _Complaint(NamedTuple):
+    """Why an array does not fit its sharding, with the mesh and the spec of the sharding, if they are to blame."""
+
+    message: str
+    mesh: Value | None = None
+    spec: Spec | None = None
+
+
+def _written(view: FileView, site: Site, spec: Spec | None) -> tuple[Related, ...]:
+    """Returns the place where a spec is written, unless it is the marked one or in it."""
+    if spec is None or (view.is_here(spec.site) and view.span(site).contains(view.span(spec.site))):
+        return ()
+    return (Related(view.path_of(spec.site), view.span(spec.site), "the spec is written here"),)
 
 
 class _Chosen(NamedTuple):
@@ -203,14 +219,12 @@ def _judged(fit: _Fit) -> bool | None:
     return None if shape_of(fit.value) is None else False
 
 
-def _complaint(value: Value, sharding: Value, fit: _Fit) -> tuple[str, Value | None] | None:
+def _complaint(value: Value, sharding: Value, fit: _Fit) -> _Complaint | None:
     """Returns the fault in the first array that its sharding does not fit; None if nothing is certain."""
     return _complaint_of(value, sharding, fit, set())
 
 
-def _complaint_of(
-    value: Value, sharding: Value, fit: _Fit, met: set[tuple[int, int]]
-) -> tuple[str, Value | None] | None:
+def _complaint_of(value: Value, sharding: Value, fit: _Fit, met: set[tuple[int, int]]) -> _Complaint | None:
     # A tree may contain the same part a thousand times.
     if (id(value), id(sharding)) in met:
         return None
@@ -220,7 +234,7 @@ def _complaint_of(
             wanted, passed = len(sharding.items), len(value.items)
             if sharding.kind in ("tuple", "list") and wanted != passed:
                 entries, passes = counted(wanted, "entry", "entries"), counted(passed, "argument")
-                return f"in_shardings has {entries}, but the call passes {passes}", None
+                return _Complaint(f"in_shardings has {entries}, but the call passes {passes}")
         alike = isinstance(sharding, Seq) and not sharding.open and len(sharding.items) == len(value.items)
         own = sharding.items if alike and isinstance(sharding, Seq) else (sharding,) * len(value.items)
         if isinstance(sharding, (Seq, Dict)) and not alike:
@@ -242,9 +256,10 @@ def _complaint_of(
         return None
     if len(spec.entries) > len(shape):
         entries, axes = counted(len(spec.entries), "entry", "entries"), counted(len(shape), "axis", "axes")
-        return f"the spec has {entries}, but the array has {axes}", mesh
+        return _Complaint(f"the spec has {entries}, but the array has {axes}", mesh, spec)
     for place, (size, entry) in enumerate(zip(shape, spec.entries, strict=False)):
         parts = parts_along(mesh, entry)
         if fit.divides and size is not None and parts is not None and parts > 1 and size % parts:
-            return f"axis {place} has size {size}, which cannot be split into {parts} equal parts", mesh
+            message = f"axis {place} has size {size}, which cannot be split into {parts} equal parts"
+            return _Complaint(message, mesh, spec)
     return None
