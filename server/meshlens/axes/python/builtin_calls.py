@@ -45,6 +45,7 @@ from meshlens.axes.jax.tree_maps import leaf, leaves_of, mapped_with_paths
 from meshlens.axes.python.attributes import attribute
 from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.iterating import iterated, length_of_object
+from meshlens.axes.python.parsed_texts import PARSERS, parsed
 from meshlens.axes.python.tables import make_table
 from meshlens.axes.python.unpacking import element, items_of
 from meshlens.axes.runs.context import Context
@@ -60,7 +61,7 @@ _MOST_ITEMS = 16
 _MOST_CHOICES = 64
 _ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain"})
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
-_OTHERS = REPLACES | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile"}
+_OTHERS = REPLACES | PARSERS | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile"}
 _RANGE = "range"
 """The kind of a sequence of unknown length that begins with 0."""
 PATTERN = "re.Pattern"
@@ -106,6 +107,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
         if len(args) == 2 and _step_text(args[0].value) is not None and isinstance(args[1].value, Const):
             return Const(not _lacks(args[0].value, args[1].value.value))
         return Data(frozenset({"version"}))
+    if name in PARSERS:
+        return parsed(name, args[0].value) if len(args) == 1 and args[0].label is None else None
     if handler is None or any(arg.label in ("*", "**") for arg in args):
         return None
     values = [arg.value for arg in args if arg.label is None]
