@@ -286,5 +286,5 @@ def of_kinds(labels: Collection[Any], *kinds: str) -> tuple[tuple[Any, ...], ...
 
 @lru_cache(maxsize=4_000)
 def _of_kinds(labels: frozenset[Any], kinds: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
-    # Few different labels are asked for many times.
+    # There are few different sets of labels, and each is needed many times.
     return tuple(sorted([label for label in labels if isinstance(label, tuple) and label[0] in kinds], key=repr))
