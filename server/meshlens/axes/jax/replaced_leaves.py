@@ -25,39 +25,58 @@ def call_tree_at(run: Run, call: Invocation) -> Value | None:
         return None
     tree, site = found["pytree"].value, call.site
 
-    def marked(path: Path, _: Value) -> Value:
+    def marked(path: Path, held: Value) -> Value:
+        if len(path) < DEEPEST and _has_parts(run, held):
+            return held
         return Made(_LEAF, site, tuple((place, Const(name)) for place, name in enumerate(path)))
 
     marks = _changed(run, tree, marked, site)
     chosen = run.invoke(call.inside(found["where"].value, (Arg(None, marks, None, site),), call.ctx, "run"))
-    replaced = _pairs(chosen, found["replace"].value)
+    replaced = _pairs(run, chosen, found["replace"].value)
     if not replaced:
         return None
     return _changed(run, tree, lambda path, held: replaced.get(path, held), site)
 
 
+def _has_parts(run: Run, tree: Value) -> bool:
+    if isinstance(tree, Instance):
+        return bool(fields_of(run, tree))
+    return isinstance(tree, (Seq, Dict)) and not tree.open
+
+
 def _changed(run: Run, tree: Value, change: Change, site: Site, path: Path = ()) -> Value:
-    """Returns a copy of a tree with every leaf changed by a function of the leaf and its path."""
-    if len(path) >= DEEPEST:
-        return change(path, tree)
-    if isinstance(tree, Instance) and fields_of(run, tree):
+    """Returns a copy of a tree in which a function of a path and what is there changes leaves and subtrees."""
+    new = change(path, tree)
+    if new is not tree or len(path) >= DEEPEST or not _has_parts(run, tree):
+        return new
+    if isinstance(tree, Instance):
         return with_fields(run, tree, lambda name, held: _changed(run, held, change, site, (*path, name)), site)
-    if isinstance(tree, Seq) and not tree.open:
+    if isinstance(tree, Seq):
         items = [_changed(run, item, change, site, (*path, str(place))) for place, item in enumerate(tree.items)]
         return Seq(tree.kind, tuple(items))
-    if isinstance(tree, Dict) and not tree.open:
-        pairs = [(key, _changed(run, item, change, site, (*path, repr(key)))) for key, item in tree.items]
-        return Dict(tuple(pairs), tree.open, tree.attributes)
-    return change(path, tree)
+    assert isinstance(tree, Dict)
+    pairs = [(key, _changed(run, item, change, site, (*path, repr(key)))) for key, item in tree.items]
+    return Dict(tuple(pairs), tree.open, tree.attributes)
 
 
-def _pairs(chosen: Value, new: Value) -> Mapping[Path, Value]:
-    """Returns the new value of each chosen leaf, by path; nothing if some leaf or value is unknown."""
-    if isinstance(chosen, Made) and chosen.dotted == _LEAF:
-        return {tuple([str(name.value) for _, name in chosen.arguments if isinstance(name, Const)]): new}
+def _pairs(run: Run, chosen: Value, new: Value) -> Mapping[Path, Value]:
+    """Returns the new value of each chosen leaf or object, by path; nothing if one of them or its value is unknown."""
+    path = _path_of(run, chosen)
+    if path is not None:
+        return {path: new}
     if not isinstance(chosen, Seq) or not isinstance(new, Seq) or chosen.open or new.open:
         return {}
-    pairs = [_pairs(*pair) for pair in zip(chosen.items, new.items, strict=False)]
+    pairs = [_pairs(run, *pair) for pair in zip(chosen.items, new.items, strict=False)]
     if len(chosen.items) != len(new.items) or not all(pairs):
         return {}
     return {path: value for one in pairs for path, value in one.items()}
+
+
+def _path_of(run: Run, chosen: Value) -> Path | None:
+    """Returns the path to a marked leaf, or to an object that contains one; None for anything else."""
+    if isinstance(chosen, Made) and chosen.dotted == _LEAF:
+        return tuple([str(name.value) for _, name in chosen.arguments if isinstance(name, Const)])
+    if not isinstance(chosen, Instance):
+        return None
+    inside = (_path_of(run, held) for held in (fields_of(run, chosen) or {}).values())
+    return next((path[:-1] for path in inside if path), None)
