@@ -331,3 +331,6 @@ def conversions(session: nox.Session, jax: str) -> None:
     session.run("pytest", "-m", "not editors", "tests/oracle/test_oracle_converted.py", "tests/test_snippets.py")
     for module in ("oracle.converted", "oracle.pages"):
         session.run("python", "-m", module, env={"PYTHONPATH": "tests"})
+    if jax != "0.4.30":
+        # Older releases do not say over which axes an array varies.
+        session.run("pytest", "--deep", "-m", "jax", "tests/test_variation_against_jax.py")
