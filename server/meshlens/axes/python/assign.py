@@ -7,8 +7,10 @@ from dataclasses import replace
 from meshlens.axes.data.typed_shardings import without_sharding
 from meshlens.axes.domain.joining import join, join_all, labels_of, options
 from meshlens.axes.domain.keys import key_of
-from meshlens.axes.domain.values import UNKNOWN, Const, Data, Dict, Instance, Made, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Instance, Made, Seq, Value
+from meshlens.axes.python.class_variables import change_variable, set_variable
 from meshlens.axes.python.tables import changed, is_table, with_entry, with_unknown_entry
+from meshlens.axes.python.tables_of_modules import grow
 from meshlens.axes.python.unpacking import unpack
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
@@ -71,7 +73,19 @@ def _rebind(name: str, frame: Frame, ctx: Context) -> None:
         frame.given -= {name}
 
 
-def _to_attribute(run: Run, target: Attribute, value: Value, frame: Frame, ctx: Context) -> None:
+def _to_attribute(
+    run: Run, target: Attribute, value: Value, frame: Frame, ctx: Context, before: Value | None = None
+) -> None:
+    """Sets an attribute, or replaces the container that it holds after a change in place.
+
+    Args:
+        run: the run.
+        target: the attribute.
+        value: the value, or the container after the change.
+        frame: the running frame.
+        ctx: the context.
+        before: the container before the change; None if the attribute is set.
+    """
     whole = run.evaluate(target.object, frame, ctx)
     receivers = options(whole)
     if len(receivers) > 1 and all(map(is_table, receivers)):
@@ -86,6 +100,12 @@ def _to_attribute(run: Run, target: Attribute, value: Value, frame: Frame, ctx: 
             set_attribute(
                 run, receiver, target.name, join(known, value) if known is not None and ctx.conditional else value
             )
+        elif isinstance(receiver, Class):
+            if before is not None:
+                change_variable(run, receiver, target.name, before, value, ctx)
+            else:
+                is_certain = len(receivers) == 1 and not ctx.conditional
+                set_variable(run, receiver, target.name, value, is_certain)
         elif isinstance(receiver, Dict) and len(receivers) == 1:
             if receiver.attributes:
                 change_in_place(run, target.object, receiver, with_entry(receiver, target.name, value), frame, ctx)
@@ -136,8 +156,10 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
         frame: the running frame.
         ctx: the context.
     """
-    if isinstance(target, (Attribute, Subscript)):
-        assign(run, target, after, frame, ctx)
+    if isinstance(target, Attribute):
+        _to_attribute(run, target, after, frame, ctx, before)
+    elif isinstance(target, Subscript):
+        _to_item(run, target, after, frame, ctx)
     if not isinstance(target, Name):
         return
     name = target.name
@@ -151,7 +173,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
     if ctx.conditional and home is not frame:
         after = join(before, after)
     if home.parent is None and not (home.path == run.path and run.world.is_running(home.path)):
-        _change_module(run, home, name, before, after)
+        grow(run, (home.path, name), before, after)
         return
     home.vars[name] = after
     if home is not frame:
@@ -172,7 +194,7 @@ def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -
             if blurred is value:
                 continue
             if home.parent is None and not (home.path == run.path and run.world.is_running(home.path)):
-                _change_module(run, home, other, value, blurred)
+                grow(run, (home.path, other), value, blurred)
             else:
                 home.vars[other] = blurred
             if other in home.given:
@@ -191,13 +213,3 @@ def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
     )
     is_same = all(new is old for (_, new), (_, old) in zip(items, table.items, strict=True))
     return table if is_same else replace(table, items=items)
-
-
-def _change_module(run: Run, home: Frame, name: str, before: Value, after: Value) -> None:
-    """Records entries that a run adds to a table of a completed module, because other runs may see it differently."""
-    run.epoch += 1
-    if isinstance(before, Dict) and isinstance(after, Dict):
-        added = tuple((key, value) for key, value in after.items if before.get(key) != value)
-        added += tuple((key, UNKNOWN) for key, _ in before.items if after.get(key) is None)
-        known = run.grown.get((home.path, name), ())
-        run.grown[(home.path, name)] = tuple({**dict(known), **dict(added)}.items())

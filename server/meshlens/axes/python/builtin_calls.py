@@ -22,6 +22,7 @@ from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
     Bound,
+    Class,
     Const,
     Data,
     Dict,
@@ -43,6 +44,7 @@ from meshlens.axes.jax.replaced_leaves import TREE_AT, call_tree_at
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
 from meshlens.axes.jax.tree_maps import leaf, leaves_of, mapped_with_paths
 from meshlens.axes.python.attributes import attribute
+from meshlens.axes.python.class_variables import set_variable
 from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.iterating import iterated, length_of_object
 from meshlens.axes.python.parsed_texts import PARSERS, parsed
@@ -96,7 +98,7 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     if name == "getattr":
         return _getattr(run, args, site, call.ctx)
     if name == "setattr":
-        return _setattr(run, args)
+        return _setattr(run, args, call.ctx)
     if name in REPLACES and args and isinstance(args[0].value, Instance):
         return _replace(run, args[0].value, args[1:], site)
     if name == "enum.auto":
@@ -138,9 +140,11 @@ def _lacks(value: Value, name: str) -> bool:
     return _step_text(value) is not None and isinstance(value, Dict) and value.get(name) is None
 
 
-def _setattr(run: Run, args: tuple[Arg, ...]) -> Value:
+def _setattr(run: Run, args: tuple[Arg, ...], ctx: Context) -> Value:
     if len(args) == 3 and isinstance(args[0].value, Instance) and isinstance(args[1].value, Const):
         set_attribute(run, args[0].value, str(args[1].value.value), args[2].value)
+    if len(args) == 3 and isinstance(args[0].value, Class) and isinstance(args[1].value, Const):
+        set_variable(run, args[0].value, str(args[1].value.value), args[2].value, not ctx.conditional)
     return Const(None)
 
 

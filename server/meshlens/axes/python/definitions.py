@@ -7,8 +7,9 @@ from typing import Any
 
 from meshlens.axes.domain.classes import HASH_OF_FIELDS, above
 from meshlens.axes.domain.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
+from meshlens.axes.python.class_variables import has_hook, tell_bases
 from meshlens.axes.python.enums import number_members
-from meshlens.axes.python.expressions import evaluate, evaluate_decorator
+from meshlens.axes.python.expressions import arguments, evaluate, evaluate_decorator
 from meshlens.axes.python.lambdas import enclosing
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.dependence import header_of
@@ -148,8 +149,12 @@ def define_class(run: Run, node: ClassDef, frame: Frame, ctx: Context) -> None:
     plain = not decorators and all(base.label is None for base in bases)
     cls = Class(text, frame.path, numbered(frame, name_site), values, inner, fields, is_dataclass, plain, above(values))
     inner.owner = cls
+    run.own_classes.add(cls)
     run.execute(body, inner, ctx)
     number_members(cls)
+    if has_hook(cls):
+        keywords = tuple(one for one in bases if one.label not in (None, "metaclass"))
+        tell_bases(run, cls, arguments(run, keywords, frame, ctx), frame, ctx)
     if "__hash__" not in inner.vars and ("__eq__" in inner.vars or any(_compares(callee) for callee, _ in callees)):
         # As in Python, an object that is compared by its contents is not hashable.
         inner.vars["__hash__"] = Const(None)

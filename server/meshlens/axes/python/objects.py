@@ -36,6 +36,7 @@ from meshlens.axes.domain.values import (
 from meshlens.axes.jax.module_methods import library_method
 from meshlens.axes.jax.train_states import creator
 from meshlens.axes.python import enums
+from meshlens.axes.python.class_variables import variable
 from meshlens.axes.python.enums import class_of, is_enum
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.runs.context import Context
@@ -53,7 +54,7 @@ def static_attribute(run: Run, cls: Class, name: str, site: Site) -> Value:
         return Const(cls.name)
     if name == "_fields" and is_named_tuple(cls):
         return Seq("tuple", tuple([Const(field) for field in names_of_fields(cls)]))
-    value = class_attribute(cls, name)
+    value = variable(run, cls, name)
     if value is None:
         return creator(cls, name) or UNKNOWN
     one = enums.member(cls, name)
@@ -75,7 +76,7 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
         return instance.cls
     if name == "_fields":
         return static_attribute(run, instance.cls, name, site)
-    value = class_attribute(instance.cls, name)
+    value = variable(run, instance.cls, name)
     if value is None and name in ("_replace", "replace") and instance.cls.dataclass:
         # Named tuples have `_replace`, structs of flax and chex `replace`.
         return Bound(instance, Ext("typing.NamedTuple._replace"))
@@ -152,7 +153,10 @@ def as_method(receiver: Value, value: Value) -> Value:
 
 def super_attribute(run: Run, value: Super, name: str, site: Site, ctx: Context) -> Value:
     """Returns the value of `super().name`."""
-    receiver_class = value.receiver.cls if isinstance(value.receiver, Instance) else value.cls
+    receiver = value.receiver
+    receiver_class = receiver.cls if isinstance(receiver, Instance) else receiver
+    if not isinstance(receiver_class, Class):
+        receiver_class = value.cls
     line = lineage(receiver_class)
     behind = line[line.index(value.cls) + 1 :] if value.cls in line else lineage(value.cls)[1:]
     for member in behind:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.domain.values import Dict, Value
+from meshlens.axes.domain.values import UNKNOWN, Dict, Value
 from meshlens.axes.runs.frames import Frame
-from meshlens.axes.runs.run import ModuleState, Run
+from meshlens.axes.runs.run import Entries, ModuleState, Run
 
 
 def as_seen(run: Run, value: Dict, name: str, frame: Frame) -> Value:
@@ -27,7 +27,28 @@ def as_seen(run: Run, value: Dict, name: str, frame: Frame) -> Value:
     if added is None:
         return value
     run.overlaid += 1
-    return replace(value, items=tuple({**dict(value.items), **dict(added)}.items()), open=not value.attributes)
+    return with_added(value, added)
+
+
+def with_added(table: Dict, added: Entries) -> Dict:
+    """Returns a module's table with further entries; there may be others."""
+    return replace(table, items=tuple({**dict(table.items), **dict(added)}.items()), open=not table.attributes)
+
+
+def grow(run: Run, key: tuple[str, str], before: Value, after: Value) -> None:
+    """Records entries that a run adds to a table of a completed module, because other runs may see it differently.
+
+    Args:
+        run: the run.
+        key: the file of the table, and its name.
+        before: the table before the change.
+        after: the table after it.
+    """
+    run.epoch += 1
+    if isinstance(before, Dict) and isinstance(after, Dict):
+        added = tuple((key, value) for key, value in after.items if before.get(key) != value)
+        added += tuple((key, UNKNOWN) for key, _ in before.items if after.get(key) is None)
+        run.grown[key] = tuple({**dict(run.grown.get(key, ())), **dict(added)}.items())
 
 
 def take_over(run: Run, state: ModuleState) -> None:

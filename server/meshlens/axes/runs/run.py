@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from meshlens.axes.domain.values import Const, Data, Function, Mapped, Module, Site, Value
+from meshlens.axes.domain.values import Class, Const, Data, Function, Mapped, Module, Site, Value
 from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.dependence import worth_of
 from meshlens.axes.runs.frames import Frame, Sites
@@ -244,6 +244,7 @@ class Run:
         stored: the values that devices write into arrays, each at the same place on all devices, with the place.
         sent: the values that a `ppermute` sends, with the axis.
         grown: entries that this run or its imports added to tables of completed modules, by path and name of the table.
+        own_classes: the classes that this run created.
         epoch: the number of changes to containers outside the running function.
         overlaid: the number of reads of tables in which other runs may find other entries.
     """
@@ -302,6 +303,7 @@ class Run:
         self.stored: list[tuple[Value, Site]] = []
         self.sent: list[tuple[Value, str]] = []
         self.grown: dict[tuple[str, str], Entries] = {}
+        self.own_classes: set[Class] = set()
         self.epoch = 0
         self.overlaid = 0
 

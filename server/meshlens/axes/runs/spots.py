@@ -13,7 +13,7 @@ from meshlens.axes.domain.values import Class, Function, Site, Value
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.records import Records
-from meshlens.axes.runs.run import WORK_TO_SPARE, Constructs, Run, World
+from meshlens.axes.runs.run import WORK_TO_SPARE, Constructs, Entries, Run, World
 from meshlens.facts.nodes import Statement
 
 WATCHED: Literal["watched"] = "watched"
@@ -41,7 +41,7 @@ class Moment:
         frame: the variables before it ran, with the enclosing frames.
         context: the context.
         heap: the attributes of objects.
-        ambient, entered_meshes, unclear_contexts, stack, api_guard, broad_guard, differentiating: as in `Run`.
+        ambient, entered_meshes, grown, unclear_contexts, stack, api_guard, broad_guard, differentiating: as in `Run`.
         begun: the number of records of each kind before it ran.
         ended: the number of records of each kind after it ran.
         after: the variables that it set.
@@ -57,6 +57,7 @@ class Moment:
     heap: dict[Any, dict[str, Value]]
     ambient: tuple[Value, ...]
     entered_meshes: tuple[Value, ...]
+    grown: Mapping[tuple[str, str], Entries]
     unclear_contexts: int
     stack: tuple[Site, ...]
     api_guard: int
@@ -136,6 +137,7 @@ def run_watched(run: Run, node: Watched, frame: Frame, ctx: Context) -> None:
             heap,
             ambient,
             tuple(run.entered_meshes),
+            dict(run.grown),
             run.unclear_contexts,
             stack,
             run.api_guard,
@@ -168,6 +170,7 @@ def run_alone(
     run = _Alone(constructs, world, *root)
     run.heap = dict(moment.heap)
     run.ambient, run.entered_meshes = list(moment.ambient), list(moment.entered_meshes)
+    run.grown = dict(moment.grown)
     run.unclear_contexts = moment.unclear_contexts
     run.stack = list(moment.stack)
     run.calls = moment.begun_calls
