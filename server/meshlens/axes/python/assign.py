@@ -9,6 +9,7 @@ from meshlens.axes.domain.joining import join, join_all, labels_of, options
 from meshlens.axes.domain.keys import key_of
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Instance, Made, Seq, Value
 from meshlens.axes.python.class_variables import change_variable, set_variable
+from meshlens.axes.python.shared_tables import tell_others
 from meshlens.axes.python.tables import changed, is_table, with_entry, with_unknown_entry
 from meshlens.axes.python.tables_of_modules import grow
 from meshlens.axes.python.unpacking import unpack
@@ -26,8 +27,6 @@ from meshlens.facts.nodes import (
     Subscript,
     TupleDisplay,
 )
-
-_DEEPEST_TABLE = 6
 
 
 def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Context) -> None:
@@ -156,6 +155,14 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
         frame: the running frame.
         ctx: the context.
     """
+    if before is after:
+        return
+    if isinstance(before, Dict) and isinstance(after, Dict) and before.attributes:
+        root = target
+        while isinstance(root, (Attribute, Subscript)):
+            root = root.object
+        name = root.name if isinstance(root, Name) else ""
+        tell_others(run, name, before, after, frame, ctx.conditional)
     if isinstance(target, Attribute):
         _to_attribute(run, target, after, frame, ctx, before)
     elif isinstance(target, Subscript):
@@ -180,36 +187,3 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
         run.epoch += 1
     elif name in frame.given:
         frame.altered |= {name}
-    if isinstance(before, Dict) and before.attributes:
-        _blur_others(run, name, before, join(before, after), frame)
-
-
-def _blur_others(run: Run, name: str, before: Dict, both: Value, frame: Frame) -> None:
-    """Makes changed entries unknown in the tables of other variables, which may hold the same table or a copy of it."""
-    for home in frame.chain():
-        for other, value in list(home.vars.items()):
-            if not isinstance(value, Dict) or not value.attributes or (home is frame and other == name):
-                continue
-            blurred = _with_part(value, before, both)
-            if blurred is value:
-                continue
-            if home.parent is None and not (home.path == run.path and run.world.is_running(home.path)):
-                grow(run, (home.path, other), value, blurred)
-            else:
-                home.vars[other] = blurred
-            if other in home.given:
-                home.altered |= {other}
-
-
-def _with_part(table: Dict, before: Dict, both: Value, depth: int = 0) -> Value:
-    """Returns a table with an inner table replaced; the table itself if it does not contain the inner one."""
-    if table is before:
-        return both
-    if depth > _DEEPEST_TABLE:
-        return table
-    items = tuple(
-        (key, _with_part(value, before, both, depth + 1) if isinstance(value, Dict) else value)
-        for key, value in table.items
-    )
-    is_same = all(new is old for (_, new), (_, old) in zip(items, table.items, strict=True))
-    return table if is_same else replace(table, items=items)

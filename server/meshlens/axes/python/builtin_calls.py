@@ -46,8 +46,10 @@ from meshlens.axes.jax.tree_maps import leaf, leaves_of, mapped_with_paths
 from meshlens.axes.python.attributes import attribute
 from meshlens.axes.python.class_variables import set_variable
 from meshlens.axes.python.conditions import truth
+from meshlens.axes.python.imports import load_module
 from meshlens.axes.python.iterating import iterated, length_of_object
 from meshlens.axes.python.parsed_texts import PARSERS, parsed
+from meshlens.axes.python.shared_tables import copied, holds_others, mark_unclear
 from meshlens.axes.python.tables import make_table
 from meshlens.axes.python.unpacking import element, items_of
 from meshlens.axes.runs.context import Context
@@ -63,7 +65,7 @@ _MOST_ITEMS = 16
 _MOST_CHOICES = 64
 _ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain"})
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
-_OTHERS = REPLACES | PARSERS | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile"}
+_OTHERS = REPLACES | PARSERS | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile", "importlib.import_module"}
 _RANGE = "range"
 """The kind of a sequence of unknown length that begins with 0."""
 PATTERN = "re.Pattern"
@@ -92,11 +94,16 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     if name in _OF_LIBRARIES:
         if name in logical_rules.TO_SPEC:
             return logical_rules.as_spec(args, site)
-        return call_split_or_merge(run, name, call) or make_table(name, args)
+        found = call_split_or_merge(run, name, call) or make_table(name, args)
+        if found is not None and not holds_others(name):
+            mark_unclear(run, found)
+        return found
     if handler is None and name not in _OTHERS:
         return None
     if name == "getattr":
         return _getattr(run, args, site, call.ctx)
+    if name == "importlib.import_module":
+        return load_module(run, args, call.frame)
     if name == "setattr":
         return _setattr(run, args, call.ctx)
     if name in REPLACES and args and isinstance(args[0].value, Instance):
@@ -578,7 +585,7 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "flax.nnx.Dict": _dict,
     "flax.nnx.clone": lambda values, args: values[0] if values else UNKNOWN,
     "copy.copy": lambda values, args: values[0] if values else UNKNOWN,
-    "copy.deepcopy": lambda values, args: values[0] if values else UNKNOWN,
+    "copy.deepcopy": lambda values, args: copied(values[0]) if values else UNKNOWN,
     "dataclasses.field": _field,
     "flax.struct.field": _field,
 }

@@ -36,6 +36,7 @@ from meshlens.axes.jax.transparent import call_wrapped
 from meshlens.axes.python.methods import call_method
 from meshlens.axes.python.objects import construct
 from meshlens.axes.python.parameters import bind, with_partial
+from meshlens.axes.python.shared_tables import mark_unclear
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.context import Context, Step
 from meshlens.axes.runs.dependence import header_of
@@ -166,6 +167,8 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
         if made is not None:
             if names:
                 note_repeated(run, run.names.get(key, names), names)
+            if type(made) is Dict or type(made) is Seq:
+                mark_unclear(run, made)
             return made
     if names:
         run.names[key] = names
@@ -185,6 +188,7 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
     instead = spent(run, function, values, telling, ctx) if outside and how != "start" else None
     if instead is not None:
         forget_tables(run, function, args)
+        mark_unclear(run, instead)
         return instead
     is_told_apart = outside and run.contexts.get(function.site, 0) and tells_leaves_apart(run, function, values)
     if not run.runs_body(function.site, ctx, MOST_NAMED if is_told_apart else MOST_CONTEXTS):

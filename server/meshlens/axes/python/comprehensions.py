@@ -12,6 +12,7 @@ from meshlens.axes.domain.keys import key_of, with_some_keys
 from meshlens.axes.domain.values import STATIC, UNKNOWN, Const, Dict, Ext, Seq, Site, Value
 from meshlens.axes.python import conditions
 from meshlens.axes.python.assign import assign
+from meshlens.axes.python.shared_tables import mark_unclear
 from meshlens.axes.python.unpacking import elements
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, site_of
@@ -222,6 +223,8 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
         elif not isinstance(element_node, Pair):
             results.append(run.evaluate(element_node, inner, ctx))
     run.end_loop(share)
+    for one in results if not exact else ():
+        mark_unclear(run, one)
     if kind == "dict":
         pairs = list(zip(keys, results, strict=True))
         known = {key[0]: value for key, value in pairs if key is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-from meshlens.axes.domain.values import UNKNOWN, Dict, Ext, Module, Site, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Ext, Module, Site, Value
 from meshlens.axes.python.tables_of_modules import as_seen, take_over
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, numbered
@@ -64,6 +64,31 @@ def member(run: Run, module: Module, name: str) -> Value:
         return UNKNOWN
     _load(run, inner)
     return inner
+
+
+def load_module(run: Run, args: tuple[Arg, ...], frame: Frame) -> Value:
+    """Returns the workspace module that `importlib.import_module` loads, after its packages and the module have run."""
+    given = [arg.value.value for arg in args if isinstance(arg.value, Const) and isinstance(arg.value.value, str)]
+    if not 0 < len(given) == len(args) <= 2:
+        return UNKNOWN
+    dotted = given[0]
+    if dotted.startswith("."):
+        if len(given) == 1 or dotted.startswith(".."):
+            return UNKNOWN
+        dotted = given[1] + dotted
+    found = run.world.locate(frame.path, 0, dotted)
+    if found is None:
+        return UNKNOWN
+    for count in range(1, dotted.count(".") + 1):
+        _take(run, run.world.locate(frame.path, 0, dotted.rsplit(".", count)[0]))
+    _take(run, found)
+    return found
+
+
+def _take(run: Run, module: Module | None) -> None:
+    state = run.world.module_state(module.path, run) if module is not None and module.path is not None else None
+    if state is not None:
+        take_over(run, state)
 
 
 def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["import", "attribute", "with"]) -> None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from meshlens.axes.domain.joining import join_all, options, union
 from meshlens.axes.domain.keys import SOME_KEY, as_value, key_of
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Seq, Value
+from meshlens.axes.python.shared_tables import copied
 from meshlens.jaxapi.known_names import FLAT_TABLES, NESTED_TABLES, UNKNOWN_ENTRIES
 
-_COPIES = frozenset({"copy_and_resolve_references", "copy", "as_configdict", "unlock", "__copy__"})
+_COPIES = frozenset({"copy_and_resolve_references", "copy", "as_configdict", "__copy__"})
 _PLAIN = frozenset({"to_dict", "_asdict"})
 _QUIET = frozenset({"lock", "unlock", "unlocked", "ignore_type", "eval", "is_locked"})
 _READS = frozenset({"items", "keys", "values", "get"})
@@ -43,6 +44,8 @@ def make_table(name: str, args: tuple[Arg, ...]) -> Value | None:
         elif not (isinstance(arg.value, Const) and arg.value.value is None):
             is_open = True
     made = Dict(tuple(entries.items()), is_open, attributes=True)
+    if name.endswith("FrozenConfigDict"):
+        return copied(as_tables(made))
     return as_tables(made) if nested else made
 
 
@@ -51,6 +54,8 @@ def as_tables(value: Value, depth: int = 0) -> Value:
     if not isinstance(value, Dict) or depth > 8:
         return value
     items = tuple((key, as_tables(item, depth + 1)) for key, item in value.items)
+    if value.attributes and all(new is old for (_, new), (_, old) in zip(items, value.items, strict=True)):
+        return value
     return Dict(items, value.open, attributes=True)
 
 
@@ -64,6 +69,8 @@ def entry(table: Dict, name: str) -> Value | None:
 
 def with_entry(table: Dict, key: object, value: Value) -> Dict:
     """Returns a table with an entry set; a dictionary in a table becomes a table."""
+    if table.get(key) is value:
+        return table
     items = tuple((known, held) for known, held in table.items if known != key or type(known) is not type(key))
     return replace(table, items=(*items, (key, as_tables(value) if table.attributes else value)))
 
@@ -83,7 +90,7 @@ def forgotten(table: Dict) -> Dict:
 def call_table(table: Dict, name: str, args: tuple[Arg, ...]) -> Value | None:
     """Returns the result of a table method that dictionaries lack; None for other methods."""
     if name in _COPIES:
-        return table
+        return copied(table)
     if name in _PLAIN:
         return replace(table, attributes=False)
     return Const(None) if name in _QUIET else UNKNOWN if name not in _READS else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from meshlens.axes.domain.values import Class, Const, Data, Function, Mapped, Module, Site, Value
+from meshlens.axes.domain.values import Class, Const, Data, Dict, Function, Mapped, Module, Site, Value
 from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.dependence import worth_of
 from meshlens.axes.runs.frames import Frame, Sites
@@ -245,6 +245,7 @@ class Run:
         sent: the values that a `ppermute` sends, with the axis.
         grown: entries that this run or its imports added to tables of completed modules, by path and name of the table.
         own_classes: the classes that this run created.
+        unclear_tables: tables with attributes, by identity, that may stand for several tables.
         epoch: the number of changes to containers outside the running function.
         overlaid: the number of reads of tables in which other runs may find other entries.
     """
@@ -304,6 +305,7 @@ class Run:
         self.sent: list[tuple[Value, str]] = []
         self.grown: dict[tuple[str, str], Entries] = {}
         self.own_classes: set[Class] = set()
+        self.unclear_tables: dict[int, Dict] = {}
         self.epoch = 0
         self.overlaid = 0
 
