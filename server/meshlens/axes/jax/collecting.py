@@ -29,6 +29,7 @@ from meshlens.axes.domain.variation import (
     CURVED,
     EVERYWHERE,
     MEAN,
+    NOT_KNOWN,
     NUMBER,
     PAIRS_MEAN,
     PIECE,
@@ -338,6 +339,10 @@ def _over(row: Collective, value: Variation, names: tuple[str, ...], is_plain: b
         stays = row.reduces in ("gather", "scatter", "permute", "to_all", "cast")
         kept = [(name, Along(typed=VARYING)) for name, along in value.axes if stays and along.typed == VARYING]
         return of(kept)
+    known = frozenset([name for name, _ in value.axes])
+    if SOME_AXIS in known and not known.issuperset(names):
+        # The unknown axis may be one of those that it reduces.
+        value = with_axes(value, (SOME_AXIS,), NOT_KNOWN)
     for name in names:
         value = with_axes(value, (name,), how(value.over(name)))
     return value
