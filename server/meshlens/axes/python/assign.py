@@ -103,8 +103,9 @@ def _to_attribute(
             if before is not None:
                 change_variable(run, receiver, target.name, before, value, ctx)
             else:
-                is_certain = len(receivers) == 1 and not ctx.conditional
-                set_variable(run, receiver, target.name, value, is_certain)
+                # What follows a `yield` runs after the `with` statement that a context manager was made for.
+                said = UNKNOWN if frame.yielded else value
+                set_variable(run, receiver, target.name, said, len(receivers) == 1 and not ctx.conditional)
         elif isinstance(receiver, Dict) and len(receivers) == 1:
             if receiver.attributes:
                 change_in_place(run, target.object, receiver, with_entry(receiver, target.name, value), frame, ctx)
@@ -162,7 +163,7 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
         while isinstance(root, (Attribute, Subscript)):
             root = root.object
         name = root.name if isinstance(root, Name) else ""
-        tell_others(run, name, before, after, frame, ctx.conditional)
+        tell_others(run, name, before, after, frame, bool(ctx.conditional))
     if isinstance(target, Attribute):
         _to_attribute(run, target, after, frame, ctx, before)
     elif isinstance(target, Subscript):
