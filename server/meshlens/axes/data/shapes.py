@@ -412,11 +412,16 @@ def _outer(args: tuple[Arg, ...]) -> Sizes | None:
     return (product(first), product(second)) if first is not None and second is not None else None
 
 
+def _number_of(_args: tuple[Arg, ...]) -> Sizes:
+    return ()
+
+
 _KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
     "norm": _norm,
     **dict.fromkeys(("softmax_cross_entropy", "softmax_cross_entropy_with_integer_labels"), _cross_entropy),
     "matmul": matmul_of,
     "dot": dot_of,
+    "vdot": _number_of,
     "einsum": einsum_of,
     "transpose": _transpose,
     "swapaxes": _swapaxes,
@@ -439,6 +444,12 @@ _KNOWN: dict[str, Callable[[tuple[Arg, ...]], Sizes | None]] = {
     "identity": _square,
     "outer": _outer,
 }
+
+
+def sums_numbers(args: tuple[Arg, ...]) -> bool:
+    """Returns whether the items that Python's `sum` adds up are numbers or arrays of one number."""
+    items = args[0].value if len(args) == 1 else None
+    return isinstance(items, Seq) and bool(items.items) and all(shape_or_none(item) == () for item in items.items)
 
 
 def split_in(name: str, args: tuple[Arg, ...]) -> Value | None:

@@ -8,13 +8,14 @@ from typing import Any
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import NONE, of_kinds
-from meshlens.axes.domain.values import Arg, Site, Value
+from meshlens.axes.domain.values import Arg, Const, Site, Value
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.libraries import NORMS
 
 _ROOTS = frozenset({"jax.numpy.sqrt", "jax.lax.sqrt", "jax.lax.rsqrt"})
+_POWER, _HALF = "jax.numpy.power", Const(0.5)
 _NORMS = NORMS | {"jax.numpy.linalg.norm"}
 _VERDICT = "slice-verdict"
 _VERDICTS = frozenset({"jax.numpy.all", "jax.numpy.any"})
@@ -30,11 +31,19 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
         site: the call.
         ctx: the context.
     """
+    if name == _POWER:
+        return note_root(run, args[0].value, args[1].value, site, ctx) if len(args) == 2 else NONE
     along_an_axis = len(args) > 2 or any(arg.label == "axis" for arg in args)
     if not args or name not in _ROOTS | _NORMS or (name in _NORMS and along_an_axis):
         return NONE
     is_norm = name in _NORMS or shape_of(args[0].value) == ()
     return NONE | {("slice-norm", site)} if is_norm and note_slices(run, args[0].value, site, ctx) else NONE
+
+
+def note_root(run: Run, base: Value, exponent: Value, site: Site, ctx: Context) -> frozenset[Any]:
+    """Notes a norm computed as a number to the power of 0.5; returns the label of such a norm."""
+    is_norm = exponent == _HALF and shape_of(base) == () and note_slices(run, base, site, ctx)
+    return NONE | {("slice-norm", site)} if is_norm else NONE
 
 
 def of_verdict_on(name: str, args: Sequence[Arg], site: Site) -> frozenset[Any]:

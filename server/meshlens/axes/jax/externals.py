@@ -19,6 +19,7 @@ from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.pipelines import written
 from meshlens.axes.data.positions import TOP_K, note_classes, note_picked, with_positions
 from meshlens.axes.data.rings import note_owner
+from meshlens.axes.data.shapes import sums_numbers
 from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
@@ -189,6 +190,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         return of_grids(call.args, found) if is_grids and isinstance(found, Seq) else found
     if INITIALIZERS in name:
         return replace(found, made_by=name)
+    if name == "sum" and call.ctx.env.maps and sums_numbers(call.args):
+        found = replace(found, shape=(), array=True)
     integers = integers_from(name, call.args) if found.shape else NONE
     found = replace(found, labels=found.labels | integers) if integers else found
     pieces = of_concatenation(name, call.args, found.shape, call.site)

@@ -10,7 +10,7 @@ from meshlens.axes.data.slices import note_chosen
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import anyhow, note_scanned, without_sharding
 from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
-from meshlens.axes.domain.labels import travelling, without_dimensions
+from meshlens.axes.domain.labels import NONE, travelling, without_dimensions
 from meshlens.axes.domain.values import (
     STATIC,
     UNKNOWN,
@@ -31,6 +31,7 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
+from meshlens.axes.domain.variation import ZEROS
 from meshlens.axes.jax.carrying import carried, note_carried
 from meshlens.axes.jax.compiled_calls import (
     as_results,
@@ -80,6 +81,7 @@ _RESHARDED = {"in_shardings": "args", "out_shardings": "result"}
 _CALLS = frozenset({"run", "thread", "submit"})
 _MOST_FOLDED = 16
 """Maximum number of items of a `functools.reduce` that is followed item by item."""
+_NOUGHTS = (Const(0), Const(0.0))
 _WITH_PATH = "jax.tree.map_with_path"
 
 
@@ -299,7 +301,8 @@ def _run_now(
         return total
     if how in ("tree_reduce", "builtin_reduce"):
         item = element(args[1].value) if len(args) > 1 else UNKNOWN
-        return run_operand(first, positional(item, item))
+        begins_at_zero = given("initializer") in _NOUGHTS
+        return run_operand(first, positional(Data(NONE, (), over=ZEROS) if begins_at_zero else item, item))
     if how == "callback":
         inner = ctx._replace(env=AxisEnv(maps=ctx.env.maps), host=True)
         run_operand(first, rest, inner)

@@ -13,6 +13,7 @@ from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.parts import note_scaled, of_operation
 from meshlens.axes.data.positions import last_index, note_shifted
 from meshlens.axes.data.rings import note_owner, of_sum
+from meshlens.axes.data.slices import note_root
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number
 from meshlens.axes.domain.joining import labels_of
@@ -83,6 +84,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             note_number(run, left, right, site, ctx)
         elif operator == "*":
             labels |= of_product(left, right)
+        elif operator == "**":
+            labels |= note_root(run, left, right, site, ctx)
         if operator in ("*", "/"):
             note_scaled(run, operator, (left, right), site, ctx)
     is_number = isinstance(sides[1], Constant)
