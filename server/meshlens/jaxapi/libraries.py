@@ -157,6 +157,11 @@ GIVES_ARRAY: frozenset[str] = frozenset(
 )
 """Functions of `jax.numpy`, `jax.nn` and `jax.lax` that always return one array."""
 
+AS_ARRAY: frozenset[str] = frozenset(
+    {f"{module}.{name}" for module in ("numpy", "jax.numpy") for name in ("array", "asarray")}
+)
+"""Functions that return a copy of an array."""
+
 MAY_REPEAT: frozenset[str] = frozenset(
     (
         "zeros ones empty full zeros_like ones_like full_like empty_like broadcast_to stack tile repeat broadcast "

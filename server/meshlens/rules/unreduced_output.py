@@ -9,6 +9,8 @@ The rule reports all of these.
 Reduce the value in the map (`pmean`, `psum`), or declare the axis that it varies over.
 If the host takes `x[0]` or `unreplicate(x)`, where `x` holds unreduced means, sums or layer statistics, it reads only
 device 0's value; this finding is a hint.
+The devices of a map without an axis name may run without each other. There, MeshLens reports this only if a loop calls
+the map and each device returns several sums over its own rows, computed with an array that all devices share.
 
 ```python
 import jax
@@ -33,6 +35,7 @@ from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.records import MappedCall
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
+from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.specs import mesh_axes
 from meshlens.rules.helpers.unbound import maps_that_lack_an_axis
@@ -92,9 +95,12 @@ def unreduced_output(view: FileView) -> Iterator[Finding]:
 def _first_of_devices(view: FileView) -> Iterator[Finding]:
     """Yields findings for means and sums that differ between devices if the host keeps only one device's value."""
     seen: set[Span] = set()
+    all_taken = view.solution.once_of_records("results taken from other devices", _of_others)
     for use in view.records.gradient_uses:
         context = use.context
         if use.kind != "first-of-devices" or use.other is None or not view.is_here(use.site):
+            continue
+        if use.other in all_taken:
             continue
         if not context.sure or context.guarded or context.expected:
             continue
@@ -104,6 +110,12 @@ def _first_of_devices(view: FileView) -> Iterator[Finding]:
             place = Related(view.path_of(use.other), view.span(use.other), "each device returns its own value here")
             text = "each device has its own mean or sum; this keeps only device 0's"
             yield Finding(span, text, (), (place,), Severity.HINT)
+
+
+def _of_others(solution: Solution) -> frozenset[Site]:
+    """Returns the calls to maps of whose results the host takes not only device 0's part."""
+    uses = (use for records in solution.by_file.values() for use in records.gradient_uses)
+    return frozenset([use.other for use in uses if use.kind == "other-of-devices" and use.other is not None])
 
 
 def _function_of(view: FileView, binder: Binder) -> Span | None:

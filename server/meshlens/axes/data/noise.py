@@ -21,6 +21,7 @@ SHARDS = frozenset({"addressable_shards", "global_shards"})
 """Attributes of an array that list what each device holds."""
 
 _MOST_LEAVES = 100
+_FIRST = Const(0)
 _FOLDED, DECIDED = "folded", "decided"
 """The kinds of labels of keys into which an index was folded, and of decisions about an exchange."""
 ALL_KEYS, OF_PROCESS = "all-keys", "of-process"
@@ -90,6 +91,15 @@ def summed_on_host(run: Run, labels: frozenset[Any], site: Site, ctx: Context) -
         return frozenset()
     run.records.gradient_uses.append(GradientUse("host-reduced", site, None, ctx))
     return frozenset({("host-sum", site)})
+
+
+def note_device(run: Run, value: Data, index: Value, site: Site, ctx: Context) -> None:
+    """Notes where code outside all maps takes the mean or sum of device 0, or of other devices too."""
+    if index == _FIRST:
+        note_first_device(run, value, site, ctx)
+        return
+    for _, call in of_kinds(value.labels, "apart"):
+        run.records.gradient_uses.append(GradientUse("other-of-devices", site, call, ctx))
 
 
 def note_first_device(run: Run, value: Value, site: Site, ctx: Context) -> None:

@@ -23,7 +23,8 @@ from meshlens.axes.data.shapes import sums_numbers
 from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
 from meshlens.axes.data.typed_shardings import placed, with_sharding
 from meshlens.axes.domain.immutable import immutable
-from meshlens.axes.domain.labels import NONE, UNPLACED
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import NONE, UNPLACED, of_kinds
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import library_calls
@@ -42,7 +43,7 @@ from meshlens.jaxapi.binders import binder
 from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.layers import INITIALIZERS
-from meshlens.jaxapi.libraries import SAVES
+from meshlens.jaxapi.libraries import AS_ARRAY, SAVES
 from meshlens.jaxapi.meshes import CONSTRAINT, MESH_CONTEXTS, MESHES, OUT_SHARDING, PARTITION_SPEC, TAKE_SPECS
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.operations import ELEMENTWISE, OPERATIONS
@@ -190,6 +191,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         return of_grids(call.args, found) if is_grids and isinstance(found, Seq) else found
     if INITIALIZERS in name:
         return replace(found, made_by=name)
+    if name in AS_ARRAY and call.args and (apart := of_kinds(labels_of(call.args[0].value), "apart")):
+        found = replace(found, labels=found.labels.union(apart))
     if name == "sum" and call.ctx.env.maps and sums_numbers(call.args):
         found = replace(found, shape=(), array=True)
     integers = integers_from(name, call.args) if found.shape else NONE

@@ -132,8 +132,13 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
     return _enter(run, binder, place, arg.value, entry)
 
 
+def _argument(binder: Binder, place: int) -> tuple[str, tuple[Any, int]]:
+    """Returns the label of values computed from an argument of a map."""
+    return ("argument", (binder.site, place))
+
+
 def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, depth: int = 0) -> Value:
-    label = ("argument", (binder.site, place))
+    label = _argument(binder, place)
     value = _shaped_like(value, entry)
     if isinstance(value, Seq):
         parts = entry.items if isinstance(entry, Seq) and len(entry.items) == len(value.items) else None
@@ -426,11 +431,44 @@ _OF_ROWS = frozenset({SUM, MEAN, RATIO, SHARE, PAIRS_MEAN})
 
 
 def one_per_device(run: Run, binder: Binder, returned: Value, result: Value, call: Site) -> Value:
-    """Returns a map's result with labels on each device's own mean, sum or count."""
-    if binder.kind != "pmap" or not binder.names:
-        return result
+    """Returns the result of a `pmap` with labels on each device's own mean, sum or count."""
     given = binder.argument("out_axes")
     return _own(run, binder, returned, result, _Place(call, given.value if given is not None else Const(0)))
+
+
+def adds_up(run: Run, binder: Binder, returned: Value, args: Sequence[Arg]) -> bool:
+    """Returns whether a map without an axis name gives each device's part of several totals.
+
+    The devices of such a map may run without each other, such as members of a population. But if they share an array,
+    such as the parameters, and each returns sums over its own rows, such as a loss and a count, these are parts of
+    totals, and at least one of them depends on the shared array.
+    """
+    axes = axes_of(binder)
+    sums = [one for one in _arrays_in(run, returned) if any(one.over.over(axis).truth == SUM for axis in axes)]
+    if len(sums) < 2:
+        return False
+    shared = {_argument(binder, place) for place, arg in enumerate(args) if _holds_shared(run, arg.value, axes)}
+    return any(not shared.isdisjoint(one.labels) for one in sums)
+
+
+def _arrays_in(run: Run, tree: Value, depth: int = 0) -> list[Data]:
+    if isinstance(tree, Data):
+        return [tree]
+    if depth >= DEEPEST:
+        return []
+    if isinstance(tree, (Seq, Dict)):
+        parts = [item[1] if isinstance(item, tuple) else item for item in tree.items]
+    else:
+        parts = list((fields_of(run, tree) or {}).values())
+    return [leaf for part in parts for leaf in _arrays_in(run, part, depth + 1)]
+
+
+def _holds_shared(run: Run, tree: Value, axes: tuple[str, ...]) -> bool:
+    """Returns whether an argument holds an array that is the same on all devices, and not a key or a number."""
+    return any(
+        one.shape != () and "key" not in one.labels and all(is_same(one.over.over(axis).truth) for axis in axes)
+        for one in _arrays_in(run, tree)
+    )
 
 
 class _Place(NamedTuple):

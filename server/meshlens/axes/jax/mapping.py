@@ -26,7 +26,14 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.domain.values import Bound as BoundMethod
 from meshlens.axes.jax.compiled_calls import note_donated
-from meshlens.axes.jax.mapped_values import entering, has_entry_for_each, kernel_result, one_per_device, stacked
+from meshlens.axes.jax.mapped_values import (
+    adds_up,
+    entering,
+    has_entry_for_each,
+    kernel_result,
+    one_per_device,
+    stacked,
+)
 from meshlens.axes.jax.meshes import grid_names, mesh_for_specs, mesh_names, with_mesh_in_force
 from meshlens.axes.jax.naming import by_parameter, names_in, value_of
 from meshlens.axes.python.outside import from_outside
@@ -202,7 +209,9 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     run.records.mapped_calls.append(MappedCall(binder, site, seen, exact, ctx, as_data(run, returned)))
     if binder.kind == "pallas":
         return kernel_result(binder, args)
-    results = one_per_device(run, binder, returned, stacked(run, binder, returned), site)
+    results = stacked(run, binder, returned)
+    if binder.kind == "pmap" and (binder.names or (ctx.loop and adds_up(run, binder, returned, inner_args))):
+        results = one_per_device(run, binder, returned, results, site)
     # Not for flax.nnx, which puts new arrays into the objects passed to the function.
     if binder.kind == "pmap" and binder.dotted.startswith("jax."):
         given = [(name, arg.value) for name, arg in binder.arguments]

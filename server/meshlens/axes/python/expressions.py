@@ -362,8 +362,8 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     container = as_tuple(run, evaluate(run, node.object, frame, ctx))
     index = evaluate(run, node.key, frame, ctx)
     site = site_of(frame, node)
-    if type(container) is Data and type(index) is Const and index.value == 0 and not ctx.env.maps:
-        noise.note_first_device(run, container, site, ctx)
+    if type(container) is Data and container.labels and not ctx.env.maps:
+        noise.note_device(run, container, index, site, ctx)
     if type(container) is Instance:
         call = Invocation(container, (), site, site, frame, ctx)
         return item_of_object(run, container, index, call) or UNKNOWN

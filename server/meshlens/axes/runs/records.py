@@ -179,6 +179,7 @@ class GradientUse:
             but those that pass a test), "of-one-device" (a total over the devices is divided by the count of one
             device), "of-size-here" (a total is divided by the number of rows of one device), "divided-twice" (an
             average is divided by the count of all devices), "first-of-devices" (only device 0's mean or sum is kept),
+            "other-of-devices" (another device's is taken),
             "share-averaged" (a `pmean` of sums already divided by a total), "shifted-summed" (a `psum` of sums to which
             each device added a value common to all), "mean-summed" (a `psum` of gradients of means), "means-summed" (a
             `psum` of other means), "scattered" (`all_gather` is differentiated, which sums gradients of means over the
