@@ -47,6 +47,9 @@ def step(w, x):
 step = jax.pmap(step, axis_name="batch")
 ```
 
+A running average in a state of which each device has a copy must be updated alike on all devices, too. If its update is
+reduced over one axis, but not over another one over which the gradients are reduced, the finding is a hint.
+
 Similarly, a layer that takes an axis name to reduce its statistics over, but gets none inside a map that binds one,
 keeps separate statistics on each device. This finding is a hint, since separate statistics may be intended.
 """
@@ -58,6 +61,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from meshlens.axes.data.gradients import STRAYED
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Binder, Const, Data, Site
@@ -66,7 +70,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import AxisUse, GradientUse, MappedCall, literal_name
 from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Fix, Related, Severity
-from meshlens.checking.places import quoted
+from meshlens.checking.places import axis_site, quoted
 from meshlens.checking.registry import rule
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
@@ -113,6 +117,44 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     yield from _over_one_axis_only(view, seen)
     yield from _over_fewer_axes(view, seen)
     yield from _beside_averages(view, told)
+    yield from _statistics(view)
+
+
+def _statistics(view: FileView) -> Iterator[Finding]:
+    """Yields running averages that are reduced over fewer axes than the gradients in the same map."""
+    strayed = view.solution.once_of_records("strayed", _strayed)
+    uses = [use for records in view.solution.by_file.values() for use in records.uses] if strayed else []
+    for (call, axis), (binder, fellow) in sorted(strayed.items()):
+        site = _place_of_axes(view, [use for use in uses if use.call == call], axis) or call
+        if view.is_here(site):
+            text = f'a running average is not reduced over "{axis}", but gradients are, so its copies drift apart'
+            places = Related(view.path_of(fellow), view.span(fellow), "the gradients are reduced here")
+            yield Finding(view.span(site), text, (), (places, _bound(view, binder)), Severity.HINT)
+
+
+def _place_of_axes(view: FileView, uses: list[AxisUse], axis: str) -> Site | None:
+    """Returns where a reduction gets its axes; if other routes to it add the axis, the step where the routes part."""
+    routes = [use.context.route for use in uses if literal_name(use.name) == axis]
+    lacking = next((use for use in uses if use.context.route not in routes), None)
+    if lacking is None:
+        return None
+    steps = zip(lacking.context.route, routes[0], strict=False) if routes else ()
+    return next((step.site for step, other in steps if step.site != other.site), axis_site(view, lacking))
+
+
+def _strayed(solution: Solution) -> dict[tuple[Site, str], tuple[Binder, Site]]:
+    """Returns the reductions of running averages, with the axes that they leave out, the map and reduced gradients."""
+    found = {}
+    for records in solution.by_file.values():
+        for call in records.mapped_calls:
+            labels = of_kinds(labels_of(call.returned), STRAYED) if _is_certain(call.context) else ()
+            for binder in (*call.context.env.maps, call.binder) if labels else ():
+                reduced = [one for one in reductions_of(solution, binder) if "of-gradient" in one.labels]
+                for _, site, axis in labels:
+                    fellows = [one.call for one in reduced if literal_name(one.name) == axis and axis in _names(binder)]
+                    if fellows:
+                        found[site, axis] = binder, min(fellows)
+    return found
 
 
 def _over_one_axis_only(view: FileView, seen: set[Span]) -> Iterator[Finding]:

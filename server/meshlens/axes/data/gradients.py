@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
 
+from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
@@ -145,6 +146,47 @@ def drift(parts: Iterable[Value]) -> frozenset[Any]:
                 found.update(("drifted", place, axis) for axis in differing if is_same(same.over(axis).truth))
                 found.update(("parted", place, axis) for axis in _parted(over, same) if axis not in reduced)
     return frozenset(found)
+
+
+STRAYED = "strayed"
+"""The kind of the label of a copy of a running average that was updated with a value that differs between devices."""
+
+
+_NO_STATISTICS = frozenset({"of-gradient", "opaque"})
+
+
+def strayed(left: Value, right: Value) -> frozenset[Any]:
+    """Returns the labels of a copy of a running average whose update is reduced over other axes, but not over this one.
+
+    The forms are `x + weight * (new - x)` and `decay * x + (1 - decay) * new`. A mere sum, such as that of a count and
+    the rows of one device, may be meant for each device.
+    """
+    found: set[Any] = set()
+    for copy, update in ((left, right), (right, left)):
+        copies, added = labels_of(copy), labels_of(update)
+        if "met" not in added or "met" in copies or not copies.isdisjoint(_NO_STATISTICS):
+            continue
+        reduced = {axis: place for _, axis, place in of_kinds(added, "reduced-at")}
+        if not reduced or not added.isdisjoint(_NO_STATISTICS) or not _is_average(copy, update, reduced):
+            continue
+        before = variation_of(copy)
+        found.update(
+            (STRAYED, min(reduced.values()), axis)
+            for axis, along in variation_of(update).axes
+            if is_different(along.truth) and axis not in reduced and is_same(before.over(axis).truth)
+        )
+    return frozenset(found)
+
+
+def _is_average(copy: Value, update: Value, reduced: Iterable[str]) -> bool:
+    """Returns whether the sum of a copy and its update, which is reduced over some axes, may be a running average."""
+    held, over = of_kinds(labels_of(copy), "copied"), variation_of(update)
+    # Any copy that the update contains besides what was reduced makes its type varying.
+    contains_copy = any(over.over(axis).typed == VARYING for axis in reduced)
+    if "entered" in labels_of(copy):
+        return contains_copy and not set(held).isdisjoint(of_kinds(labels_of(update), "copied"))
+    # A sum of numbers may be a loss with a penalty.
+    return bool(held) and not contains_copy and bool(shape_of(copy))
 
 
 def _parted(gradient: Variation, parameters: Variation) -> list[str]:

@@ -33,6 +33,7 @@ first operation on the value.
     ("handed", place)      a key derived from the key that is passed to a model there
     ("drifted", place, axis)   a value that is the same over an axis, updated with one that differs
     ("parted", place, axis)    likewise, but each device has its own parameters, which may be copies
+    ("strayed", place, axis)   exactly a copy of a running average, updated with a value that differs along this axis
     ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis
     axis-size              computed from the number of devices along an axis
     ("pieces", n, width, place)   columns of n arrays that were concatenated, as wide as all of them together

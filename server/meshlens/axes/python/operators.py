@@ -7,7 +7,7 @@ from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.coordinates import combined as coordinates_combined
 from meshlens.axes.data.coordinates import quotient, unknown_quotient
 from meshlens.axes.data.fitting import note_combined
-from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient, own_mean
+from meshlens.axes.data.gradients import Operation, divided, drift, gradient_step, note_quotient, own_mean, strayed
 from meshlens.axes.data.numbering import note_number, of_product
 from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.parts import note_scaled, of_operation
@@ -52,6 +52,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
         if operator in ("+", "-") and "of-gradient" in labels and ctx.env.maps:
             labels |= drift((left, right))
+        elif operator in ("+", "-") and len(ctx.env.maps) > 1:
+            labels |= strayed(left, right)
     combined = matmul if operator == "@" else arrays.broadcast
     shapes = arrays.shape_of(left), arrays.shape_of(right)
     shape = combined(*shapes)
