@@ -214,6 +214,9 @@ _ROWS = (
 
 COLLECTIVES: dict[str, Collective] = {row.dotted: row for row in _ROWS}
 
+WAITING = frozenset(row.name for row in _ROWS if row.communicates and row.outside == "error")
+"""The names of the collectives in which a device waits for all others along the axis."""
+
 
 @dataclass(frozen=True, slots=True)
 class NamedReduction:

@@ -1,4 +1,4 @@
-"""A collective is in a branch that only some devices or processes take.
+"""A collective is in a branch that only some devices or processes take, or in a loop that some leave early.
 
 A collective waits for every device along its axis.
 If the condition depends on `axis_index`, on `process_index` or on data that is split over the devices, some devices may
@@ -31,6 +31,32 @@ def step(x):
     total = jax.lax.psum(x, "data")
     return jax.lax.cond(first, lambda v: total, lambda v: v, x)
 ```
+
+The same happens in a `while_loop` that has a collective, if its condition differs between devices: JAX 0.10.2 traces
+and runs such a loop even in a checked `shard_map`, and it hangs once a device has left the loop.
+
+```python
+import jax
+import jax.numpy as jnp
+from functools import partial
+
+
+@partial(jax.pmap, axis_name="data")
+def settle(x):
+    def step(state):
+        moved = 0.5 * (state[0] + jax.lax.pmean(state[0], "data"))
+        return moved, jnp.max(jnp.abs(moved - state[0]))
+
+    return jax.lax.while_loop(lambda state: state[1] > 1e-3, step, (x, jnp.inf))[0]
+    #                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ AX303: devices may leave this loop at different steps, \\
+    #                         and the others then wait for ever in its collective over "data"; reduce what the \\
+    #                         condition compares
+
+
+settle(jnp.arange(64.0).reshape(8, 8))
+```
+
+Let all devices leave at the same step, for example with `jax.lax.pmax`.
 """
 
 from __future__ import annotations
@@ -47,12 +73,16 @@ from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.records import ApiCall, AxisUse
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain_uses
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
-from meshlens.jaxapi.collectives import COLLECTIVES, PROCESS_COLLECTIVES
+from meshlens.jaxapi.collectives import PROCESS_COLLECTIVES, WAITING
 from meshlens.project.view import FileView
 
-_WAITS = frozenset(row.name for row in COLLECTIVES.values() if row.communicates and row.outside == "error")
 _CONDITIONALS = frozenset({"jax.lax.cond", "jax.lax.switch"})
+_LEFT = {
+    "left-apart": "devices may leave this loop at different steps, and the others then wait for ever in its collective "
+    'over "{axis}"; reduce what the condition compares',
+}
 _ASKS_WHICH = re.compile(r"process_index|host_id|axis_index|rank|main|primary|chief|master|lead|is_host|first", re.I)
 
 
@@ -68,7 +98,7 @@ class _Meeting:
 
 @rule("AX303", Severity.ERROR, reads="places")
 def collective_under_divergent_branch(view: FileView) -> Iterator[Finding]:
-    """Reports each collective in one arm of a device-dependent branch if another arm lacks the same collective."""
+    """Reports each collective in one arm of a device-dependent branch that another arm lacks, and loops left apart."""
     arms: dict[Site, dict[int, list[_Meeting]]] = defaultdict(lambda: defaultdict(list))
     for meeting in _meetings(view):
         if meeting.context.branch is not None:
@@ -87,12 +117,16 @@ def collective_under_divergent_branch(view: FileView) -> Iterator[Finding]:
             if (meeting.what, meeting.axis) not in everywhere and meeting.site not in seen and not agree:
                 seen.add(meeting.site)
                 yield _finding(view, branch, meeting)
+    for use in certain_uses(view, _LEFT):
+        if use.other is not None and _is_of_devices(use.context.env, use.axis):
+            place = Related(view.path_of(use.other), view.span(use.other), "the other devices wait here")
+            yield Finding(view.span(use.site), _LEFT[use.kind].format(axis=use.axis), (), (place,))
 
 
 def _meetings(view: FileView) -> Iterator[_Meeting]:
     for use in view.records.uses:
         name = use.name.value if isinstance(use.name, Const) else None
-        if use.kind in _WAITS and isinstance(name, str) and _may_hang(use, name):
+        if use.kind in WAITING and isinstance(name, str) and _may_hang(use, name):
             yield _Meeting(use.kind, name, use.call, use.context)
     for call in view.records.calls:
         if call.dotted in PROCESS_COLLECTIVES and call.context.sure and not call.context.guarded:
@@ -103,8 +137,12 @@ def _may_hang(use: AxisUse, name: str) -> bool:
     context = use.context
     if not context.sure or context.guarded or context.expected or "axis_index_groups" in dict(use.arguments):
         return False
-    binder = context.env.binder_of(name)
-    return binder is not None and binder.kind in MAPS_ON_DEVICES and not _under_vmap(context.env)
+    return _is_of_devices(context.env, name)
+
+
+def _is_of_devices(env: AxisEnv, name: str) -> bool:
+    binder = env.binder_of(name)
+    return binder is not None and binder.kind in MAPS_ON_DEVICES and not _under_vmap(env)
 
 
 def _under_vmap(env: AxisEnv) -> bool:

@@ -17,7 +17,7 @@ from meshlens.axes.data.noise import APART, DECIDED
 from meshlens.axes.data.parts import OWN_INDEX
 from meshlens.axes.domain.axis_sizes import pair_of
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, of_kinds, travelling
+from meshlens.axes.domain.labels import NONE, PASSED_ON, of_kinds, travelling
 from meshlens.axes.domain.values import Arg, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import is_apart
 from meshlens.axes.runs.context import Context
@@ -76,7 +76,7 @@ def of_operation(operator: str, left: Value, right: Value) -> frozenset[Any]:
         over = variation_of(right)
         apart = [axis for axis, along in variation_of(left).axes if is_apart(along.truth)]
         return frozenset([(_GAP, axis) for axis in apart if is_apart(over.over(axis).truth)])
-    if operator not in ("*", "+") or ("opaque" not in one and "opaque" not in other):
+    if operator not in ("*", "+") or PASSED_ON.isdisjoint(one | other):
         return NONE
     found: set[tuple[str, str]] = set()
     for mine, theirs, own in ((one, other, left), (other, one, right)):

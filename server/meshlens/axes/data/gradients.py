@@ -11,7 +11,7 @@ from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, of_kinds
+from meshlens.axes.domain.labels import NONE, PASSED_ON, of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
@@ -89,7 +89,7 @@ def note_step(run: Run, args: tuple[Arg, ...], call: Invocation) -> None:
     for arg in args if _is_step(ctx) else ():
         labels, over = labels_of(arg.value), variation_of(arg.value)
         places = {axis: place for _, axis, place in of_kinds(labels, "reduced-at")}
-        if "of-gradient" not in labels or "opaque" in labels or not places:
+        if "of-gradient" not in labels or not labels.isdisjoint(PASSED_ON) or not places:
             continue
         first = min(places.values())
         for axis in ctx.env.names:

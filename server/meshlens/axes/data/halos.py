@@ -58,7 +58,7 @@ def _is_negative(node: Expression) -> bool:
 
 
 def sent_edge(value: Value, perm: Value, result: Data, axis: str) -> Data:
-    """Returns the result of a `ppermute` with a label if it sends an edge to the next or previous device.
+    """Returns the result of a `ppermute` with labels if it sends an edge, as to the next or previous device.
 
     Args:
         value: the value that is sent.
@@ -67,10 +67,13 @@ def sent_edge(value: Value, perm: Value, result: Data, axis: str) -> Data:
         axis: the axis.
     """
     edges = of_kinds(labels_of(value), _EDGE)
-    direction = direction_of(perm) if len(edges) == 1 else None
-    if direction is None:
+    if not edges:
         return result
-    return replace(result, labels=result.labels | {(_HALO, axis, direction, edges[0][1])})
+    # An edge alone does not tell a device what all others have, as a whole part that is sent around a ring does.
+    labels = result.labels if "opaque" in labels_of(value) else result.labels - {"opaque"} | {"with-halo"}
+    direction = direction_of(perm) if len(edges) == 1 else None
+    halo = NONE if direction is None else {(_HALO, axis, direction, edges[0][1])}
+    return replace(result, labels=labels | halo)
 
 
 def direction_of(perm: Value) -> int | None:

@@ -23,6 +23,7 @@ first operation on the value.
     data                   depends on data that certainly differs between the devices
     met                    a part of the value was reduced
     opaque                 passed through unseen code that may reduce, or between devices
+    with-halo              computed from the edge of an adjacent device's part, which a `ppermute` sent
     ("counted", call)      computed from a sum over the device's rows
     ("own-sum", call)      computed from a sum that each device has taken over its own data, perhaps not over its rows
     ("own-mean", axis)     a gradient divided by a count of the device's own rows, which are split over this axis
@@ -121,6 +122,7 @@ _TRAVELLING = frozenset(
         "data",
         "met",
         "opaque",
+        "with-halo",
         "version",
         "scaled",
         "reduced-behind",
@@ -151,6 +153,7 @@ _CLEARED_BY_REDUCTION = frozenset(
         "scaled",
         "data",
         "opaque",
+        "with-halo",
         "judged",
         "normed",
         "own-statistics",
@@ -186,6 +189,9 @@ TYPED = "typed"
 
 PARAMETERS = "parameters"
 """The kind of the label of a model's parameters, or of a part of them."""
+
+PASSED_ON = frozenset({"opaque", "with-halo"})
+"""The labels of a value that may be computed from what other devices sent."""
 
 UNPLACED = frozenset({"unplaced"})
 ON_ONE_DEVICE, ON_A_MESH = "on-one-device", "on-a-mesh"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import join, labels_of, variation_of
 from meshlens.axes.domain.labels import HELD, of_kinds
 from meshlens.axes.domain.values import Const, Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.domain.variation import (
+    CHOICE,
     INVARIANT,
     NOT_KNOWN,
     UNTOLD,
@@ -21,12 +24,14 @@ from meshlens.axes.domain.variation import (
 )
 from meshlens.axes.python.outside import axes_of, device_map
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.records import AxisUse, GradientUse, literal_name
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import fields_of, with_fields
+from meshlens.jaxapi.collectives import WAITING
 
 _CHANGES = {(INVARIANT, VARYING): "carried", (VARYING, INVARIANT): "carried-reduced"}
 """The kind of record for the types of a carry at the start and after a step."""
+_OWN = frozenset({"data", "index"})
 
 
 def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
@@ -79,6 +84,38 @@ def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Contex
         kind = _CHANGES.get((before.over(axis).typed, after.over(axis).typed))
         if kind is not None:
             run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, axis))
+
+
+def note_left(run: Run, test: Value, used: Sequence[AxisUse], site: Site) -> None:
+    """Notes each collective of a `while_loop` whose devices may leave the loop at different steps.
+
+    Args:
+        run: the run.
+        test: what the loop's condition returns.
+        used: the axes that one step and its condition use.
+        site: the condition.
+    """
+    for use in used:
+        axis = literal_name(use.name)
+        if axis is not None and _waits(use) and _is_apart(test, axis) and size_along(use.context.env, axis) != 1:
+            run.records.gradient_uses.append(GradientUse("left-apart", site, use.call, use.context, axis))
+
+
+def _waits(use: AxisUse) -> bool:
+    """Returns whether a step certainly waits for all devices along the axis; the sum of a number is a constant."""
+    given = dict(use.arguments)
+    if use.context.conditional or use.kind not in WAITING or "axis_index_groups" in given:
+        return False
+    return "x" not in given or not isinstance(given["x"].value, Const)
+
+
+def _is_apart(test: Value, axis: str) -> bool:
+    """Returns whether a condition differs between devices, and no device knows the values of all others."""
+    along, labels = variation_of(test).over(axis), labels_of(test)
+    if along.truth == CHOICE:
+        return True
+    is_own = along.typed == VARYING and not is_same(along.truth) and "opaque" not in labels
+    return is_own and not labels.isdisjoint(_OWN)
 
 
 def _entries(value: Seq | Dict) -> list[Value]:

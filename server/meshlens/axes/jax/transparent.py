@@ -32,7 +32,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.variation import ZEROS
-from meshlens.axes.jax.carrying import carried, note_carried
+from meshlens.axes.jax.carrying import carried, note_carried, note_left
 from meshlens.axes.jax.compiled_calls import (
     as_results,
     note_donated,
@@ -258,8 +258,14 @@ def _run_now(
         return _branches(found.get(row.parameters[0]), arms, rest, site, ctx, run_operand)
     if how == "while":
         value = given(row.parameters[-1])
-        run_operand(operands[0], positional(value))
-        return behind(found.get(row.parameters[-1]), value, run_operand(operands[-1], positional(value)))
+        before = len(run.records.uses)
+        tests = [run_operand(operands[0], positional(value))]
+        stepped = run_operand(operands[-1], positional(value))
+        if ctx.env.maps and (used := run.records.uses[before:]):
+            tests.append(run_operand(operands[0], positional(stepped)))
+            for test in tests:
+                note_left(run, test, used, operands[0].site or site)
+        return behind(found.get(row.parameters[-1]), value, stepped)
     if how == "fori":
         value = given(row.parameters[-1])
         number = replace(STATIC, labels=counter(first.site or site))

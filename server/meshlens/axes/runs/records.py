@@ -210,7 +210,8 @@ class GradientUse:
             "index-met" (a comparison with the device's index that is true on no device, on every device, or perhaps on
             some), "range-of-size" (pairs of numbers are computed for each number below the size of an axis),
             "number-shared" (several devices have the same number, because an index is multiplied by a number below the
-            size of the other axis).
+            size of the other axis), "left-apart" (a `while_loop` has a collective, and its condition differs between
+            devices).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
