@@ -9,7 +9,8 @@ A variance or covariance needs the mean of all rows: if each device subtracts th
 leaves out the differences between the devices' means. Likewise, rows minus the mean of all rows must not be scaled by
 the variance of one device's rows.
 In a pipeline, each device sends its result on to the next stage. If all devices also write their results into an array
-and add up these arrays to share the result of the last stage, the other devices must add zeros. This finding is a hint.
+or stack them with `scan`, and add up these arrays to share the result of the last stage, the other devices must add
+zeros. This finding is a hint.
 
 ```python
 import jax
@@ -95,10 +96,16 @@ _MESSAGES = {
         'each device along "{axis}" writes here what it sends on, and the sum adds the values of all stages; '
         "use jnp.where to add 0 on all devices but the last"
     ),
+    "stacked-stages-summed": (
+        'each device along "{axis}" also sends these results on, so the sum adds those of all stages; '
+        "use jnp.where to add 0 on all devices but the last"
+    ),
 }
 """The messages, by the kind of the recorded use."""
 
-_HINTS = frozenset({"centred-summed", "stages-summed"})
+_SAID = {"scaled": "scales the rows here", "stacked": "stacked here"}
+
+_HINTS = frozenset({"centred-summed", "stages-summed", "stacked-stages-summed"})
 
 
 @rule("AX411", Severity.WARNING, state="preview")
@@ -106,7 +113,7 @@ def sum_of_parts(view: FileView) -> Iterator[Finding]:
     """Reports values that each device computes from its own part alone and that are then summed over all devices."""
     for (place, kind, axis), site in view.solution.once_of_records("sums of parts", _summed).items():
         if view.is_here(place):
-            said = "scales the rows here" if kind.startswith("scaled") else "summed here"
+            said = _SAID.get(kind.partition("-")[0], "summed here")
             related = (Related(view.path_of(site), view.span(site), said),)
             severity = Severity.HINT if kind in _HINTS else None
             yield Finding(view.span(place), _MESSAGES[kind].format(axis=axis), (), related, severity)

@@ -72,6 +72,7 @@ first operation on the value.
     ("own-coordinates", axis, …)   coordinates along such a dimension that are the same on every device
     ("injected", axis)     computed from a choice, by the device's index, between what all devices have and other values
     ("held", place)        exactly an array into which each device wrote its own value at this place
+    ("stacked", place, axis)   exactly an array in which values were stacked there that each device also sent on
     own-place              an array's `at`, at a place that depends on the device
     ("set-by-part", axis, place)   computed from an array and such coordinates
     ("turned-by-part", axis, place)   computed from an array multiplied by phases that are linear in such coordinates
@@ -211,6 +212,9 @@ OF_ONE_COPY = (
 HELD = "held"
 """The kind of the label of an array into which each device wrote its own value."""
 
+STACKED = "stacked"
+"""The kind of the label of an array in which values were stacked that each device also sent on."""
+
 SPLIT_ALONG, COORDINATES, PART_SIZE = "split-along", "own-coordinates", "size-of-part"
 """The kinds of labels of a split dimension, of coordinates counted in a part, and of the size of a part."""
 
@@ -218,7 +222,9 @@ SCALED_INDEX = "scaled-index"
 """The kind of the label of a device's index, multiplied by a number."""
 
 _OF_AXES = frozenset({PARAMETERS, SPLIT_ALONG, COORDINATES})
-_EXACT = frozenset({"over", "copies", "own-index", "last-index", SCALED_INDEX, TYPED, PART_SIZE, HELD, *_OF_AXES})
+_EXACT = frozenset(
+    {"over", "copies", "own-index", "last-index", SCALED_INDEX, TYPED, PART_SIZE, HELD, STACKED, *_OF_AXES}
+)
 """Kinds of labels that say exactly what a value is, so a joined value keeps only those that it has on every path."""
 
 NONE: frozenset[Any] = frozenset()

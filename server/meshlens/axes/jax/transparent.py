@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.data import transfer
+from meshlens.axes.data import pipelines, transfer
 from meshlens.axes.data.rings import counted, counter
 from meshlens.axes.data.slices import note_chosen
 from meshlens.axes.data.transfer import across
@@ -246,7 +246,10 @@ def _run_now(
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
             return Seq(
                 "tuple",
-                (behind(found.get(row.parameters[1]), carry, stepped.items[0]), _stacked(run, stepped.items[1], site)),
+                (
+                    behind(found.get(row.parameters[1]), carry, stepped.items[0]),
+                    _stacked(run, stepped.items[1], site, bool(ctx.env.maps)),
+                ),
             )
         return Seq("tuple", (stepped, stepped))
     if how == "cond":
@@ -347,12 +350,17 @@ def step_of(run: Run, xs: Value, site: Site) -> Value:
     return xs if isinstance(xs, Const) else element(xs)
 
 
-def _stacked(run: Run, value: Value, site: Site) -> Value:
+def _stacked(run: Run, value: Value, site: Site, in_turn: bool = False) -> Value:
+    """Returns the stacked results of all steps; `in_turn` if they are those of a `scan` in a map."""
     if isinstance(value, Seq):
-        return Seq(value.kind, tuple(_stacked(run, item, site) for item in value.items), value.open)
+        return Seq(value.kind, tuple(_stacked(run, item, site, in_turn) for item in value.items), value.open)
+    if isinstance(value, Dict) and not value.open:
+        return Dict(tuple((key, _stacked(run, item, site, in_turn)) for key, item in value.items))
     if isinstance(value, Instance) and fields_of(run, value):
-        return with_fields(run, value, lambda _, held: _stacked(run, held, site), site)
+        return with_fields(run, value, lambda _, held: _stacked(run, held, site, in_turn), site)
     labels = without_dimensions(labels_of(value))
+    if in_turn and labels:
+        labels |= pipelines.stacked(run, value, site)
     return without_sharding(Data(labels, over=across(transfer.stacked, variation_of(value))))
 
 

@@ -12,7 +12,7 @@ from meshlens.axes.data.exchanges import of_comparison
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here, stepped_alike
 from meshlens.axes.data.halos import edge_of
 from meshlens.axes.data.parts import of_item
-from meshlens.axes.data.pipelines import at_own_place
+from meshlens.axes.data.pipelines import at_own_place, part_of_held
 from meshlens.axes.data.positions import note_compared_index, note_picked, note_traced
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import is_typed, item_of, with_sharding
@@ -391,6 +391,7 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
         picked = note_picked(run, container, index, ctx) | of_item(container, index, site)
         picked |= coordinates.of_item(container, index) | coordinates.size_at(container, found, index)
         picked |= edge_of(node.key)
+        picked |= part_of_held(container) if isinstance(node.key, Slice) else NONE
         found = replace(found, labels=found.labels | picked) if picked else found
     if ctx.env.maps and type(container) is Data and type(index) is Data and type(found) is Data:
         # While JAX traces, an index is an array of integers: a mask would give a shape that depends on its values.

@@ -12,7 +12,7 @@ from meshlens.axes.data.fitting import note_combined
 from meshlens.axes.data.gradients import note_step, note_unreduced_step, note_updated
 from meshlens.axes.data.operating import counted, of_all, of_method
 from meshlens.axes.data.parts import of_part
-from meshlens.axes.data.pipelines import set_at
+from meshlens.axes.data.pipelines import part_of_held, set_at
 from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.data.slices import note_slices, of_verdict_on
 from meshlens.axes.data.typed_shardings import with_sharding
@@ -108,7 +108,7 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
             before = takewhile(lambda arg: arg.label is None, args)
             wanted = Seq("tuple", tuple([arg.value for arg in before]), True)
         sizes = arrays.sizes(wanted)
-        kept = receiver.labels & {"devices", "uniform", "in-order", INTEGERS}
+        kept = receiver.labels & {"devices", "uniform", "in-order", INTEGERS} | part_of_held(receiver)
         if arrays.splits_rows(wanted) and not ctx.env.maps and "uniform" not in kept:
             kept |= {"sharded"}
         if any(arg.label == "order" for arg in args):

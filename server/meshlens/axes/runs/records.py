@@ -211,7 +211,7 @@ class GradientUse:
             some), "range-of-size" (pairs of numbers are computed for each number below the size of an axis),
             "number-shared" (several devices have the same number, because an index is multiplied by a number below the
             size of the other axis), "left-apart" (a `while_loop` has a collective, and its condition differs between
-            devices).
+            devices), "stacked-stages-summed" (`other` sums stacked values that each device also sends on).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
