@@ -262,12 +262,11 @@ def _run_now(
     if how == "while":
         value = given(row.parameters[-1])
         before = len(run.records.uses)
-        tests = [run_operand(operands[0], positional(value))]
+        run_operand(operands[0], positional(value))
         stepped = run_operand(operands[-1], positional(value))
         if ctx.env.maps and (used := run.records.uses[before:]):
-            tests.append(run_operand(operands[0], positional(stepped)))
-            for test in tests:
-                note_left(run, test, used, operands[0].site or site)
+            # At the start, all devices may enter the loop even if they test different values.
+            note_left(run, run_operand(operands[0], positional(stepped)), used, operands[0].site or site)
         return behind(found.get(row.parameters[-1]), value, stepped)
     if how == "fori":
         value = given(row.parameters[-1])
