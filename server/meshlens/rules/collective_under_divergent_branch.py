@@ -33,7 +33,8 @@ def step(x):
 ```
 
 The same happens in a `while_loop` that has a collective, if its condition differs between devices: JAX 0.10.2 traces
-and runs such a loop even in a checked `shard_map`, and it hangs once a device has left the loop.
+and runs such a loop even in a checked `shard_map`, and it hangs once a device has left the loop. Whether one leaves before the others depends on the data, so this finding
+is a warning.
 
 ```python
 import jax
@@ -120,7 +121,8 @@ def collective_under_divergent_branch(view: FileView) -> Iterator[Finding]:
     for use in certain_uses(view, _LEFT):
         if use.other is not None and _is_of_devices(use.context.env, use.axis):
             place = Related(view.path_of(use.other), view.span(use.other), "the other devices wait here")
-            yield Finding(view.span(use.site), _LEFT[use.kind].format(axis=use.axis), (), (place,))
+            message = _LEFT[use.kind].format(axis=use.axis)
+            yield Finding(view.span(use.site), message, (), (place,), Severity.WARNING)
 
 
 def _meetings(view: FileView) -> Iterator[_Meeting]:
