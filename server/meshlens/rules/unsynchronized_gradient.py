@@ -84,6 +84,10 @@ _CHANGES_TRAINING = "all devices then take the same step, which changes the trai
 _GRADIENT_WORD = re.compile(rb"grad|^(d[a-z]|gs?)$")
 
 
+_PICK = frozenset({"pmax", "pmin"})
+"""Reductions with which members of a population that train separately find the best of them."""
+
+
 @rule("AX401", Severity.WARNING)
 def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     """Reports gradients that update parameters in a map without being reduced over its devices."""
@@ -99,14 +103,15 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
         reductions = [
             one for one in reductions_of(view.solution, binder) if not _differentiated(one) and not _of_number(one)
         ]
-        evidence = reductions or _synchronized_layers(view, binder)
+        adds_up = any(one.kind not in _PICK for one in reductions)
+        evidence = reductions if adds_up else _synchronized_layers(view, binder)
         found: Finding | None = None
         if use.kind == "skipped":
             if reductions and not any(has(other.labels, "stepped") for other in reductions):
                 found = _left_out(view, use.site, binder)
         elif evidence and _drifts(view, use, binder, reductions):
             found = _finding(view, span, binder, evidence)
-        elif not evidence and _steps_copies(view, use, binder):
+        elif not evidence and not reductions and _steps_copies(view, use, binder):
             found = _of_copies(span, binder, _mapped(view, binder))
         elif (fellow := _reduced_fellow(view, use, binder)) is not None:
             found = _unlike_another(view, span, binder, fellow)
