@@ -33,8 +33,8 @@ def step(x):
 ```
 
 The same happens in a `while_loop` that has a collective, if its condition differs between devices: JAX 0.10.2 traces
-and runs such a loop even in a checked `shard_map`, and it hangs once a device has left the loop. Whether one leaves before the others depends on the data, so this finding
-is a warning.
+and runs such a loop even in a checked `shard_map`, and it hangs once a device has left the loop. Whether one leaves
+before the others depends on the data, so this finding is a warning.
 
 ```python
 import jax
