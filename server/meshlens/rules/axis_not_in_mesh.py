@@ -60,7 +60,7 @@ from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.project.writing.did_you_mean import closest
 from meshlens.rules.helpers.rename_axis import write_name
-from meshlens.rules.helpers.specs import argument_of, blamed, mesh_axes, mesh_place
+from meshlens.rules.helpers.specs import argument_of, blamed, mesh_axes, mesh_place, written_elsewhere
 from meshlens.rules.helpers.spmd_names import spmd_names
 
 _MOST_RELATED = 4
@@ -292,14 +292,8 @@ def _finding(view: FileView, place: Site, named: _Named) -> Finding:
     if meant is None and len(axes) == 1 and axes[0] not in used:
         title = f'change to "{axes[0]}"'
         fixes = write_name(view, place, axes[0], title, "the mesh may be missing an axis instead")
-    return Finding(view.span(place), message, fixes, (*_written(view, place, name), *mesh_place(view, mesh)))
-
-
-def _written(view: FileView, place: Site, name: Const) -> tuple[Related, ...]:
-    """Returns the place where an axis name is written, unless the finding marks it."""
-    if name.origin is None or name.origin == place:
-        return ()
-    return (Related(view.path_of(name.origin), view.span(name.origin), f'"{name.value}" is written here'),)
+    written = written_elsewhere(view, place, name.origin, f'"{name.value}" is written here')
+    return Finding(view.span(place), message, fixes, (*written, *mesh_place(view, mesh)))
 
 
 def _finding_at_mesh(view: FileView, site: Site, name: str, wrong: list[_Named]) -> Finding:

@@ -66,7 +66,7 @@ from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.entries import place_of
 from meshlens.rules.helpers.prefixes import Mismatch, mismatch
-from meshlens.rules.helpers.specs import argument_of, mesh_place
+from meshlens.rules.helpers.specs import argument_of, mesh_place, written_elsewhere
 
 
 class _Fit(NamedTuple):
@@ -103,8 +103,9 @@ def sharding_does_not_fit(view: FileView) -> Iterator[Finding]:
         found = certain((fit, fit.context, _judged(fit)) for fit in fits)
         said = _complaint(found.value, found.sharding, found) if found is not None else None
         if said is not None:
-            related = (*_written(view, site, said.spec), *mesh_place(view, said.mesh))
-            yield Finding(view.span(site), said.message, (), related)
+            spec = said.spec.site if said.spec is not None else None
+            written = written_elsewhere(view, site, spec, "the spec is written here")
+            yield Finding(view.span(site), said.message, (), (*written, *mesh_place(view, said.mesh)))
     yield from _unlike_results(view)
     yield from _chosen_by_path(view)
 
@@ -115,13 +116,6 @@ class _Complaint(NamedTuple):
     message: str
     mesh: Value | None = None
     spec: Spec | None = None
-
-
-def _written(view: FileView, site: Site, spec: Spec | None) -> tuple[Related, ...]:
-    """Returns the place where a spec is written, unless it is the marked one or in it."""
-    if spec is None or (view.is_here(spec.site) and view.span(site).contains(view.span(spec.site))):
-        return ()
-    return (Related(view.path_of(spec.site), view.span(spec.site), "the spec is written here"),)
 
 
 class _Chosen(NamedTuple):

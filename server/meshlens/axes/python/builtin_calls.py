@@ -117,7 +117,7 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
             return Const(not _lacks(args[0].value, args[1].value.value))
         return Data(frozenset({"version"}))
     if name in PARSERS:
-        return parsed(name, args[0].value) if len(args) == 1 and args[0].label is None else None
+        return parsed(run, name, args[0].value) if len(args) == 1 and args[0].label is None else None
     if handler is None or any(arg.label in ("*", "**") for arg in args):
         return None
     values = [arg.value for arg in args if arg.label is None]

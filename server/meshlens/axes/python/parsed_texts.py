@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import json
-import sys
-from typing import Any
 
 from meshlens.axes.domain.values import UNKNOWN, Const, Dict, Seq, Value
+from meshlens.axes.runs.run import Run
 
 PARSERS = frozenset({"json.loads", "tomllib.loads", "tomli.loads"})
 _MOST_CHARACTERS = 20_000
 
 
-def parsed(name: str, text: Value) -> Value:
+def parsed(run: Run, name: str, text: Value) -> Value:
     """Returns what a parser makes of a known text; an unknown value for any other text, and for an invalid one.
 
     Args:
+        run: the run.
         name: the parser, such as `tomllib.loads`.
         text: its argument.
     """
     if not isinstance(text, Const) or type(text.value) is not str or len(text.value) > _MOST_CHARACTERS:
         return UNKNOWN
+    if name != "json.loads":
+        return _value(run.world.parse_toml(text.value) or UNKNOWN)
     try:
-        return _value(json.loads(text.value) if name == "json.loads" else _toml(text.value))
+        return _value(json.loads(text.value))
     except (ValueError, RecursionError):
         return UNKNOWN
-
-
-def _toml(text: str) -> Any:
-    # Few programs need it, and it takes time to import.
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(text)
 
 
 def _value(found: object) -> Value:

@@ -97,6 +97,10 @@ class World(Protocol):
         """Returns whether a block or a block inside it mentions axes, and the keys of all these blocks."""
         ...
 
+    def parse_toml(self, text: str) -> Mapping[str, Any] | None:
+        """Returns the contents of a TOML text; None if it is invalid."""
+        ...
+
     def jax_version_of(self, path: str) -> tuple[int, ...]:
         """Returns the JAX version that a file targets."""
         ...

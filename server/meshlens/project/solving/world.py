@@ -13,6 +13,7 @@ from meshlens.axes.runs.run import ModuleState, Run
 from meshlens.axes.worth.interest import Interest
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts, Shape
+from meshlens.project.disk.toml_text import Table, parse_toml
 from meshlens.project.failures import contained
 from meshlens.project.modules import imported_by
 from meshlens.project.settings.devices import devices_for
@@ -62,6 +63,11 @@ class SolvingWorld:
     def new_number(self) -> int:
         """Returns a number that no object has yet."""
         return next(self._solution.counter)
+
+    def parse_toml(self, text: str) -> Table | None:
+        """Returns the contents of a TOML text; None if it is invalid."""
+        found = parse_toml(text)
+        return found if isinstance(found, dict) else None
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
         """Returns the version of JAX that a file uses."""

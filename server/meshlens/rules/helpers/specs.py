@@ -33,6 +33,13 @@ def blamed(view: FileView, name: Const, site: Site, fallback: Site | None) -> Si
     return name.via if through else site
 
 
+def written_elsewhere(view: FileView, marked: Site, place: Site | None, text: str) -> tuple[Related, ...]:
+    """Returns the place where something is written that reaches the marked expression; nothing if it is part of it."""
+    if place is None or (place.path == marked.path and view.span(marked).contains(view.span(place))):
+        return ()
+    return (Related(view.path_of(place), view.span(place), text),)
+
+
 def mesh_place(view: FileView, mesh: Value | None) -> tuple[Related, ...]:
     """Returns the place that created a mesh, for findings about it."""
     if not isinstance(mesh, Mesh):
