@@ -962,7 +962,7 @@ def _theirs(expression: str, names: dict[str, Any]) -> Any:
     try:
         return jax.eval_shape(lambda: eval(expression, names))
     except (TypeError, IndexError, jax.errors.JAXTypeError):
-        # Its value decides about its shape, or it is no array.
+        # The shape depends on the value, or the value is not an array.
         return eval(expression, names)
 
 

@@ -113,7 +113,7 @@ def _short_permutations(view: FileView) -> Iterator[Finding]:
 
 
 def _blamed(view: FileView, wrong: AxisUse, right: list[AxisUse]) -> Site | None:
-    """Returns the last call in this file that leads only to the wrong use; None if there is no right one."""
+    """Returns the last call in this file that leads to the wrong use only; None if all uses are wrong."""
     shared = {step.site for use in right for step in use.context.route}
     calls = [step.site for step in wrong.context.route if step.how == "call" and step.site not in shared]
     return next((site for site in reversed(calls) if view.is_here(site)), None) if right else None

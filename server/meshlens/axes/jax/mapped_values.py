@@ -444,14 +444,14 @@ def adds_up(run: Run, binder: Binder, returned: Value, args: Sequence[Arg]) -> b
     totals, and at least one of them depends on the shared array.
     """
     axes = axes_of(binder)
-    sums = [one for one in _arrays_in(run, returned) if any(one.over.over(axis).truth == SUM for axis in axes)]
+    sums = [one for one in _arrays_of_tree(run, returned) if any(one.over.over(axis).truth == SUM for axis in axes)]
     if len(sums) < 2:
         return False
     shared = {_argument(binder, place) for place, arg in enumerate(args) if _holds_shared(run, arg.value, axes)}
     return any(not shared.isdisjoint(one.labels) for one in sums)
 
 
-def _arrays_in(run: Run, tree: Value, depth: int = 0) -> list[Data]:
+def _arrays_of_tree(run: Run, tree: Value, depth: int = 0) -> list[Data]:
     if isinstance(tree, Data):
         return [tree]
     if depth >= DEEPEST:
@@ -460,14 +460,14 @@ def _arrays_in(run: Run, tree: Value, depth: int = 0) -> list[Data]:
         parts = [item[1] if isinstance(item, tuple) else item for item in tree.items]
     else:
         parts = list((fields_of(run, tree) or {}).values())
-    return [leaf for part in parts for leaf in _arrays_in(run, part, depth + 1)]
+    return [leaf for part in parts for leaf in _arrays_of_tree(run, part, depth + 1)]
 
 
 def _holds_shared(run: Run, tree: Value, axes: tuple[str, ...]) -> bool:
     """Returns whether an argument holds an array that is the same on all devices, and not a key or a number."""
     return any(
         one.shape != () and "key" not in one.labels and all(is_same(one.over.over(axis).truth) for axis in axes)
-        for one in _arrays_in(run, tree)
+        for one in _arrays_of_tree(run, tree)
     )
 
 

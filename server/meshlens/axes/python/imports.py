@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Literal
 
@@ -79,13 +80,14 @@ def load_module(run: Run, args: tuple[Arg, ...], frame: Frame) -> Value:
     found = run.world.locate(frame.path, 0, dotted)
     if found is None:
         return UNKNOWN
-    for count in range(1, dotted.count(".") + 1):
-        _take(run, run.world.locate(frame.path, 0, dotted.rsplit(".", count)[0]))
+    for package in _packages(run, frame, dotted):
+        _take(run, package)
     _take(run, found)
     return found
 
 
 def _take(run: Run, module: Module | None) -> None:
+    """Runs a module, unless it has run, and takes over what it adds to tables of other modules."""
     state = run.world.module_state(module.path, run) if module is not None and module.path is not None else None
     if state is not None:
         take_over(run, state)
@@ -107,28 +109,30 @@ def is_dated(dotted: str) -> bool:
 
 def _module(run: Run, frame: Frame, dotted: str) -> Value:
     found = run.world.locate(frame.path, 0, dotted)
-    if found is not None and found.path is not None and run.world.is_running(run.path):
-        state = run.world.module_state(found.path, run)
-        if state is not None:
-            take_over(run, state)
+    if run.world.is_running(run.path):
+        _take(run, found)
     return found if found is not None else Ext(dotted)
 
 
-def _load_packages(run: Run, frame: Frame, dotted: str) -> None:
-    """Runs the parent packages of a module, which Python imports before it."""
+def _packages(run: Run, frame: Frame, dotted: str) -> Iterator[Module | None]:
+    """Yields the parent packages of a module, outermost first, as Python imports them before it."""
     parts = dotted.split(".")
     for count in range(1, len(parts)):
-        _load(run, run.world.locate(frame.path, 0, ".".join(parts[:count])))
+        yield run.world.locate(frame.path, 0, ".".join(parts[:count]))
+
+
+def _load_packages(run: Run, frame: Frame, dotted: str) -> None:
+    """Runs the parent packages of a module that a file's top level imports."""
+    for package in _packages(run, frame, dotted):
+        _load(run, package)
 
 
 def _load(run: Run, module: Module | None) -> None:
     """Runs a module that a file's top level imports, because it may add entries to tables of other modules."""
-    world = run.world
-    if module is None or module.path is None or world.is_running(module.path) or not world.is_running(run.path):
+    if module is None or module.path is None or run.world.is_running(module.path):
         return
-    state = world.module_state(module.path, run)
-    if state is not None:
-        take_over(run, state)
+    if run.world.is_running(run.path):
+        _take(run, module)
 
 
 def _star(run: Run, module: Module | None, dotted: str, level: int, frame: Frame) -> None:
