@@ -54,10 +54,7 @@ OTHERWISE = (
         "JAX forgets the exponent if the first argument is an integer, but the results differ",
     ),
     Otherwise(
-        frozenset(
-            f"jax.numpy.{name}" for name in "imag iscomplex isreal zeros_like ones_like empty_like resize".split()
-        )
-        | {"jax.lax.full_like"},
+        frozenset({"jax.lax.full_like", *(f"jax.numpy.{name}" for name in _LIKE)}),
         (0, 6),
         (0, 8),
         "JAX fills a new array, whose type does not vary like that of the given array; as of 0.8 it does",
