@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from meshlens.axes.domain.atoms import UNKNOWN
 from meshlens.axes.domain.joining import join
 from meshlens.axes.domain.values import Dict, Seq, Value
 from meshlens.axes.python.tables_of_modules import grow
@@ -11,6 +12,8 @@ from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
 
 _DEEPEST_TABLE = 6
+_MOST_TABLES_WALKED = 100_000
+"""Number of tables walked in a run after which a change makes all tables that hold others unknown."""
 _IN_PLACE = ("ml_collections.", "types.", "argparse.")
 """The libraries whose tables hold the tables that are assigned to their entries, rather than copies."""
 
@@ -55,11 +58,13 @@ def tell_others(run: Run, name: str, before: Dict, after: Dict, frame: Frame, is
         is_conditional: whether the change may not happen.
     """
     changes = _changes(run, before, after)
+    walked: dict[int, Dict] = {}
     for home in frame.chain():
         for other, value in list(home.vars.items()):
-            if not isinstance(value, Dict) or not value.attributes:
+            if not isinstance(value, Dict) or not value.attributes or (value.depth == 1 and id(value) not in changes):
                 continue
-            changed = _with_changes(value, changes)
+            is_short = run.tables_walked < _MOST_TABLES_WALKED or other == name
+            changed = _with_changes(value, changes, walked) if is_short else UNKNOWN
             if changed is value:
                 continue
             if home.parent is None and not (home.path == run.path and run.world.is_running(home.path)):
@@ -70,6 +75,7 @@ def tell_others(run: Run, name: str, before: Dict, after: Dict, frame: Frame, is
             home.vars[other] = join(value, changed) if is_conditional and home is not frame else changed
             if other in home.given:
                 home.altered |= {other}
+    run.tables_walked += len(walked)
 
 
 def _changes(run: Run, before: Dict, after: Dict, depth: int = 0) -> dict[int, Value]:
@@ -86,15 +92,22 @@ def _changes(run: Run, before: Dict, after: Dict, depth: int = 0) -> dict[int, V
     return found
 
 
-def _with_changes(table: Dict, changes: dict[int, Value], depth: int = 0) -> Value:
+def _with_changes(table: Dict, changes: dict[int, Value], walked: dict[int, Dict], depth: int = 0) -> Value:
     changed = changes.get(id(table))
     if changed is not None or depth > _DEEPEST_TABLE:
         return changed if changed is not None else table
+    known = walked.get(id(table))
+    if known is not None:
+        return known
     items = tuple(
         [
-            (key, _with_changes(held, changes, depth + 1) if isinstance(held, Dict) and held.attributes else held)
+            (
+                key,
+                _with_changes(held, changes, walked, depth + 1) if isinstance(held, Dict) and held.attributes else held,
+            )
             for key, held in table.items
         ]
     )
     is_same = all(new is old for (_, new), (_, old) in zip(items, table.items, strict=True))
-    return table if is_same else replace(table, items=items)
+    walked[id(table)] = result = table if is_same else replace(table, items=items)
+    return result

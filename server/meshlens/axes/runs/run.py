@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 Entries: TypeAlias = tuple[tuple[Any, Value], ...]
 
 MOST_WORK_OF_A_LOOP = 20_000
-MOST_ITERATIONS = 2_000
-CALLS_TO_SPARE, WORK_TO_SPARE, ITERATIONS_TO_SPARE = 500, 2_000, 500
+MOST_ITERATIONS = 1_200
+CALLS_TO_SPARE, WORK_TO_SPARE, ITERATIONS_TO_SPARE = 500, 2_000, 400
 """A run within this margin of its limits might exceed them if one statement were different."""
 DEEPEST = 200
 MOST_CONTEXTS = 12
@@ -250,6 +250,7 @@ class Run:
         grown: entries that this run or its imports added to tables of completed modules, by path and name of the table.
         own_classes: the classes that this run created.
         unclear_tables: tables with attributes, by identity, that may stand for several tables.
+        tables_walked: the number of tables searched for one that changed.
         epoch: the number of changes to containers outside the running function.
         overlaid: the number of reads of tables in which other runs may find other entries.
     """
@@ -310,6 +311,7 @@ class Run:
         self.grown: dict[tuple[str, str], Entries] = {}
         self.own_classes: set[Class] = set()
         self.unclear_tables: dict[int, Dict] = {}
+        self.tables_walked = 0
         self.epoch = 0
         self.overlaid = 0
 
