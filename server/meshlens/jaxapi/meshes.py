@@ -171,6 +171,12 @@ NAME_MESH_AXES: dict[str, str] = {
 }
 """Callables that put the mesh axes of an array's dimensions in its metadata, with the name of their second argument."""
 
+SHARDS_NEW_VARIABLES = "flax.nnx.with_partitioning"
+"""The callable whose initializers make variables that are sharded at once, over the mesh of `jax.set_mesh`."""
+
+SHARDS_NEW_VARIABLES_SINCE = (0, 8)
+"""The JAX release from which on projects have flax 0.12, which shards new variables at once."""
+
 SPECS_OF_METADATA = frozenset({"flax.linen.get_partition_spec", "flax.nnx.get_partition_spec"})
 """Callables that return the specs given by the metadata of arrays."""
 

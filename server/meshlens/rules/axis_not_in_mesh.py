@@ -74,10 +74,14 @@ class _MeshesOfMetadata(NamedTuple):
         of_starts: the meshes by the site at which a route starts, for each start whose meshes are all known. If the
             callers of a function pass the mesh, it is unknown on a route that starts at the function itself.
         of_all: the meshes of all routes; empty unless all of them are known.
+        is_logical: whether the metadata may name logical axes instead of those of a mesh.
+        shards_at_once: whether new nnx variables are sharded over the current mesh, as flax does by default.
     """
 
     of_starts: Mapping[Site | None, tuple[Value, ...]]
     of_all: tuple[Value, ...]
+    is_logical: bool = False
+    shards_at_once: bool = True
 
 
 @rule("AX201", Severity.ERROR)
@@ -183,16 +187,25 @@ def _of_rules(records: Records, used: tuple[Value, ...]) -> Iterator[_Named]:
 def _meshes_of_metadata(solution: Solution) -> _MeshesOfMetadata:
     """Returns the meshes whose axes are named in array metadata; none if the metadata may name logical axes instead."""
     found: dict[Site | None, list[Value | None]] = defaultdict(list)
+    shards_at_once = True
     for call in (call for records in solution.by_file.values() for call in records.calls):
+        shards_at_once = shards_at_once and not _stops_sharding(call)
         if call.dotted.endswith("axis_rules") or any(arg.label == "sharding_rules" for arg in call.args):
-            return _MeshesOfMetadata({}, ())
+            return _MeshesOfMetadata({}, (), is_logical=True)
         asks, mesh = _mesh_of_metadata(call)
         if asks:
             found[_start_of(call)].append(mesh if mesh is not None and mesh_axes(mesh) is not None else None)
     known = {start: tuple(dict.fromkeys(one for one in meshes if one is not None)) for start, meshes in found.items()}
     of_starts = {start: known[start] for start, meshes in found.items() if None not in meshes}
     is_whole = len(of_starts) == len(found)
-    return _MeshesOfMetadata(of_starts, tuple(dict.fromkeys(chain(*known.values()))) if is_whole else ())
+    of_all = tuple(dict.fromkeys(chain(*known.values()))) if is_whole else ()
+    return _MeshesOfMetadata(of_starts, of_all, shards_at_once=shards_at_once)
+
+
+def _stops_sharding(call: ApiCall) -> bool:
+    """Returns whether a call may make flax create variables without sharding them at once."""
+    said = call.args[0].value if call.args else None
+    return call.dotted == "flax.nnx.use_eager_sharding" or said == Const("flax_always_shard_variable")
 
 
 def _start_of(call: ApiCall) -> Site | None:
@@ -217,15 +230,17 @@ def _mesh_of_metadata(call: ApiCall) -> tuple[bool, Value | None]:
 
 def _of_metadata(records: Records, meshes: _MeshesOfMetadata) -> Iterator[_Named]:
     """Yields the axes that array metadata names but that none of the metadata's meshes has."""
-    for call in records.calls if meshes.of_starts else ():
+    for call in () if meshes.is_logical else records.calls:
         parameter = NAME_MESH_AXES.get(call.dotted)
         given = argument_of(call.args, parameter, 1) if parameter is not None else None
         if given is None or given.site is None or not isinstance(given.value, Seq):
             continue
         own = meshes.of_starts.get(_start_of(call), meshes.of_all)
+        if call.mesh is not None and mesh_axes(call.mesh) is not None and meshes.shards_at_once:
+            own = (call.mesh,)
         for name in names_in(given.value)[0] if own else ():
             if not any(name.value in (mesh_axes(mesh) or ()) for mesh in own):
-                yield name, given.site, given, own[0], call.context, None
+                yield name, name.via or given.site, given, own[0], call.context, None
 
 
 def _place_of_spec(call: ApiCall) -> tuple[str, int]:

@@ -44,7 +44,16 @@ from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.layers import INITIALIZERS
 from meshlens.jaxapi.libraries import AS_ARRAY, SAVES
-from meshlens.jaxapi.meshes import CONSTRAINT, MESH_CONTEXTS, MESHES, OUT_SHARDING, PARTITION_SPEC, TAKE_SPECS
+from meshlens.jaxapi.meshes import (
+    CONSTRAINT,
+    MESH_CONTEXTS,
+    MESHES,
+    OUT_SHARDING,
+    PARTITION_SPEC,
+    SHARDS_NEW_VARIABLES,
+    SHARDS_NEW_VARIABLES_SINCE,
+    TAKE_SPECS,
+)
 from meshlens.jaxapi.names import canonical
 from meshlens.jaxapi.operations import ELEMENTWISE, OPERATIONS
 from meshlens.jaxapi.transparent import transparent
@@ -111,6 +120,9 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
         args = (args[0], replace(args[1], value=with_leaves_named(run, args[1].value, args[0].value, call)), *args[2:])
     if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
         mesh = mesh_for_specs(run, call.ctx, name == CONSTRAINT) if takes_spec else None
+        if name == SHARDS_NEW_VARIABLES and run.ambient:
+            is_sharded = run.world.jax_version_of(call.site.path) >= SHARDS_NEW_VARIABLES_SINCE
+            mesh = run.ambient[-1] if is_sharded else None
         guarded = run.api_guard > 0 or call.ctx.expected
         written = dotted if dotted != name else ""
         run.records.calls.append(

@@ -33,6 +33,7 @@ from meshlens.axes.jax.libraries import call_made
 from meshlens.axes.jax.mapping import call_mapped
 from meshlens.axes.jax.taken_apart import note_called
 from meshlens.axes.jax.transparent import call_wrapped
+from meshlens.axes.python.context_managers import MANAGED, manager
 from meshlens.axes.python.methods import call_method
 from meshlens.axes.python.objects import construct
 from meshlens.axes.python.parameters import bind, with_partial
@@ -298,12 +299,15 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
     given = [(name, value) for name, value in values.items() if type(value) is Dict or type(value) is Seq]
     if given:
         frame.given = frozenset([name for name, _ in given])
+    before = run.current() if MANAGED in function.flags else None
     run.execute(run.body(function), frame, ctx)
     if frame.altered:
         known = {name: UNKNOWN if name in frame.blurred else frame.vars.get(name, UNKNOWN) for name in frame.altered}
         run.altered.extend([(value, known[name]) for name, value in given if name in known])
     run.api_guard += broad
     run.broad_guard = broad
+    if before is not None:
+        return manager(function, frame, before)
     if "generator" in function.flags:
         return _generated(run, frame.yielded, frame.yields_surely)
     if not frame.returned:

@@ -8,6 +8,7 @@ from typing import Any
 from meshlens.axes.domain.classes import HASH_OF_FIELDS, above
 from meshlens.axes.domain.values import Arg, Class, Const, Ext, Function, Made, Mapped, Partial, Value
 from meshlens.axes.python.class_variables import has_hook, tell_bases
+from meshlens.axes.python.context_managers import MANAGED
 from meshlens.axes.python.enums import number_members
 from meshlens.axes.python.expressions import arguments, evaluate, evaluate_decorator
 from meshlens.axes.python.lambdas import enclosing
@@ -111,6 +112,9 @@ def make_function(run: Run, shape: FunctionShape, sites: Frame, frame: Frame, ct
             continue
         if special is not None and isinstance(value, Function):
             value = replace(value, kind=special)
+            continue
+        if isinstance(value, Function) and isinstance(callee, Ext) and callee.dotted == MANAGED:
+            value = replace(value, flags=value.flags | {MANAGED})
             continue
         site = site_of(sites, decorator)
         argument = Arg(None, value, function.site, function.site)

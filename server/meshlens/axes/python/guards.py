@@ -7,6 +7,7 @@ from typing import Any
 from meshlens.axes.domain.leaving import NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.domain.values import UNKNOWN, Ext, Made, Mesh, Value
 from meshlens.axes.python.assign import assign
+from meshlens.axes.python.context_managers import MANAGED, enter
 from meshlens.axes.python.expressions import evaluate
 from meshlens.axes.python.imports import note_mention
 from meshlens.axes.runs.context import Context
@@ -72,6 +73,8 @@ def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
         elif isinstance(value, Mesh):
             entered.append((value, expression, ctx))
             run.entered_meshes.append(value)
+        elif isinstance(value, Made) and value.dotted == MANAGED:
+            value = enter(run, value)
         elif not mentions(expression, _KEEP_MESH):
             run.unclear_contexts += 1
         if target is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Class, Site, Value
 
@@ -12,6 +12,22 @@ _NO_NAMES: frozenset[str] = frozenset()
 
 Sites: TypeAlias = "list[Site | None]"
 """The sites of a block by number, each created only once, because nothing else is requested as often."""
+
+
+class Current(NamedTuple):
+    """What the `with` statements around a place have made current.
+
+    Attributes:
+        ambient, entered_meshes, unclear_contexts: as in `Run`.
+    """
+
+    ambient: tuple[Value, ...]
+    entered_meshes: tuple[Value, ...]
+    unclear_contexts: int
+
+
+NOT_CLEAR = Current((), (), 1 << 30)
+"""Stands for contexts of which nothing is known."""
 
 
 class Frame:
@@ -30,6 +46,7 @@ class Frame:
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
         yields_surely: whether the last of these was passed without a condition.
+        current: what `with` statements had made current at each of these.
         given: the parameters that still hold the caller's container.
         altered: the parameters whose container was changed in place.
         blurred: the parameters that may have been rebound, after a change or on one of several paths.
@@ -44,6 +61,7 @@ class Frame:
         "altered",
         "block",
         "blurred",
+        "current",
         "exits",
         "given",
         "globals",
@@ -78,6 +96,7 @@ class Frame:
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
         self.yields_surely = False
+        self.current: list[Current] = []
         self.exits = _NO_NAMES
         self.given = _NO_NAMES
         self.altered = _NO_NAMES

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 from meshlens.axes.domain.values import Class, Const, Data, Dict, Function, Mapped, Module, Site, Value
 from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.dependence import worth_of
-from meshlens.axes.runs.frames import Frame, Sites
+from meshlens.axes.runs.frames import Current, Frame, Sites
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.ledger import Entry, Item, Key, Ledger, Ledgers
 from meshlens.axes.runs.parameter_scopes import ParameterScope
@@ -351,6 +351,10 @@ class Run:
             number = self.world.new_number()
         left[key] = number
         return number
+
+    def current(self) -> Current:
+        """Returns what `with` statements and `set_mesh` have made current."""
+        return Current(tuple(self.ambient), tuple(self.entered_meshes), self.unclear_contexts)
 
     def begin_afresh(self) -> None:
         """Resets the budget for the next method of a class without callers."""

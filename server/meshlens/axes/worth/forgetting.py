@@ -9,7 +9,7 @@ from meshlens.axes.domain.values import UNKNOWN, Value
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.containers import MUTATORS
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.frames import NOT_CLEAR, Frame
 from meshlens.axes.runs.run import Run
 from meshlens.facts.nodes import (
     AnnAssign,
@@ -61,6 +61,7 @@ def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None
             frame.returned.append(UNKNOWN)
         elif isinstance(node, Yield):
             frame.yielded.append(UNKNOWN)
+            frame.current.append(NOT_CLEAR)
         waiting.extend(node)
 
 
