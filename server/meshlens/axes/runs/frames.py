@@ -15,7 +15,7 @@ Sites: TypeAlias = "list[Site | None]"
 
 
 class Current(NamedTuple):
-    """What the `with` statements around a place have made current.
+    """The contexts that the `with` statements around a place have entered.
 
     Attributes:
         ambient, entered_meshes, unclear_contexts: as in `Run`.
