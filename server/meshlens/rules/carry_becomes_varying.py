@@ -1,10 +1,12 @@
-"""A loop carry is the same on all devices at first, but differs between them after a step, or the other way around.
+"""A loop carry, or what the branches of a condition return, is the same on all devices in one place but not in another.
 
 In a checked `shard_map`, the carry of a `scan`, `fori_loop` or `while_loop` must keep its type, and whether it varies
 over the devices is part of that type. Zeros are the same on all devices; if a step adds a value that is not, JAX raises
 `TypeError: scan body function carry input and carry output must have equal types`.
 Cast the initial value, for example with `jax.lax.pcast(jnp.zeros(()), "data", to="varying")`, or reduce the value in
 the step. If a step reduces a value that starts out varying, reduce it at the start too.
+The branches of `cond` and `switch` must agree in the same way, even if the condition is the same on all devices;
+`jnp.zeros_like(x)` varies as `x` does, `jnp.zeros(x.shape)` does not.
 
 ```python
 import jax
@@ -45,12 +47,14 @@ _MESSAGES = {
     "carried": "this carry starts out the same on all devices, but varies over {over} after a step; cast it to varying",
     "carried-reduced": "this carry starts out varying over {over}, but is the same on all devices after a step; "
     "reduce it at the start too",
+    "branch-alike": "a value returned here is the same on all devices, but varies over {over} in another branch; "
+    "cast it to varying",
 }
 
 
 @rule("AX406", Severity.ERROR, reads="places")
 def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
-    """Reports each loop carry that, in a checked map, varies before a step but not after it, or vice versa."""
+    """Reports each carry that varies only before or only after a step, and branches of which only one varies."""
     seen: set[Span] = set()
     lacking = maps_that_lack_an_axis(view.solution)
     # If carries swap places, both messages may apply to one place; the advice to cast comes first and is kept.
@@ -70,4 +74,6 @@ def carry_becomes_varying(view: FileView) -> Iterator[Finding]:
         over = f'"{use.axis}"' if use.axis != SOME_AXIS else "the devices"
         binder = next(binder for binder in reversed(context.env.maps) if binder.kind in MAPS_ON_DEVICES)
         place = Related(view.path_of(binder.site), view.span(binder.site), "JAX checks varying types in this map")
-        yield Finding(span, _MESSAGES[use.kind].format(over=over), (), (place,))
+        other = use.other if use.other != use.site else None
+        related = [Related(view.path_of(other), view.span(other), "this branch varies")] if other is not None else []
+        yield Finding(span, _MESSAGES[use.kind].format(over=over), (), (*related, place))

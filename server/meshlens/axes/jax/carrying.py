@@ -1,8 +1,8 @@
-"""The values that loops carry (`scan`, `fori_loop`, `while_loop`), as far as they are known after the loop."""
+"""The values that loops carry (`scan`, `fori_loop`, `while_loop`), and those that branches return."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from meshlens.axes.domain.axis_sizes import size_along
@@ -68,22 +68,49 @@ def note_carried(run: Run, start: Value, stepped: Value, site: Site, ctx: Contex
     binder = device_map(ctx)
     if binder is None or not binder.checked:
         return
-    if isinstance(start, (Seq, Dict)) and isinstance(stepped, (Seq, Dict)):
-        if _are_alike(start, stepped):
-            for one, other in zip(_entries(start), _entries(stepped), strict=True):
-                note_carried(run, one, other, site, ctx)
+    for before, after in _paired(run, start, stepped):
+        for axis in axes_of(binder):
+            kind = _CHANGES.get((before.over(axis).typed, after.over(axis).typed))
+            if kind is not None:
+                run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, axis))
+
+
+def note_branches(run: Run, returned: Sequence[Value], branches: Sequence[Site], ctx: Context) -> None:
+    """Notes each branch that returns a value that is not varying, where another branch returns one that is.
+
+    In a checked map, JAX requires that all branches of a `cond` or `switch` return the same types.
+
+    Args:
+        run: the run.
+        returned: what each branch returns.
+        branches: the site of each branch.
+        ctx: the context of the call.
+    """
+    binder = device_map(ctx)
+    if binder is None or not binder.checked:
         return
-    if isinstance(start, Instance) and isinstance(stepped, Instance):
-        held, next_held = fields_of(run, start) or {}, fields_of(run, stepped) or {}
-        if start.cls == stepped.cls and held.keys() == next_held.keys():
-            for name, value in held.items():
-                note_carried(run, value, next_held[name], site, ctx)
-        return
-    before, after = variation_of(start), variation_of(stepped)
-    for axis in axes_of(binder):
-        kind = _CHANGES.get((before.over(axis).typed, after.over(axis).typed))
-        if kind is not None:
-            run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, axis))
+    for place, site in enumerate(branches[1:], 1):
+        for first, own in _paired(run, returned[0], returned[place]):
+            for axis in axes_of(binder):
+                types = first.over(axis).typed, own.over(axis).typed
+                if types in _CHANGES:
+                    marked, other = (branches[0], site) if types[0] == INVARIANT else (site, branches[0])
+                    run.records.gradient_uses.append(GradientUse("branch-alike", marked, other, ctx, axis))
+
+
+def _paired(run: Run, one: Value, other: Value) -> Iterator[tuple[Variation, Variation]]:
+    """Yields how the arrays in two trees vary, pair by pair, as far as the trees have the same structure."""
+    if isinstance(one, (Seq, Dict)) and isinstance(other, (Seq, Dict)):
+        if _are_alike(one, other):
+            for held, held_by_other in zip(_entries(one), _entries(other), strict=True):
+                yield from _paired(run, held, held_by_other)
+    elif isinstance(one, Instance) and isinstance(other, Instance):
+        fields, of_other = fields_of(run, one) or {}, fields_of(run, other) or {}
+        if one.cls == other.cls and fields.keys() == of_other.keys():
+            for name, value in fields.items():
+                yield from _paired(run, value, of_other[name])
+    else:
+        yield variation_of(one), variation_of(other)
 
 
 def note_left(run: Run, test: Value, used: Sequence[AxisUse], site: Site) -> None:

@@ -32,7 +32,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.variation import ZEROS
-from meshlens.axes.jax.carrying import carried, note_carried, note_left
+from meshlens.axes.jax.carrying import carried, note_branches, note_carried, note_left
 from meshlens.axes.jax.compiled_calls import (
     as_results,
     note_donated,
@@ -254,11 +254,15 @@ def _run_now(
         return Seq("tuple", (stepped, stepped))
     if how == "cond":
         note_chosen(run, given("pred"), ctx)
-        return _branches(found.get("pred"), operands, rest, site, ctx, run_operand)
+        returned = _branches(found.get("pred"), operands, rest, site, ctx, run_operand)
+        note_branches(run, returned, [arm.site or site for arm in operands], ctx)
+        return join_all(returned)
     if how == "switch":
         branches = first.value.items if isinstance(first.value, Seq) else (first.value,)
         arms = [Arg(None, branch, first.whole, first.site) for branch in branches]
-        return _branches(found.get(row.parameters[0]), arms, rest, site, ctx, run_operand)
+        returned = _branches(found.get(row.parameters[0]), arms, rest, site, ctx, run_operand)
+        note_branches(run, returned, [arm.site or site for arm in arms], ctx)
+        return join_all(returned)
     if how == "while":
         value = given(row.parameters[-1])
         before = len(run.records.uses)
@@ -365,14 +369,15 @@ def _stacked(run: Run, value: Value, site: Site, in_turn: bool = False) -> Value
 
 def _branches(
     test: Arg | None, arms: list[Arg], rest: tuple[Arg, ...], site: Site, ctx: Context, run_operand: object
-) -> Value:
+) -> list[Value]:
+    """Returns what each branch returns."""
     assert callable(run_operand)
     place_of_test = test.site if test is not None and test.site is not None else site
     divides = test is not None and _differs_between_devices(test.value, ctx)
-    return join_all(
+    return [
         run_operand(arm, rest, ctx._replace(branch=(place_of_test, place)) if divides else ctx)
         for place, arm in enumerate(arms)
-    )
+    ]
 
 
 def _differs_between_devices(value: Value, ctx: Context) -> bool:

@@ -173,7 +173,8 @@ class GradientUse:
             outside the map), "summed-again" (such a value is summed again in the map), "same-summed" (a `psum` of a
             value that is the same on every device and was computed from such a value), "skipped" (a collective is
             skipped because there is no axis name), "carried" (a loop's carry is varying after a step, but not at the
-            start), "carried-reduced" (at the start, but not after a step), "ratio-averaged" (a `pmean` of quotients of
+            start), "carried-reduced" (at the start, but not after a step), "branch-alike" (this branch returns what is
+            the same on all devices, but `other` returns what varies), "ratio-averaged" (a `pmean` of quotients of
             sums), "pairs-averaged" (a `pmean` of means over pairs of rows), "curved-averaged" (a `pmean` of nonlinear
             functions of means, sums or quotients), "pieces-averaged" (a `pmean` of a value that is zero on all devices
             but those that pass a test), "of-one-device" (a total over the devices is divided by the count of one
