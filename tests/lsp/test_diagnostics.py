@@ -42,6 +42,27 @@ async def test_a_finding_comes_and_goes_as_you_type(ed: Editor):
     assert ed.cut("train.py", found.range) == '"modle"'
 
 
+BY_DEFAULT = """import argparse
+import jax
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--axis", default="rows")
+args = parser.parse_args()
+step = jax.pmap(lambda x: jax.lax.psum(x, args.axis), axis_name="batch")
+"""
+
+
+async def test_a_fault_of_the_default_options_is_shown_for_the_text_on_disk(ed: Editor):
+    ed.open("train.py", BY_DEFAULT)
+    (found,) = await ed.diagnostics("train.py")
+    assert found.severity == types.DiagnosticSeverity.Warning
+    ed.replace("train.py", "args = ", "given = args = ")
+    assert not await ed.diagnostics("train.py")
+    ed.client.text_document_did_save(types.DidSaveTextDocumentParams(ed.document("train.py")))
+    (found,) = await ed.settled("train.py", 1)
+    assert found.message == 'with the default of --axis, axis "rows" is not bound here (bound: "batch")'
+
+
 async def test_columns_count_what_the_client_prefers(ed: Editor):
     assert ed.encoding == ENCODINGS[ed.name]
 

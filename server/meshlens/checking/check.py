@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlens.checking.check_again import found_again
+from meshlens.checking.default_options import found_by_default
 from meshlens.checking.kept_findings import checked
 from meshlens.checking.model import Diagnosed
 from meshlens.checking.registry import Rule, all_rules
@@ -33,7 +34,9 @@ def check(view: FileView, settings: Settings) -> tuple[Diagnosed, ...]:
     found: dict[tuple[object, ...], Diagnosed] = {}
     by_code = {rule.code: rule for rule in rules}
     silencers = Silencers(view.facts.suppressions, view.lines)
-    for one in _all(view, settings, tuple(rule for rule in rules if rule.code != UNUSED_IGNORE)):
+    others = tuple(rule for rule in rules if rule.code != UNUSED_IGNORE)
+    every = _all(view, settings, others)
+    for one in (*every, *found_by_default(view, others, every, _guarded)):
         if not silencers.silences(one.finding.span, by_code[one.code]):
             found.setdefault((one.finding.span, one.code, one.finding.message), one)
     if UNUSED_IGNORE in ran and view.facts.suppressions:

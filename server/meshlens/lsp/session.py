@@ -57,6 +57,7 @@ class Session:
         traces: the traces; None until the first request.
         cancellable: running work by its progress token.
         whole_findings: the findings of whole projects, each with the revision of the project.
+        unsaved: the files that were edited since they were opened or saved.
         foreign: the URIs of the open documents that are not Python.
         last_whole: for the file that last got a syntax error, the workspace before the error, until the file has no
             errors or other files are loaded.
@@ -81,6 +82,7 @@ class Session:
     traces: Any = None
     cancellable: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
     whole_findings: dict[Path, tuple[int, Mapping[Path, tuple[Diagnosed, ...]]]] = field(default_factory=dict)
+    unsaved: set[Path] = field(default_factory=set)
     foreign: set[str] = field(default_factory=set)
     last_whole: dict[Path, Workspace] = field(default_factory=dict)
     _warned: set[str] = field(default_factory=set)
@@ -264,6 +266,9 @@ class Session:
             return known[1]
         try:
             view = self.view(path)
+            if view is not None and self.unsaved:
+                # What happens without options takes a second run of each program, too much for a keystroke.
+                view = replace(view, defaults=None)
             found = check(view, folder.settings) if view is not None and not folder.excludes(path) else ()
         except Exception as error:  # Earlier findings are better than none, and other files have their own.
             self.warn_once(failure_of(str(path), "checking it", error).line(str(path)))
@@ -273,6 +278,12 @@ class Session:
                 self.warn_once(failure.line(failure.path))
         self._found[path] = (folder.revision, found)
         return found
+
+    def note_saved(self, path: Path) -> None:
+        """Notes that a file is as it is on disk; its findings again include those for programs without options."""
+        if path in self.unsaved:
+            self.unsaved.discard(path)
+            self._found.clear()
 
     def texts(self, path: Path) -> Iterator[Document]:
         """Yields the open documents of a file: one, or the cells of a notebook in order."""
@@ -315,6 +326,7 @@ class Session:
 
     def forget_positions(self, path: Path) -> None:
         """Drops everything cached for a file that was closed."""
+        self.note_saved(path)
         self._found.pop(path, None)
         self.last_whole.pop(path, None)
         self.dirty.pop(path, None)

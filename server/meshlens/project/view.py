@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,7 @@ class FileView:
         facts: its facts.
         texts: the sources of all files by path.
         detected: the detected devices.
+        defaults: returns the solution if nobody passes options to the programs; None if none of them reads any.
         draft: the edits that will be made in the file.
     """
 
@@ -39,6 +40,7 @@ class FileView:
     facts: FileFacts
     texts: Mapping[str, bytes]
     detected: Report | None = None
+    defaults: Callable[[], Solution | None] | None = None
     draft: Draft = NO_DRAFT
 
     @property

@@ -18,6 +18,7 @@ from meshlens.project.disk.python_text import read_source, utf8
 from meshlens.project.disk.source_files import SourceFile, read_all, read_file
 from meshlens.project.modules import ModuleIndex
 from meshlens.project.settings.jax_folders import JaxFolders
+from meshlens.project.solving.default_options import roots_with_options, with_default_options
 from meshlens.project.solving.resolving import solve_again
 from meshlens.project.solving.room import enough_room
 from meshlens.project.solving.solution import Assumed, Focus, Solution, solve
@@ -40,6 +41,7 @@ class Workspace:
         problems: files that could not be read, and why.
         focus: the part that is run; None for everything.
         jax_folders: folders that set their own JAX version.
+        by_default: whether nobody passes options to the programs.
     """
 
     roots: tuple[Path, ...]
@@ -51,9 +53,11 @@ class Workspace:
     focus: Focus | None = None
     jax_folders: JaxFolders = ()
     detected: Report | None = None
+    by_default: bool = False
     _memory: dict[str, Solution] = field(default_factory=dict, repr=False, compare=False)
     _asked: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
     _changed: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    _beside: dict[str, Workspace] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def solution(self) -> Solution:
@@ -79,7 +83,7 @@ class Workspace:
 
     @property
     def _assumed(self) -> Assumed:
-        return Assumed(self.devices, self.jax_version, self.jax_folders, self.focus)
+        return Assumed(self.devices, self.jax_version, self.jax_folders, self.focus, self.by_default)
 
     def _has_files_of(self, before: Solution) -> bool:
         same = len(before.facts) == len(self.files) and self._changed <= before.facts.keys()
@@ -87,7 +91,7 @@ class Workspace:
 
     def with_jax_folders(self, jax_folders: JaxFolders) -> Workspace:
         """Returns the workspace with the given folders as those that set their own JAX version."""
-        return replace(self, jax_folders=jax_folders, _memory={})
+        return replace(self, jax_folders=jax_folders, _memory={}, _beside={})
 
     def _index(self) -> ModuleIndex:
         before = self._memory.get("before")
@@ -103,7 +107,19 @@ class Workspace:
         """
         file = self.files[str(path)]
         lines, texts = LineIndex(file.source), Texts(self.files)
-        return FileView(self.solution, file.path, file.source, lines, file.facts, texts, self.detected)
+        return FileView(self.solution, file.path, file.source, lines, file.facts, texts, self.detected, self._defaults)
+
+    def _defaults(self) -> Solution | None:
+        """Returns the solution if nobody passes options to the programs; None if none of them reads any."""
+        roots = roots_with_options(self.solution) if not self.by_default else frozenset()
+        if not roots:
+            return None
+        known = self._memory.get("defaults")
+        if known is None:
+            beside = self._beside.get("defaults") or replace(self, by_default=True, _memory={}, _beside={})
+            beside = self._beside["defaults"] = beside.with_focus(Focus(frozenset(), roots))
+            known = self._memory["defaults"] = with_default_options(self.solution, beside.solution)
+        return known
 
     def with_file(self, path: Path, raw: bytes) -> Workspace:
         """Returns the workspace with new text for one file.
@@ -172,13 +188,14 @@ class Workspace:
         """Returns the workspace with the same files and a different part to run."""
         if focus == self.focus:
             return self
-        return replace(self._next(self.files, self.checked, frozenset()), focus=focus)
+        return replace(self._next(self.files, self.checked, frozenset()), focus=focus, _beside={})
 
     def with_devices(self, devices: Topology | None, detected: Report | None) -> Workspace:
         """Returns the workspace with the same files and these target and detected devices."""
         if devices == self.devices:
             return replace(self, detected=detected)
-        return replace(self._next(self.files, self.checked, frozenset()), devices=devices, detected=detected)
+        following = self._next(self.files, self.checked, frozenset())
+        return replace(following, devices=devices, detected=detected, _beside={})
 
     def without_file(self, path: Path) -> Workspace:
         """Returns the workspace without a file."""
@@ -222,6 +239,7 @@ class Workspace:
             _memory={"before": before} if before is not None else {},
             _asked=self._asked if checked is self.checked and self._asked else frozenset(map(str, checked)),
             _changed=changed if now is not None else changed | self._changed,
+            _beside={name: one._next(files, checked, changed) for name, one in self._beside.items()},
         )
 
 

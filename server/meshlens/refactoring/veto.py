@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from meshlens.checking.check import Diagnosed, check
@@ -63,5 +64,6 @@ def veto(title: str, before: Workspace, after: Workspace, paths: Iterable[Path])
 
 
 def _against(workspace: Workspace, path: Path) -> list[Diagnosed]:
-    found = check(workspace.view(path), Settings())
+    # Whoever converts a program may pass any options to it.
+    found = check(replace(workspace.view(path), defaults=None), Settings())
     return [one for one in found if one.severity is Severity.ERROR or _SPEAKS_AGAINST.fullmatch(one.code)]

@@ -35,6 +35,7 @@ from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.parameter_trees import with_leaves_named
 from meshlens.axes.jax.transparent import apply_transparent
 from meshlens.axes.python import builtin_calls
+from meshlens.axes.python.command_lines import call_option
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run
@@ -107,7 +108,9 @@ def _handler(name: str) -> tuple[Callable[[Run, Callee, Invocation], Value], Any
 def call_external(run: Run, dotted: str, call: Invocation) -> Value:
     """Returns the result of calling a name outside the workspace."""
     callee = _callee(dotted)
-    result = callee.handle(run, callee, call)
+    result = call_option(run, callee.name, call) if run.world.by_default else None
+    if result is None:
+        result = callee.handle(run, callee, call)
     name, recorded, args = callee.name, callee.recorded, call.args
     if callee.combines and call.ctx.env.maps:
         note_combined(run, name, args, call.site, call.ctx)

@@ -20,6 +20,7 @@ from meshlens.axes.jax.library_calls import is_harmless
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.parameter_trees import note_layer
 from meshlens.axes.jax.transparent import wraps_function
+from meshlens.axes.python.command_lines import call_decorator
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs import fixtures
 from meshlens.axes.runs.invocation import Invocation
@@ -34,6 +35,8 @@ _LAYERS = ("flax.linen.", "flax.nnx.", "haiku.", "equinox.nn.")
 def call_made(run: Run, made: Made, call: Invocation) -> Value:
     """Returns the result of calling an object that a library created."""
     args = call.args
+    if run.world.by_default and (decorated := call_decorator(made, call)) is not None:
+        return decorated
     row = consumer(made.dotted)
     if run.scope is not None:
         note_layer(run, made, args, call.ctx)

@@ -40,10 +40,12 @@ from meshlens.axes.domain.values import (
 from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
 from meshlens.axes.jax import module_methods, optimizers, parameter_trees, train_states
 from meshlens.axes.python import objects, tables
+from meshlens.axes.python.command_lines import flag
 from meshlens.axes.python.imports import member, note_mention
 from meshlens.axes.python.objects import data_attribute, instance_attribute, static_attribute, super_attribute
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.command_lines import FLAGS
 from meshlens.jaxapi.known_names import REQUEST
 from meshlens.jaxapi.layers import PARAMETERS
 from meshlens.jaxapi.operations import AT, UPDATES
@@ -52,6 +54,8 @@ from meshlens.jaxapi.operations import AT, UPDATES
 def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Value:
     """Returns the value of `value.name`."""
     if type(value) is Ext:
+        if run.world.by_default and value.dotted == FLAGS:
+            return flag(run, name, site) or UNKNOWN
         dotted = f"{value.dotted}.{name}"
         note_mention(run, dotted, site, ctx, "attribute")
         return Ext(dotted)

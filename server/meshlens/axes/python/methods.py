@@ -40,6 +40,7 @@ from meshlens.axes.jax import modules, optimizers, train_states
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.libraries import consume, of_layer
 from meshlens.axes.python.builtin_calls import PATTERN, call_builtin
+from meshlens.axes.python.command_lines import call_parser
 from meshlens.axes.python.tables import call_table
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.heap import altered
@@ -263,6 +264,8 @@ def _note_named(run: Run, value: Value) -> None:
 
 def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     args = call.args
+    if run.world.by_default and (read := call_parser(run, receiver, name, call)) is not None:
+        return read
     if receiver.dotted == PATTERN:
         whole = (Arg(None, dict(receiver.arguments)["pattern"], None, None), *args)
         found = call_builtin(run, f"re.{name}", call.of(receiver, whole))

@@ -32,6 +32,12 @@ def is_read(key: Key) -> bool:
     return not key[1].startswith(_WORTH)
 
 
+def block_of(key: Key) -> Key:
+    """Returns the path and key of the block that a dependency is on."""
+    path, block = key
+    return path, block.removeprefix(_HEADER).removeprefix(_WORTH)
+
+
 def without_twice(keys: Set[Key]) -> Iterator[Key]:
     """Yields the dependencies, except those on headers of blocks that are included as a whole."""
     for key in keys:

@@ -12,6 +12,9 @@ from meshlens.axes.domain.immutable import immutable
 from meshlens.axes.domain.values import Arg, Binder, Const, Site, Value
 from meshlens.axes.runs.context import Context
 
+DEFAULTS = "meshlens.defaults"
+"""The name of the calls that record options with their defaults: the arguments, each with the site of its default."""
+
 
 @immutable
 class AxisUse:

@@ -55,10 +55,12 @@ class World(Protocol):
     Attributes:
         watched: the shapes of blocks with a watched statement.
         program: the file that is now running as the program.
+        by_default: whether options of command lines and environment variables have their defaults, not unknown values.
     """
 
     watched: Mapping[tuple[str, str], Shape]
     program: str | None
+    by_default: bool
 
     @property
     def ledgers(self) -> Ledgers:

@@ -24,6 +24,7 @@ from meshlens.axes.worth.interesting_words import (
 from meshlens.facts.mentioned import CALLS_ENTRY, LOCAL_FUNCTION, MAKES_FUNCTIONS, SERVES_RELEASES, is_mark
 from meshlens.facts.model import Block, FileFacts, Shape
 from meshlens.facts.nodes import Assign, FunctionDef, Name
+from meshlens.jaxapi.command_lines import BUILDS_PARSERS
 from meshlens.jaxapi.known_names import CONFIGURATION_WORDS, OPTIMIZER_WORDS
 
 _SMALL = 12
@@ -34,7 +35,7 @@ _MAKE_ARRAYS = frozenset(
 )
 _MATCH = frozenset("search fullmatch keystr tree_map_with_path map_with_path".split())
 """The names of functions with which code picks a table entry for each path in a tree."""
-_HOLD_NAMES_OR_FUNCTIONS = CONFIGURATION_WORDS | OPTIMIZER_WORDS
+_HOLD_NAMES_OR_FUNCTIONS = CONFIGURATION_WORDS | OPTIMIZER_WORDS | BUILDS_PARSERS
 _NEVER = 1 << 30
 _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
 

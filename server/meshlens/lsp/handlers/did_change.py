@@ -35,5 +35,6 @@ def did_change(session: Session, params: dict[str, Any]) -> None:
         session.put(replace(folder, workspace=folder.workspace.with_edits(path, edits)))
     else:
         session.put(replace(folder, workspace=folder.workspace.with_file(path, source_of(path, changed.text))))
+    session.unsaved.add(path)
     session.note_whole(path, folder.workspace)
     session.touch(path)

@@ -77,12 +77,14 @@ class Assumed(NamedTuple):
         jax_version: the version of JAX.
         jax_folders: folders that set their own JAX version.
         focus: the part to run; None for everything.
+        by_default: whether nobody passes options, so that they have their defaults; otherwise they are unknown.
     """
 
     devices: Topology | None
     jax_version: tuple[int, ...]
     jax_folders: JaxFolders = ()
     focus: Focus | None = None
+    by_default: bool = False
 
 
 @dataclass

@@ -44,6 +44,19 @@ def sorted_records(results: Mapping[tuple[str, str], RootResult]) -> Sorted:
     return Sorted(parts, ordered, {path: _joined(parts, path, keys) for path, keys in ordered.items()})
 
 
+def with_others(before: Sorted, others: Sorted) -> Sorted:
+    """Returns the records by file, with those of other runs of some roots in place of their own."""
+    parts = {**before.parts, **others.parts}
+    by_file = dict(before.by_file)
+    roots = dict(before.roots)
+    touched = {path for key in others.parts for path in (*before.parts.get(key, ()), *others.parts[key])}
+    for path in touched:
+        keys = (*before.roots.get(path, ()), *others.roots.get(path, ()))
+        roots[path] = tuple([key for key in dict.fromkeys(keys) if path in parts[key]])
+        by_file[path] = _joined(parts, path, roots[path]) if roots[path] else Records()
+    return Sorted(parts, roots, by_file)
+
+
 def resorted(
     before: Sorted, order: Mapping[tuple[str, str], RootResult], fresh: Mapping[tuple[str, str], RootResult]
 ) -> Sorted:

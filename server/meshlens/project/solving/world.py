@@ -56,6 +56,7 @@ class SolvingWorld:
         self.names_axes = interest.names_axes
         self.watched = watched or {}
         self.program: str | None = None
+        self.by_default = solution.assumed.by_default
         self._running: dict[str, None] = {}
         self._depth = 0
         self._sites: dict[tuple[str, str], Sites | None] = {}
