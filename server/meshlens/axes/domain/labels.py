@@ -183,7 +183,7 @@ INTEGERS = "integers"
 """The label of arrays of integers, which pick rows when they index an array; other arrays may be masks."""
 
 COUNT = "count"
-"""The kind of the label of a number that is exactly the size of an axis, if that size is known."""
+"""The kind of the label of a number that is exactly the size of an axis, or the number of processes, if it is known."""
 
 TYPED = "typed"
 """The kind of the label that says how an array over explicit axes is split."""

@@ -12,7 +12,7 @@ from meshlens.axes.data.gradients import drift, gradient_step, note_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
 from meshlens.axes.domain.constants import as_size, counted
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds, of_number, of_verdict, travelling
+from meshlens.axes.domain.labels import COUNT, NONE, ON_DEVICES, of_kinds, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -109,7 +109,8 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         count = _device_count(run, libraries.DEVICE_LISTS[name], site)
         return Data(frozenset({"devices", "in-order"}), (count,), "jax.devices")
     if name in libraries.PROCESS_QUERIES:
-        return Data(_of_process(run, site, ctx) if libraries.PROCESS_QUERIES[name] == "index" else NONE, ())
+        is_index = libraries.PROCESS_QUERIES[name] == "index"
+        return Data(_of_process(run, site, ctx) if is_index else _process_count(run, site), ())
     if name in ("jax.experimental.mesh_utils.create_device_mesh",):
         found = by_parameter(("mesh_shape",), args)
         return Data(
@@ -227,6 +228,15 @@ def _device_count(run: Run, which: str, site: Site) -> int | None:
     if target is None:
         return None
     return target.local_count if which == "local" else target.count
+
+
+def _process_count(run: Run, site: Site) -> frozenset[object]:
+    """Returns the label of the number of processes that the file targets.
+
+    It counts in arithmetic and in shapes, but decides no condition: programs for many processes are also tried on one.
+    """
+    target = run.world.devices_of(site.path)
+    return NONE | {(COUNT, target.hosts)} if target is not None else NONE
 
 
 @cache

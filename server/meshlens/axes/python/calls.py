@@ -54,6 +54,7 @@ from meshlens.axes.worth.effort import (
     forget_tables,
     is_dull,
     is_followed,
+    latest,
     memo_key,
     share,
     spent,
@@ -211,7 +212,7 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
         # Changes to the arguments of a function show only when it runs.
         return result
     if outside and not telling and run.shares(function):
-        run.ledger.left[function.site] = Shared(result, run.root, {}, given=given)
+        run.ledger.left[function.site] = latest(run, function, result, given)
     # The numbers of a permutation tell what they count; an equal argument may count something else.
     if key is not None and not are_pairs(result):
         run.memo[key] = result

@@ -9,13 +9,14 @@ from meshlens.axes.data.coordinates import each_size
 from meshlens.axes.data.operating import of_picked
 from meshlens.axes.domain.joining import join_all
 from meshlens.axes.domain.keys import SOME_KEY, as_value
-from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.labels import INTEGERS, travelling
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Made, Seq, Union, Value
 from meshlens.axes.python.enums import members
 from meshlens.facts.nodes import Starred
 
 _MOST_ROWS = 16
 _MOST_PAIRS = 64
+_OF_ROWS = frozenset({INTEGERS})
 _MOST_KEYS = 8
 """Maximum number of keys over which a loop runs key by key."""
 
@@ -62,7 +63,7 @@ def element(value: Value) -> Value:
     if isinstance(value, Data):
         made_by = value.made_by if value.made_by in ("jax.random.split", "jax.devices") else None
         labels = travelling(value.labels) | (
-            value.labels & {"same"} | {"key"} if "keys" in value.labels else frozenset()
+            value.labels & {"same"} | {"key"} if "keys" in value.labels else value.labels & _OF_ROWS
         )
         return Data(labels, value.shape[1:] if value.shape else None, made_by, over=of_picked(value, Const(0)))
     if isinstance(value, Union):

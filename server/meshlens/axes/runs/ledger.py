@@ -44,6 +44,7 @@ class Shared:
         heap: the objects that the call created.
         names: the strings among its arguments.
         given: the arguments, by parameter; empty if they are part of the key.
+        is_for_any_number: whether a call that got other numbers had the same result.
     """
 
     value: Value
@@ -51,6 +52,7 @@ class Shared:
     heap: dict[int, dict[str, Value]]
     names: tuple[Const, ...] = ()
     given: Mapping[str, Value] = field(default_factory=dict)
+    is_for_any_number: bool = False
 
 
 Item: TypeAlias = Hashable

@@ -11,7 +11,7 @@ from meshlens.axes.data.typed_shardings import is_typed
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.joining import join_all, variations_in
 from meshlens.axes.domain.keys import STEPS
-from meshlens.axes.domain.labels import COORDINATES, PART_SIZE, of_kinds
+from meshlens.axes.domain.labels import COORDINATES, INTEGERS, PART_SIZE, of_kinds
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -80,6 +80,7 @@ _MOST_SHORT = 16
 """Maximum number of runs of a function whose body is one statement and that gets sizes, names or a key."""
 MOST_NAMED = 64
 """Maximum number of runs of a function that gets the path to a tree leaf, or of a method that stores values by name."""
+_SHOWN_BY_SHAPES = frozenset({INTEGERS})
 _OF_PARTS = (COORDINATES, PART_SIZE)
 """The kinds of labels of a part's size, and of what a device computes from it."""
 _DEEPEST_OBJECT = 2
@@ -128,19 +129,52 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         if handed:
             left[(function.site, handed)] = 1
         return None
-    latest = None if decides or not run.shares(function) else left.get(function.site) or run.find(function.site)
-    if not isinstance(latest, Shared):
+    known = None if decides or not run.shares(function) else left.get(function.site) or run.find(function.site)
+    if not isinstance(known, Shared):
         return UNKNOWN
-    run.relied.add(latest.root)
+    run.relied.add(known.root)
     # A closure's result also depends on the variables that it closes over.
-    if latest.given == values and function.frame.parent is None:
-        return latest.value
-    known = ("whatever given", function.site, latest.value)
-    if known not in run.memo:
+    if function.frame.parent is None:
+        if known.given == values:
+            return known.value
+        if known.is_for_any_number and _differ_in_numbers(known.given, values):
+            return _of_any_rows(known.value)
+    key = ("whatever given", function.site, known.value)
+    if key not in run.memo:
         # The returned expressions matter only for a container, because they may show its number of items.
-        written = _returned(run.body(function)) if type(latest.value) in (Seq, Dict) else ()
-        run.memo[known] = _whatever_given(_Result(run, function, latest.given), latest.value, written)
-    return run.memo[known]
+        written = _returned(run.body(function)) if type(known.value) in (Seq, Dict) else ()
+        run.memo[key] = _whatever_given(_Result(run, function, known.given), known.value, written)
+    return run.memo[key]
+
+
+def latest(run: Run, function: Function, result: Value, given: dict[str, Value]) -> Shared:
+    """Returns the latest result of a function, to be reused once the function has used up its runs."""
+    before = run.ledger.left.get(function.site)
+    is_for_any = isinstance(before, Shared) and before.value == result and _differ_in_numbers(before.given, given)
+    return Shared(result, run.root, {}, given=given, is_for_any_number=is_for_any)
+
+
+def _differ_in_numbers(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+    """Returns whether arguments differ, but only in numbers, such as that of an epoch."""
+    if one.keys() != other.keys():
+        return False
+    pairs = [(value, other[name]) for name, value in one.items() if value != other[name]]
+    return bool(pairs) and all(_is_integer(value) for pair in pairs for value in pair)
+
+
+def _is_integer(value: Value) -> bool:
+    return isinstance(value, Const) and type(value.value) is int
+
+
+def _of_any_rows(value: Value) -> Value:
+    """Returns the shapes in a result for another number: of the last batches, it may be the one with fewer rows."""
+    if isinstance(value, Seq):
+        return Seq(value.kind, tuple(map(_of_any_rows, value.items)), value.open)
+    if isinstance(value, Dict):
+        return Dict(tuple([(key, _of_any_rows(held)) for key, held in value.items]), value.open, value.attributes)
+    if isinstance(value, Data) and value.shape and "key" not in value.labels:
+        return Data(value.labels & _SHOWN_BY_SHAPES, (None, *value.shape[1:]), array=value.array)
+    return UNKNOWN
 
 
 def _makes_spec_of(run: Run, function: Function, owner: Value | None) -> bool:
