@@ -41,8 +41,8 @@ ONE = {
 TWO = {
     name: getattr(transfer, name)
     for name in (
-        "added added_arrays multiplied divided product looked_up rowwise judged mixed chosen differentiated curved "
-        "arranged arranged_first inner summed_by networked layered"
+        "added added_arrays subtracted subtracted_arrays multiplied divided product looked_up rowwise judged mixed "
+        "chosen differentiated curved arranged arranged_first inner summed_by networked layered"
     ).split()
 }
 TWO |= {"differentiated_checked": transfer.differentiated_checked, "after_step": after_step}

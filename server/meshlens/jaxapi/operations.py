@@ -13,6 +13,7 @@ Kind: TypeAlias = Literal[
     "curved",
     "linear",
     "added",
+    "subtracted",
     "multiplied",
     "divided",
     "bounded",
@@ -44,7 +45,7 @@ Kind: TypeAlias = Literal[
 
 "rowwise": each element separately; "curved": the same, but certainly not linear;
 "linear": one argument, whose elements may move within their rows;
-"added", "multiplied", "divided", "product": `+ * / @`; "bounded": `maximum` and similar functions;
+"added", "subtracted", "multiplied", "divided", "product": `+ - * / @`; "bounded": `maximum` and similar functions;
 "chosen": the first argument selects from the others;
 "judged": a boolean or position for each element; "mixed": anything; "sum", "mean", "reduction", "verdict": over the
 dimensions in `axis`, or all of them, a verdict being a boolean or position; "along": works along `axis`, by default the
@@ -104,8 +105,10 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("lax", "neg real imag convert_element_type stop_gradient"), "linear"),
     **dict.fromkeys(_names("numpy", "float32 float16 bfloat16 int32 int8 uint8"), "linear"),
     "optax.tree.cast": "linear",
-    **dict.fromkeys(_names("numpy", "add subtract"), "added"),
-    **dict.fromkeys(_names("lax", "add sub"), "added"),
+    **dict.fromkeys(_names("numpy", "add"), "added"),
+    **dict.fromkeys(_names("numpy", "subtract"), "subtracted"),
+    **dict.fromkeys(_names("lax", "add"), "added"),
+    **dict.fromkeys(_names("lax", "sub"), "subtracted"),
     **dict.fromkeys(_names("numpy", "multiply"), "multiplied"),
     **dict.fromkeys(_names("lax", "mul"), "multiplied"),
     **dict.fromkeys(_names("numpy", "divide true_divide"), "divided"),

@@ -7,7 +7,8 @@ A lookup in a split table has a similar problem: for an index in another device'
 NaN; it must contribute zeros instead.
 A variance or covariance needs the mean of all rows: if each device subtracts the mean of its own rows, the result
 leaves out the differences between the devices' means. Likewise, rows minus the mean of all rows must not be scaled by
-the variance of one device's rows.
+the variance of one device's rows. Means and variances are followed from one map to another, and through the code
+between them.
 In a pipeline, each device sends its result on to the next stage. If all devices also write their results into an array
 or stack them with `scan`, and add up these arrays to share the result of the last stage, the other devices must add
 zeros. This finding is a hint.

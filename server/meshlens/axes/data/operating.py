@@ -28,6 +28,7 @@ from meshlens.jaxapi.operations import AXES, METHODS, OPERATIONS, Kind
 _ONE: dict[Kind, Callable[[Along], Along]] = {"linear": transfer.linear, "transposed": transfer.transposed}
 _TWO: dict[Kind, Callable[[Along, Along], Along]] = {
     "added": transfer.added,
+    "subtracted": transfer.subtracted,
     "multiplied": transfer.multiplied,
     "divided": transfer.divided,
     "product": transfer.product,
@@ -43,7 +44,7 @@ _ANY: dict[Kind, Callable[..., Along]] = {
 }
 _OPERATORS: dict[str, Callable[[Along, Along], Along]] = {
     "+": transfer.added,
-    "-": transfer.added,
+    "-": transfer.subtracted,
     "*": transfer.multiplied,
     "/": transfer.divided,
     "@": transfer.product,
@@ -65,7 +66,7 @@ def of_operator(operator: str, left: Value, right: Value, denominator_is_written
     if operator in ("+", "-"):
         one, other = _along_last(left, one, other), _along_last(right, other, one)
         if type(left) is not Const and type(right) is not Const:
-            return across(transfer.added_arrays, one, other)
+            return across(transfer.added_arrays if operator == "+" else transfer.subtracted_arrays, one, other)
     return across(_OPERATORS.get(operator, transfer.rowwise), one, other)
 
 

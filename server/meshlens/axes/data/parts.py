@@ -33,10 +33,12 @@ from meshlens.axes.runs.run import Run
 
 _MAXIMUM, _BELOW, _EXPONENTIAL, _PICKED, _CENTRED = "own-max", "below-own-max", "own-exp", "picked", "centred"
 _PICKED_ELSEWHERE = "picked-elsewhere"
-_CENTRED_BY_ALL, _SQUARED, _SPREAD = "centred-by-all", "squared", "own-spread"
+CENTRED_BY_ALL, _SQUARED, _SPREAD = "centred-by-all", "squared", "own-spread"
 """The kinds of labels of rows minus a value reduced over the devices, of the squares of these, and of a variance."""
-_OWN_SQUARED, _VARIANCE, _AVERAGED = "own-squared", "own-variance", "averaged-variance"
+_OWN_SQUARED, OWN_VARIANCE, AVERAGED_VARIANCE = "own-squared", "own-variance", "averaged-variance"
 """The kinds of labels of squared deviations from a device's mean, of their mean, and of its mean over the devices."""
+MEAN_OF_ALL = "mean-of-all"
+"""The kind of the label of the mean over all devices, in another map than the one that computed it."""
 _ADDED_TO_COPY, _WITH_SHARED = "added-to-copy", "with-shared"
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
@@ -52,10 +54,10 @@ _SUMMED = {
 _ARRANGED = frozenset(
     {
         *(_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED),
-        *(_CENTRED_BY_ALL, _SQUARED, _SPREAD, _OWN_SQUARED, _VARIANCE, _AVERAGED, _WITH_SHARED),
+        *(CENTRED_BY_ALL, _SQUARED, _SPREAD, _OWN_SQUARED, OWN_VARIANCE, AVERAGED_VARIANCE, _WITH_SHARED),
     }
 )
-_VARIANCES = frozenset({_SPREAD, _VARIANCE, _AVERAGED})
+_VARIANCES = frozenset({_SPREAD, OWN_VARIANCE, AVERAGED_VARIANCE})
 _ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
 # A mask that zeroes the entries of other devices does not help if the index counts along another axis.
 _MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED})
@@ -105,17 +107,17 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     elif short == "exp" and args:
         labels.update((_EXPONENTIAL, axis, site) for _, axis in of_kinds(own, _BELOW))
     elif short == "square" or (short == "abs" and of_kinds(own, _SQUARED)):
-        labels.update((_SQUARED, axis) for _, axis in of_kinds(own, _CENTRED_BY_ALL, _SQUARED))
+        labels.update((_SQUARED, axis) for _, axis in of_kinds(own, CENTRED_BY_ALL, _SQUARED))
         labels.update((_OWN_SQUARED, axis) for _, axis, *_ in of_kinds(own, _CENTRED, _OWN_SQUARED))
     elif short == "reshape" and args:
         labels.update(of_reshape(run, args[0].value, found.shape, site, ctx))
     elif short in ("mean", "sum"):
         squared = [label for label in of_kinds(own, _SQUARED, _OWN_SQUARED) if _is_over_rows(args, found, label[1])]
-        labels.update((_SPREAD if kind == _SQUARED else _VARIANCE, axis, site) for kind, axis in squared)
+        labels.update((_SPREAD if kind == _SQUARED else OWN_VARIANCE, axis, site) for kind, axis in squared)
     elif short in _SPREADS and args:
         split = [axis for axis, _ in variation_of(args[0].value).axes]
         over_rows = [axis for axis in split if _is_over_rows(args, found, axis)]
-        labels.update((kind, axis, site) for axis in over_rows for kind in (_SPREAD, _VARIANCE))
+        labels.update((kind, axis, site) for axis in over_rows for kind in (_SPREAD, OWN_VARIANCE))
     elif short in _LOOK_UP and len(args) > 1 and not any(arg.label in ("mode", "fill_value") for arg in args):
         labels.update(_lookups(args[0].value, args[1].value, site))
     return replace(found, labels=found.labels | labels) if labels else found
@@ -126,11 +128,11 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     labels = labels_of(left), labels_of(right)
     if operator == "+":
         added = _added_to_copy(left, right) | _added_to_copy(right, left)
-        return kept(operator, labels) | added | _with_shared(left, right) | _with_shared(right, left)
+        return _plus(left, right) | _plus(right, left) | added | _with_shared(left, right) | _with_shared(right, left)
     if operator in ("**", "*"):
         is_square = right == Const(2) if operator == "**" else left is right
-        centred = of_kinds(labels[0], _CENTRED_BY_ALL, _CENTRED) if is_square else ()
-        squares = {(_SQUARED if label[0] == _CENTRED_BY_ALL else _OWN_SQUARED, label[1]) for label in centred}
+        centred = of_kinds(labels[0], CENTRED_BY_ALL, _CENTRED) if is_square else ()
+        squares = {(_SQUARED if label[0] == CENTRED_BY_ALL else _OWN_SQUARED, label[1]) for label in centred}
         return kept(operator, labels) | squares
     if operator == "/":
         return kept("reciprocal", labels[1:])
@@ -139,25 +141,35 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     below = {(_BELOW, axis) for _, axis in of_kinds(labels[1], _MAXIMUM)}
     above, mean = variation_of(left), variation_of(right)
     own = [axis for axis, along in mean.axes if along.truth == MEAN and above.over(axis).truth == ROWS]
-    by_all = [axis for _, axis, _ in of_kinds(labels[1], "over") if _differs(left, above.over(axis).truth)]
-    return frozenset({*below, *[(_CENTRED, axis, site) for axis in own], *[(_CENTRED_BY_ALL, axis) for axis in by_all]})
+    reduced = [label[1] for label in of_kinds(labels[1], "over", MEAN_OF_ALL)]
+    by_all = [axis for axis in reduced if _differs(left, above.over(axis).truth)]
+    return frozenset({*below, *[(_CENTRED, axis, site) for axis in own], *[(CENTRED_BY_ALL, axis) for axis in by_all]})
+
+
+def _plus(own: Value, other: Value) -> frozenset[Any]:
+    """Returns the labels of `own + other`: with the variance of the devices' means, a variance is that of all rows."""
+    found = kept("+", (labels_of(own),))
+    return (
+        frozenset([label for label in found if is_given(variation_of(other).over(label[1]).truth)]) if found else NONE
+    )
 
 
 def note_scaled(run: Run, operator: str, sides: tuple[Value, Value], site: Site, ctx: Context) -> None:
     """Notes that rows minus a mean over all devices are scaled by a value computed from the devices' own variances."""
     for rows, scale in (sides, sides[::-1]) if operator == "*" else (sides,):
-        centred = {axis for _, axis in of_kinds(labels_of(rows), _CENTRED_BY_ALL)}
+        centred = {axis for _, axis in of_kinds(labels_of(rows), CENTRED_BY_ALL)}
         for _, axis, place in of_kinds(labels_of(scale), _SPREAD):
             if axis in centred and _differs(scale, variation_of(scale).over(axis).truth):
                 run.records.gradient_uses.append(GradientUse("scaled-by-own", site, place, ctx, axis))
-        for _, axis, place in of_kinds(labels_of(scale), _AVERAGED):
+        for _, axis, place in of_kinds(labels_of(scale), AVERAGED_VARIANCE):
             if axis in centred:
                 run.records.gradient_uses.append(GradientUse("scaled-by-averaged", site, place, ctx, axis))
 
 
 def averaged(labels: frozenset[Any], names: Collection[str]) -> frozenset[Any]:
     """Returns the labels of the average of the devices' variances, each taken around the device's own mean."""
-    return frozenset([(_AVERAGED, axis, place) for _, axis, place in of_kinds(labels, _VARIANCE) if axis in names])
+    own = of_kinds(labels, OWN_VARIANCE)
+    return frozenset([(AVERAGED_VARIANCE, axis, place) for _, axis, place in own if axis in names])
 
 
 def of_item(array: Data, index: Value, site: Site) -> frozenset[Any]:

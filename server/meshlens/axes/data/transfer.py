@@ -143,6 +143,18 @@ def _added(left: str, right: str) -> str:
     return _rowwise(left, right)
 
 
+def subtracted(left: Along, right: Along) -> Along:
+    """Returns the result of `left - right`, which for a mean is its deviation, if what is subtracted was reduced."""
+    is_deviation = left.truth in (MEAN, PAIRS_MEAN) and is_same(right.truth) and not is_given(right.truth)
+    return Along(DIFFERS, typed(left, right)) if is_deviation else added(left, right)
+
+
+def subtracted_arrays(left: Along, right: Along) -> Along:
+    """Returns the result of `left - right` if neither is a literal number."""
+    is_deviation = left.truth in (MEAN, PAIRS_MEAN) and is_same(right.truth) and not is_given(right.truth)
+    return Along(DIFFERS, typed(left, right)) if is_deviation else added_arrays(left, right)
+
+
 def added_arrays(left: Along, right: Along) -> Along:
     """Returns the result of `left + right` if neither is a literal number, such as an epsilon."""
     return Along(_added_arrays(left.truth, right.truth), typed(left, right))

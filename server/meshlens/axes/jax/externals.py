@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from meshlens.axes.data import exchanges, noise
+from meshlens.axes.data import exchanges, moments, noise
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.coordinates import of_call, of_grids
 from meshlens.axes.data.drawn_shapes import integers_from
@@ -218,6 +218,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         found = replace(found, labels=found.labels | UNPLACED)
     found = with_sharding(run, name, call.args, found, call.site, call.ctx)
     value = _with_variation(found, name, call)
+    if not call.ctx.env.maps and type(value) is Data:
+        value = moments.of_call(name, call.args, value)
     if not call.ctx.env.maps or type(value) is not Data:
         return Seq("tuple", (value, value)) if name == TOP_K else value
     value = of_call(run, name, call.args, value, call.site, call.ctx)

@@ -12,6 +12,7 @@ from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import is_array, shape_of, sizes
 from meshlens.axes.data.coordinates import split_by
 from meshlens.axes.data.exchanges import of_own_keys
+from meshlens.axes.data.moments import leaving
 from meshlens.axes.data.noise import ALL_KEYS
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, size_of_axis, whole_of
@@ -393,6 +394,9 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
         if is_alike or all(is_same(over.over(axis).truth) for axis in axes_of(binder)):
             copies = {("copies", place, 1) for _, place in of_kinds(labels, "copied")}
             kept |= copies | {ON_DEVICES} if copies else NONE
+    if returned.__class__ is Data and binder.kind in ("pmap", "shard_map"):
+        is_stacked = binder.argument("out_axes") is None if binder.kind == "pmap" else is_shared(spec) is False
+        kept |= leaving(returned, axes_of(binder), is_stacked)
     shape = returned.shape if isinstance(returned, Data) and isinstance(spec, Spec) else None
     if isinstance(returned, Made) and is_state(returned):
         return replace(returned, labels=kept, over=inner_over)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from meshlens.axes.data import arrays, coordinates, noise, transfer
+from meshlens.axes.data import arrays, coordinates, moments, noise, transfer
 from meshlens.axes.data.exchanges import of_comparison
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here, stepped_alike
 from meshlens.axes.data.halos import edge_of
@@ -393,6 +393,8 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
         picked |= edge_of(node.key)
         picked |= part_of_held(container) if isinstance(node.key, Slice) else NONE
         found = replace(found, labels=found.labels | picked) if picked else found
+    elif not ctx.env.maps and type(container) is Data and type(found) is Data and (kept := moments.of_item(container)):
+        found = replace(found, labels=found.labels | kept)
     if ctx.env.maps and type(container) is Data and type(index) is Data and type(found) is Data:
         # While JAX traces, an index is an array of integers: a mask would give a shape that depends on its values.
         is_array = container.made_by != AT and container.array and index.array

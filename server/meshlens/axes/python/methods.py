@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import takewhile
 
-from meshlens.axes.data import arrays, noise
+from meshlens.axes.data import arrays, moments, noise
 from meshlens.axes.data.coordinates import of_call
 from meshlens.axes.data.drawn_shapes import METHODS, drawn, integers_from
 from meshlens.axes.data.fitting import note_combined
@@ -81,6 +81,7 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
             result = replace(result, labels=result.labels | verdict) if verdict else result
             result = of_part(run, name, given, result, site, call.ctx)
             return of_call(run, f"jax.numpy.{name}", given, result, site, call.ctx)
+        result = moments.of_call(name, given, result)
         return with_sharding(run, f"jax.numpy.{name}", given, result, site, call.ctx)
     if isinstance(receiver, Dict):
         return _of_dict(run, receiver, name, call)

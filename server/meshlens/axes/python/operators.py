@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshlens.axes.data import arrays, exchanges, noise
+from meshlens.axes.data import arrays, exchanges, moments, noise
 from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.coordinates import combined as coordinates_combined
 from meshlens.axes.data.coordinates import quotient, unknown_quotient
@@ -90,6 +90,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             labels |= note_root(run, left, right, site, ctx)
         if operator in ("*", "/"):
             note_scaled(run, operator, (left, right), site, ctx)
+    elif left_labels or right_labels:
+        labels |= moments.of_operation(run, operator, (left, right), site, ctx)
     is_number = isinstance(sides[1], Constant)
     over = of_operator(operator, left, right, is_number) if ctx.env.maps else ANYTHING
     result = Data(labels, shape, None, arrays.gives_array(operator, left, right), over)

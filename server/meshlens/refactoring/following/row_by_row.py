@@ -29,7 +29,7 @@ from meshlens.refactoring.following.kinds import Kind, applied, flat, index_of, 
 _LIBRARIES = ("jax.", "numpy.", "scipy.", "optax.", "rlax.", "math.", "builtins.")
 _MODULES = frozenset({"jax.numpy", "jax.lax", "jax.nn", "jax.scipy.special", "optax"})
 _BY_ELEMENT = frozenset(
-    {"rowwise", "curved", "linear", "added", "multiplied", "divided", "bounded", "chosen", "judged"}
+    {"rowwise", "curved", "linear", "added", "subtracted", "multiplied", "divided", "bounded", "chosen", "judged"}
 )
 _OTHERWISE = frozenset("frexp gamma modf one_hot smooth_labels where".split())
 """Functions that have their own entries below, return several results, or draw random numbers in another library."""
