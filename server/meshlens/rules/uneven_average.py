@@ -14,6 +14,8 @@ The rule also reports these averages, as hints:
   over all devices.
 - A mean of a loss that compares the rows of a device with each other leaves out the pairs across devices.
 - A mean of a value that is zero on all devices but one is too small by a factor of the number of devices.
+- A batch is filled up so that it divides evenly over the devices, and the added rows count like the others, because
+  their weights repeat a weight of 1 or because the number of rows is taken afterwards.
 
 ```python
 import jax
@@ -43,6 +45,7 @@ from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.facts.nodes import BinaryOperation, Constant
+from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.reductions import divided_later
@@ -61,6 +64,8 @@ _HINTS = {
         "divide the sum by the count over all devices"
     ),
     "of-fewer-axes": "the total is summed over {axis}, but its divisor is not; sum the divisor over it too",
+    "fillers-counted": "these weights are 1 and are filled up with 1, so the rows that fill up the batch count too",
+    "length-of-filled": "the number of rows is taken after the batch was filled up, so the added rows count too",
     "shifted-summed": "a value all devices share is added before this sum over {axis}, which counts it once per device",
 }
 _WARNINGS = {
@@ -88,10 +93,22 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
             continue
         if use.kind in ("means-summed", "own-means-summed") and use.site in divided_later(view):
             continue
+        if use.kind == "fillers-counted" and use.site in _cleared(view):
+            continue
         span = view.span(site)
         if span not in seen:
             seen.add(span)
             yield _finding(view, use, span)
+
+
+def _cleared(view: FileView) -> frozenset[Site]:
+    """Returns the places where weights are filled up that code sets afterwards, perhaps in another file."""
+    return view.solution.once_of_records("weights that are set after they are filled up", _set_later)
+
+
+def _set_later(solution: Solution) -> frozenset[Site]:
+    uses = (use for records in solution.by_file.values() for use in records.gradient_uses)
+    return frozenset([use.site for use in uses if use.kind == "fillers-cleared"])
 
 
 def _goes_on(view: FileView, site: Site) -> bool:

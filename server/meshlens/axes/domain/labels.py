@@ -182,6 +182,12 @@ IMAGINARY = "imaginary"
 INTEGERS = "integers"
 """The label of arrays of integers, which pick rows when they index an array; other arrays may be masks."""
 
+ONES = "ones"
+"""The label of an array of ones."""
+
+FILLED_ONES = "filled-ones"
+"""The kind of the label of an array of ones that was filled up with ones."""
+
 COUNT = "count"
 """The kind of the label of a number that is exactly the size of an axis, or the number of processes, if it is known."""
 
@@ -205,7 +211,8 @@ ON_DEVICES = "device-copies"
 """The label of copies for the devices along the first axis."""
 
 OF_ONE_COPY = (
-    frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES, INTEGERS}) | PLACES
+    frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES, INTEGERS, ONES})
+    | PLACES
 )
 """Labels that a joined value keeps only if it has them on every path."""
 
@@ -223,7 +230,7 @@ SCALED_INDEX = "scaled-index"
 
 _OF_AXES = frozenset({PARAMETERS, SPLIT_ALONG, COORDINATES})
 _EXACT = frozenset(
-    {"over", "copies", "own-index", "last-index", SCALED_INDEX, TYPED, PART_SIZE, HELD, STACKED, *_OF_AXES}
+    {"over", "copies", "own-index", "last-index", SCALED_INDEX, TYPED, PART_SIZE, HELD, STACKED, FILLED_ONES, *_OF_AXES}
 )
 """Kinds of labels that say exactly what a value is, so a joined value keeps only those that it has on every path."""
 

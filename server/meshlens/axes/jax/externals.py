@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from meshlens.axes.data import exchanges, moments, noise
+from meshlens.axes.data import exchanges, fillers, moments, noise
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.coordinates import of_call, of_grids
 from meshlens.axes.data.drawn_shapes import integers_from
@@ -216,6 +216,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     found = replace(found, labels=found.labels | pieces) if pieces else found
     if name.startswith(_MAKE_ARRAYS) and not call.ctx.env.maps and all(map(_says_no_place, call.args)):
         found = replace(found, labels=found.labels | UNPLACED)
+    found = fillers.of_call(run, name, call.args, found, call.site, call.ctx)
     found = with_sharding(run, name, call.args, found, call.site, call.ctx)
     value = _with_variation(found, name, call)
     if not call.ctx.env.maps and type(value) is Data:

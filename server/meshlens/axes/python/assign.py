@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from meshlens.axes.data import fillers
 from meshlens.axes.data.typed_shardings import without_sharding
 from meshlens.axes.domain.joining import join, join_all, labels_of, options
 from meshlens.axes.domain.keys import key_of
+from meshlens.axes.domain.labels import ONES
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Instance, Made, Seq, Value
 from meshlens.axes.python.class_variables import change_variable, set_variable
 from meshlens.axes.python.shared_tables import tell_others
@@ -14,7 +16,7 @@ from meshlens.axes.python.tables import changed, is_table, with_entry, with_unkn
 from meshlens.axes.python.tables_of_modules import grow
 from meshlens.axes.python.unpacking import unpack
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.frames import Frame
+from meshlens.axes.runs.frames import Frame, site_of
 from meshlens.axes.runs.heap import attributes_of, set_attribute
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import as_tuple
@@ -135,7 +137,10 @@ def _to_item(run: Run, target: Subscript, value: Value, frame: Frame, ctx: Conte
         else:
             after = Seq(container.kind, tuple(join(known, value) for known in container.items), True)
     elif isinstance(container, Data):
-        after = without_sharding(Data(container.labels | labels_of(value), container.shape, container.made_by))
+        if container.labels:
+            fillers.note_set(run, container, index, site_of(frame, target), ctx)
+        labels = fillers.changed(container.labels) | (labels_of(value) - {ONES})
+        after = without_sharding(Data(labels, container.shape, container.made_by))
     elif any(isinstance(option, (Dict, Seq)) for option in options(container)):
         key = key_of(index)
         every = changed(container, lambda one: with_entry(one, key[0], value)) if key is not None else None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeGuard
 
+from meshlens.axes.data import fillers
 from meshlens.axes.data.arrays import count_of, product, shape_of, sizes
 from meshlens.axes.data.gradients import rows_here
 from meshlens.axes.data.operating import of_all
@@ -171,6 +172,8 @@ def _len(values: Values, args: tuple[Arg, ...]) -> Value:
     value = values[0] if values else UNKNOWN
     if isinstance(value, (Seq, Dict)) and not value.open:
         return Const(len(value.items))
+    if isinstance(value, Data) and value.labels and (filled := fillers.length(value)) is not None:
+        return filled
     if isinstance(value, Data) and value.shape and value.shape[0] is not None:
         return Const(value.shape[0])
     if isinstance(value, Const) and isinstance(value.value, str):

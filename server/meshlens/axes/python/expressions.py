@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from meshlens.axes.data import arrays, coordinates, moments, noise, transfer
+from meshlens.axes.data import arrays, coordinates, fillers, moments, noise, transfer
 from meshlens.axes.data.exchanges import of_comparison
 from meshlens.axes.data.gradients import Operation, note_unreduced_step, rows_here, stepped_alike
 from meshlens.axes.data.halos import edge_of
@@ -65,6 +65,7 @@ from meshlens.facts.nodes import (
     UnaryOperation,
     Walrus,
     Yield,
+    last_name,
 )
 from meshlens.jaxapi.libraries import UPDATE_METHODS
 from meshlens.jaxapi.operations import AT
@@ -347,6 +348,9 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
     if not any(labels):
         return UNKNOWN if over == ANYTHING and shape is None else Data(frozenset(), shape, over=over)
     noise.meet(run, tuple(items), ctx)
+    numbers = next(iter(node.operands))
+    if len(items) == 2 and isinstance(numbers, Call) and last_name(numbers.callee) == "arange":
+        fillers.note_compared(run, node.operators[0], items[1], site_of(frame, node), ctx)
     decided = of_comparison(*items) if ctx.env.maps and len(items) == 2 else NONE
     return Data(own.union(decided, *map(of_verdict, labels)), shape, over=over)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import takewhile
 
-from meshlens.axes.data import arrays, moments, noise
+from meshlens.axes.data import arrays, fillers, moments, noise
 from meshlens.axes.data.coordinates import of_call
 from meshlens.axes.data.drawn_shapes import METHODS, drawn, integers_from
 from meshlens.axes.data.fitting import note_combined
@@ -76,6 +76,7 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
         if not isinstance(result, Data) or not (receiver.labels or call.ctx.env.maps):
             return result
         given = (Arg(None, receiver, None, None), *args)
+        result = fillers.of_call(run, f"jax.numpy.{name}", given, result, site, call.ctx)
         if call.ctx.env.maps:
             verdict = of_verdict_on(f"jax.numpy.{name}", given, site)
             result = replace(result, labels=result.labels | verdict) if verdict else result

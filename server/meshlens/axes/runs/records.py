@@ -195,8 +195,10 @@ class GradientUse:
             were reduced over other axes, but not over this one), "step-alone" (parameters are updated with gradients
             that were not reduced), "copies-saved" (a state with a copy on every device is saved whole), "copies-listed"
             (code lists the shards of an array, some of which are copies), "copies-summed" (a `psum` of a copy to which
-            each device added a value), "of-fewer-axes" (a total is divided by a sum over
-            only some of its axes), "slices-overlap" (each device takes several rows, starting at the row of its index),
+            each device added a value), "of-fewer-axes" (a total is divided by a sum over only some of its axes),
+            "fillers-counted" (weights of 1 are filled up with 1 and summed), "fillers-cleared" (entries of such weights
+            are set), "length-of-filled" (rows count up to the length of a filled array),
+            "slices-overlap" (each device takes several rows, starting at the row of its index),
             and for values that each device computes from its part alone: "own-maxima-summed" (a `psum` of exponentials
             from which each device subtracted its own maximum), "picked-summed" (a `psum` of entries that devices picked
             for indices that may be in another part), "picked-elsewhere-summed" (a `psum` of entries that devices picked

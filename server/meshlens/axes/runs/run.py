@@ -87,6 +87,10 @@ class World(Protocol):
         """Returns whether a block mentions `jax.tree.map`."""
         ...
 
+    def fills_up(self, path: str, block: str) -> bool:
+        """Returns whether a block mentions a function that may fill up a batch."""
+        ...
+
     def matches_patterns(self, path: str, block: str) -> bool:
         """Returns whether a block mentions a function that selects a table entry by path or pattern."""
         ...

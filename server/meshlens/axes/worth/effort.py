@@ -11,7 +11,7 @@ from meshlens.axes.data.typed_shardings import is_typed
 from meshlens.axes.domain.classes import class_attribute
 from meshlens.axes.domain.joining import join_all, variations_in
 from meshlens.axes.domain.keys import STEPS
-from meshlens.axes.domain.labels import COORDINATES, INTEGERS, PART_SIZE, of_kinds
+from meshlens.axes.domain.labels import COORDINATES, INTEGERS, ONES, PART_SIZE, of_kinds
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -187,9 +187,15 @@ def _makes_spec_of(run: Run, function: Function, owner: Value | None) -> bool:
 
 def _may_run_again(run: Run, function: Function, values: dict[str, Value], count: int) -> bool:
     """Returns whether a function that has run this often may run again, because its result differs each time."""
-    if count < _MOST_SHORT and _is_short(run, function, values):
+    if count < _MOST_SHORT and (_is_short(run, function, values) or _fills_up_ones(run, function, values)):
         return True
     return count < MOST_NAMED and (tells_leaves_apart(run, function, values) or _names_an_entry(run, function, values))
+
+
+def _fills_up_ones(run: Run, function: Function, values: dict[str, Value]) -> bool:
+    """Returns whether a function fills up an array of ones, which may be the weights in a table of other arrays."""
+    is_of_ones = any(type(value) is Data and ONES in value.labels for value in values.values())
+    return is_of_ones and run.world.fills_up(function.path, function.block)
 
 
 def tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -> bool:
@@ -447,7 +453,7 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
             # The function may make the parameters of a model.
             return False
         yields_rows = "generator" in function.flags or function.name in _ITERATE
-        if yields_rows and any(_holds_sizes(run, arg.value) for arg in args):
+        if yields_rows:
             # The last batch may be smaller than the others.
             return False
     if any(_holds_layouts(arg.value) for arg in args) and run.world.maps_trees(function.path, function.block):

@@ -33,6 +33,7 @@ _MAKE_ARRAYS = frozenset(
     "integers standard_normal randint randn normal uniform truncated_normal zeros ones full reshape einsum one_hot "
     "concatenate stack transpose split".split()
 )
+_FILL = frozenset({"pad", "resize"})
 _MATCH = frozenset("search fullmatch keystr tree_map_with_path map_with_path".split())
 """The names of functions with which code picks a table entry for each path in a tree."""
 _HOLD_NAMES_OR_FUNCTIONS = CONFIGURATION_WORDS | OPTIMIZER_WORDS | BUILDS_PARSERS
@@ -43,6 +44,7 @@ _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
 Facts = Mapping[str, FileFacts]
 Mentions = dict[str, tuple[str, ...]]
 Ranks = dict[str, int]
+
 Row = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 """The names that a changed block owned and mentioned before, and those that it owns and mentions now."""
 
@@ -238,6 +240,11 @@ class Interest:
         """Returns whether a block mentions `jax.tree.map`."""
         mentioned = self._mentioned_in(path, key)
         return mentioned is not None and ("tree_map" in mentioned or ("tree" in mentioned and "map" in mentioned))
+
+    def fills_up(self, path: str, key: str) -> bool:
+        """Returns whether a block mentions a function that may fill up a batch."""
+        mentioned = self._mentioned_in(path, key)
+        return mentioned is not None and not _FILL.isdisjoint(mentioned)
 
     def matches_patterns(self, path: str, key: str) -> bool:
         """Returns whether a block mentions a function that selects a table entry by path or pattern."""

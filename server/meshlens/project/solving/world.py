@@ -51,6 +51,7 @@ class SolvingWorld:
         self.makes_arrays = interest.makes_arrays
         self.is_short = interest.is_short
         self.maps_trees = interest.maps_trees
+        self.fills_up = interest.fills_up
         self.matches_patterns = interest.matches_patterns
         self.is_worth_a_root = interest.is_worth_a_root
         self.names_axes = interest.names_axes

@@ -1,0 +1,108 @@
+"""Rows that fill up a batch, and the weights and lengths by which they count like the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from meshlens.axes.data.arrays import count_of
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import COUNT, FILLED_ONES, NONE, ONES, of_kinds
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
+from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.run import Run
+
+_FILLED, _LENGTH = "filled", "length-of-filled"
+"""The kinds of labels of an array that was filled up, and of the number of its rows."""
+_KINDS = (_FILLED, FILLED_ONES)
+
+_MODULES = ("numpy.", "jax.numpy.", "jax.device_put")
+_MAKE_ONES = frozenset({"ones", "ones_like"})
+_FILL = frozenset({"pad", "resize"})
+_MOVE = frozenset("asarray array astype reshape ravel squeeze copy device_put float32".split())
+_CONCERNED = _MAKE_ONES | _FILL | _MOVE | {"sum", "full"}
+_REPEAT = frozenset({"edge", "wrap", "reflect", "symmetric"})
+"""The modes in which `pad` repeats entries of the array."""
+
+
+def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site, ctx: Context) -> Data:
+    """Returns the result of a function or method with labels of ones and of filled arrays; notes sums of such ones.
+
+    Args:
+        run: the run.
+        name: the name of the function, or of the method after that of a module.
+        args: its arguments; for a method, the object comes first.
+        found: the result without the labels.
+        site: the call.
+        ctx: the context.
+    """
+    short = name.rpartition(".")[2]
+    if short not in _CONCERNED or not args or not name.startswith(_MODULES):
+        return found
+    labels = labels_of(args[0].value)
+    more: frozenset[Any] = NONE
+    if short in _MAKE_ONES or (short == "full" and len(args) > 1 and args[1].value in (Const(1), Const(1.0))):
+        more = NONE | {ONES}
+    elif short in _MOVE:
+        more = frozenset(of_kinds(labels, *_KINDS)) | (labels & {ONES})
+    elif short == "sum":
+        for _, place in of_kinds(labels, FILLED_ONES):
+            run.records.gradient_uses.append(GradientUse("fillers-counted", place, None, ctx))
+    elif short == "resize" or _fills_up(args):
+        more = NONE | {(_FILLED, site)}
+        if ONES in labels and (short == "resize" or _fills_with_ones(args)):
+            more |= {(FILLED_ONES, site)}
+    return replace(found, labels=found.labels | more) if more else found
+
+
+def _fills_up(args: tuple[Arg, ...]) -> bool:
+    """Returns whether a `pad` adds rows, and only at the end."""
+    width = by_parameter(("array", "pad_width"), args).get("pad_width")
+    pair = width.value if width is not None else None
+    if isinstance(pair, Seq) and pair.items and isinstance(next(iter(pair.items)), Seq):
+        pair = next(iter(pair.items))
+    if not isinstance(pair, Seq) or pair.open or len(pair.items) != 2:
+        return False
+    before, after = pair.items
+    return before == Const(0) and after != Const(0)
+
+
+def _fills_with_ones(args: tuple[Arg, ...]) -> bool:
+    found = by_parameter(("array", "pad_width", "mode"), args)
+    mode, constant = found.get("mode"), found.get("constant_values")
+    if constant is not None:
+        return constant.value in (Const(1), Const(1.0))
+    return mode is not None and isinstance(mode.value, Const) and mode.value.value in _REPEAT
+
+
+def length(array: Value) -> Data | None:
+    """Returns the number of rows of an array that was filled up; None for another array."""
+    filled = of_kinds(labels_of(array), _FILLED)
+    if not filled or not isinstance(array, Data):
+        return None
+    count = array.shape[0] if array.shape else None
+    counts = {(COUNT, count)} if count is not None else NONE
+    return Data(frozenset({(_LENGTH, site) for _, site in filled}) | counts, ())
+
+
+def note_compared(run: Run, operator: str, count: Value, site: Site, ctx: Context) -> None:
+    """Notes a comparison of 0, 1, 2, … with the number of rows of a filled array, which is true for the fillers too."""
+    if operator in ("<", ">=") and of_kinds(labels_of(count), _LENGTH):
+        run.records.gradient_uses.append(GradientUse("length-of-filled", site, None, ctx))
+
+
+def note_set(run: Run, array: Data, index: Value, site: Site, ctx: Context) -> None:
+    """Notes that entries of an array are set: weights after the rows of a filled array, or those that fill it up."""
+    for _, place in of_kinds(array.labels, FILLED_ONES):
+        run.records.gradient_uses.append(GradientUse("fillers-cleared", place, None, ctx))
+    if ONES in array.labels and isinstance(index, Seq) and index.kind == "slice":
+        lower, upper, _ = index.items
+        if of_kinds(labels_of(lower), _LENGTH) and upper == Const(None) and count_of(lower) != 0:
+            run.records.gradient_uses.append(GradientUse("length-of-filled", site, None, ctx))
+
+
+def changed(labels: frozenset[Any]) -> frozenset[Any]:
+    """Returns the labels of an array after some of its entries were set."""
+    return labels - {ONES} - frozenset(of_kinds(labels, FILLED_ONES))
