@@ -3,6 +3,8 @@
 In a halo exchange, each device gets the rows next to its part: the last rows of the previous device at the front, and
 the first rows of the next device at the back. If the edges or the directions are swapped, the shapes are still right,
 but a stencil silently computes with the wrong rows.
+In two dimensions, a stencil that reads the neighbors of a cell at an angle also needs the corners. They come along if
+the second exchange sends whole sides of the array into which the first one has written; otherwise, they stay zero.
 
 ```python
 import jax
@@ -69,6 +71,10 @@ from meshlens.project.view import FileView
 _MESSAGES = {
     "halo-at-front": 'the rows at the front should be the last rows of the previous device along "{axis}"',
     "halo-at-back": 'the rows at the back should be the first rows of the next device along "{axis}"',
+    "corners-read": (
+        'the corners of the padded array stay zero, but the stencil reads them; send along "{axis}" the sides of the '
+        "padded array, which the exchange before has filled"
+    ),
 }
 """The messages, by the kind of the recorded use."""
 

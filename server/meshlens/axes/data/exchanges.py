@@ -24,7 +24,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import RandomUse
 from meshlens.axes.runs.run import Run
 
-_OWN_KEY, _SENT, _RECEIVED, _AGREED = "own-key", "sent", "received", "agreed"
+_OWN_KEY, _SENT, RECEIVED, _AGREED = "own-key", "sent", "received", "agreed"
 _GAP, _SCALED, _WEIGHED = "gap", "scaled-here", "weighed"
 _COMPARISONS = frozenset(
     f"jax.{module}.{name}"
@@ -53,7 +53,7 @@ def received(result: Value, perm: Value, axis: str) -> Value:
         return result
     of_others = [(_AGREED, own) for _, _, _, own in of_kinds(result.labels, DECIDED)]
     sent = [(_SENT, axis)] if _may_exchange(perm) else []
-    return replace(result, labels=result.labels | {(_RECEIVED, axis), *sent, *of_others})
+    return replace(result, labels=result.labels | {(RECEIVED, axis), *sent, *of_others})
 
 
 def _may_exchange(perm: Value) -> bool:
@@ -80,8 +80,8 @@ def of_operation(operator: str, left: Value, right: Value) -> frozenset[Any]:
         return NONE
     found: set[tuple[str, str]] = set()
     for mine, theirs, own in ((one, other, left), (other, one, right)):
-        for _, axis in of_kinds(theirs, _RECEIVED):
-            if operator == "*" and ((_RECEIVED, axis) in mine or (_GAP, axis) in mine):
+        for _, axis in of_kinds(theirs, RECEIVED):
+            if operator == "*" and ((RECEIVED, axis) in mine or (_GAP, axis) in mine):
                 found.add((_WEIGHED, axis))
             elif operator == "*" and is_apart(variation_of(own).over(axis).truth):
                 found.add((_SCALED, axis))
@@ -97,7 +97,7 @@ def of_comparison(left: Value, right: Value) -> frozenset[Any]:
             (DECIDED, call, key, axis)
             for one, other in ((left, right), (right, left))
             for call, key, axis in _own_numbers(one)
-            if {(_RECEIVED, axis), (_WEIGHED, axis)} <= labels_of(other)
+            if {(RECEIVED, axis), (_WEIGHED, axis)} <= labels_of(other)
         ]
     )
 
@@ -117,7 +117,7 @@ def of_chance(key: Arg, args: tuple[Arg, ...], site: Site) -> frozenset[Any]:
             (DECIDED, site, key.site, axis)
             for arg in args
             for _, axis in of_kinds(labels_of(arg.value), _WEIGHED)
-            if (_OWN_KEY, axis) in own and (_RECEIVED, axis) not in own and (_RECEIVED, axis) in labels_of(arg.value)
+            if (_OWN_KEY, axis) in own and (RECEIVED, axis) not in own and (RECEIVED, axis) in labels_of(arg.value)
         ]
     )
 
@@ -128,7 +128,7 @@ def _own_numbers(value: Value) -> list[tuple[Any, Any, str]]:
     return [
         (call, key, axis)
         for _, call, key, axis in of_kinds(labels, APART)
-        if (_OWN_KEY, axis) in labels and (_RECEIVED, axis) not in labels
+        if (_OWN_KEY, axis) in labels and (RECEIVED, axis) not in labels
     ]
 
 

@@ -210,9 +210,18 @@ PLACES = UNPLACED | {ON_ONE_DEVICE, ON_A_MESH, ON_COPIES}
 ON_DEVICES = "device-copies"
 """The label of copies for the devices along the first axis."""
 
+WEIGHS_CORNERS, CORNER_WEIGHT = "weighs-corners", "corner-weight"
+"""The labels of a 3×3 array whose corners are not zero, and of one of these corners."""
+
+BORDER, DIAGONAL = "zero-border", "diagonal"
+"""The kinds of labels of an array padded with zeros on all sides, and of the neighbors of its cells at an angle."""
+
+_OF_STENCILS = frozenset({WEIGHS_CORNERS, CORNER_WEIGHT})
+
 OF_ONE_COPY = (
     frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES, INTEGERS, ONES})
     | PLACES
+    | _OF_STENCILS
 )
 """Labels that a joined value keeps only if it has them on every path."""
 
@@ -230,7 +239,21 @@ SCALED_INDEX = "scaled-index"
 
 _OF_AXES = frozenset({PARAMETERS, SPLIT_ALONG, COORDINATES})
 _EXACT = frozenset(
-    {"over", "copies", "own-index", "last-index", SCALED_INDEX, TYPED, PART_SIZE, HELD, STACKED, FILLED_ONES, *_OF_AXES}
+    {
+        "over",
+        "copies",
+        "own-index",
+        "last-index",
+        SCALED_INDEX,
+        TYPED,
+        PART_SIZE,
+        HELD,
+        STACKED,
+        FILLED_ONES,
+        BORDER,
+        DIAGONAL,
+        *_OF_AXES,
+    }
 )
 """Kinds of labels that say exactly what a value is, so a joined value keeps only those that it has on every path."""
 

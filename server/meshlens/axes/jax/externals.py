@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from meshlens.axes.data import exchanges, fillers, moments, noise
+from meshlens.axes.data import corners, exchanges, fillers, moments, noise
 from meshlens.axes.data.arrays import is_unplaced
 from meshlens.axes.data.coordinates import of_call, of_grids
 from meshlens.axes.data.drawn_shapes import integers_from
@@ -201,6 +201,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         found = library_calls.call_elsewhere(run, name, call)
     if call.ctx.env.maps:
         note_split(run, name, call.args, call.site, call.ctx)
+        corners.note_convolved(run, name, call.args, call.site, call.ctx)
     if type(found) is not Data:
         is_grids = call.ctx.env.maps and name.endswith(".meshgrid")
         return of_grids(call.args, found) if is_grids and isinstance(found, Seq) else found
@@ -217,6 +218,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     if name.startswith(_MAKE_ARRAYS) and not call.ctx.env.maps and all(map(_says_no_place, call.args)):
         found = replace(found, labels=found.labels | UNPLACED)
     found = fillers.of_call(run, name, call.args, found, call.site, call.ctx)
+    stencil = corners.of_call(name, call.args, call.site, call.ctx)
+    found = replace(found, labels=found.labels | stencil) if stencil else found
     found = with_sharding(run, name, call.args, found, call.site, call.ctx)
     value = _with_variation(found, name, call)
     if not call.ctx.env.maps and type(value) is Data:

@@ -183,6 +183,13 @@ def _len(values: Values, args: tuple[Arg, ...]) -> Value:
     return here if here is not None else UNKNOWN
 
 
+def _slice(values: Values, args: tuple[Arg, ...]) -> Value:
+    none: Value = Const(None)
+    if len(values) == 1:
+        return Seq("slice", (none, *values, none))
+    return Seq("slice", (*values, none, none)[:3]) if 1 < len(values) <= 3 else UNKNOWN
+
+
 def _range(values: Values, args: tuple[Arg, ...]) -> Value:
     numbers = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, int)]
     if 0 < len(numbers) == len(values) <= 3 and (len(numbers) < 3 or numbers[2] != 0):
@@ -547,6 +554,7 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "all": _verdict_on(True),
     "any": _verdict_on(False),
     "len": _len,
+    "slice": _slice,
     "range": _range,
     "enumerate": _enumerate,
     "zip": _zip,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import takewhile
 
-from meshlens.axes.data import arrays, fillers, moments, noise
+from meshlens.axes.data import arrays, corners, fillers, moments, noise
 from meshlens.axes.data.coordinates import of_call
 from meshlens.axes.data.drawn_shapes import METHODS, drawn, integers_from
 from meshlens.axes.data.fitting import note_combined
@@ -19,7 +19,16 @@ from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value, key_of
-from meshlens.axes.domain.labels import INTEGERS, NONE, UNPLACED, of_kinds, of_number, of_verdict, travelling
+from meshlens.axes.domain.labels import (
+    INTEGERS,
+    NONE,
+    UNPLACED,
+    WEIGHS_CORNERS,
+    of_kinds,
+    of_number,
+    of_verdict,
+    travelling,
+)
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -155,10 +164,10 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
     if name in ("copy", "flatten", "ravel", "argsort"):
         labels |= receiver.labels & {INTEGERS} | integers_from(f"numpy.{name}", args)
     if name in ("astype", "copy", "block_until_ready", "clip", "round"):
-        labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform", "unplaced"}
+        labels |= receiver.labels & {"key", "keys", "fresh", "reduced", "same", "uniform", "unplaced", WEIGHS_CORNERS}
         return Data(labels, receiver.shape, over=over)
     if name == "at_set":
-        labels |= set_at(run, receiver, args, site) if ctx.env.maps else NONE
+        labels |= set_at(run, receiver, args, site) | corners.set_at(receiver, args, site) if ctx.env.maps else NONE
         return Data(labels, receiver.shape, None, receiver.array, over)
     found = _shape_of_method(receiver, name, args) if receiver.shape is not None else None
     return Data(labels | _MAY_REPEAT, found, over=over) if found is not None else Data(labels, over=over)

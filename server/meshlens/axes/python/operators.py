@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshlens.axes.data import arrays, exchanges, moments, noise
+from meshlens.axes.data import arrays, corners, exchanges, moments, noise
 from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.coordinates import combined as coordinates_combined
 from meshlens.axes.data.coordinates import quotient, unknown_quotient
@@ -64,6 +64,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels |= {"uniform"}
     if arrays.is_unplaced(left) and arrays.is_unplaced(right):
         labels |= UNPLACED
+    if left_labels or right_labels:
+        labels |= corners.of_operation(run, operator, (left, right), site, ctx)
     if ctx.env.maps:
         labels |= of_operation(operator, left, right, site) | unknown_quotient(operator, right, site)
         if operator != "@":

@@ -204,6 +204,7 @@ class GradientUse:
             for indices that may be in another part), "picked-elsewhere-summed" (a `psum` of entries that devices picked
             by their index along another axis), "centred-summed" (a `psum` of values that each device centered on its
             own mean); "halo-at-front", "halo-at-back" (another device's rows are joined to the wrong end),
+            "corners-read" (a stencil reads corners that no exchange fills),
             "index-tested" (a Python condition depends on the device index), "mean-scattered" (a `psum_scatter` of
             gradients of means), "scaled-by-own", "scaled-by-averaged" (rows minus the mean of all devices are scaled by
             one device's variance, or by the mean of the variances around each device's own mean), "verdict-on-slice" (a
