@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeGuard
@@ -61,6 +62,8 @@ from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.facts.nodes import Call, Return, last_name
 from meshlens.jaxapi.known_names import REPLACES, TABLES
 from meshlens.jaxapi.names import canonical
+
+_DIGITS = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
 
 _MOST_ITEMS = 16
 _MOST_CHOICES = 64
@@ -317,6 +320,8 @@ def _integer(values: Values, args: tuple[Arg, ...]) -> Value:
     value = values[0] if values else UNKNOWN
     if isinstance(value, Const) and isinstance(value.value, float) and math.isfinite(value.value):
         return Const(int(value.value))
+    if isinstance(value, Const) and isinstance(value.value, str) and len(args) == 1 and _DIGITS.fullmatch(value.value):
+        return Const(int(value.value), value.origin)
     return _number(values, args)
 
 

@@ -96,7 +96,11 @@ def call_parser(run: Run, parser: Made, name: str, call: Invocation) -> Value | 
     elif name in PARSES and _may_be_empty(call.args):
         known = {name: value for name, value in options.items() if value is not UNKNOWN}
         spellings = run.heap_entry(("spelled", parser.site), parser.site.path)
-        _note(run, [(_spelled(spellings, name), value, None) for name, value in known.items()], call.site, call.ctx)
+        notes = [
+            (_spelled(spellings, name), value, _origin(value) or _origin(spellings.get(name, UNKNOWN)))
+            for name, value in known.items()
+        ]
+        _note(run, notes, call.site, call.ctx)
         table = Dict(tuple(known.items()), open=True, attributes=True)
         return table if name == "parse_args" else Seq("tuple", (table, UNKNOWN))
     else:
@@ -131,6 +135,8 @@ def stated(value: Value | None) -> Value | None:
     """Returns a default that a program is meant to be used with; None for a placeholder or an unknown value."""
     if isinstance(value, Seq):
         return value if value.items else None
+    if isinstance(value, Instance):
+        return value
     if not isinstance(value, Const) or isinstance(value.value, bool):
         return None
     if isinstance(value.value, str):

@@ -463,8 +463,11 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
     if len(handed) < len(args) and _keeps_map(run, args[0].value):
         return False
     if function.name in _MAKE_ATTRIBUTES and len(handed) < len(args) and tells([arg.value for arg in handed]):
-        # Methods of the new object may read an axis name from its attributes.
+        # Methods of the new object, or other code, may read an axis name from its attributes.
         handed = args
+        is_plain = isinstance(args[0].value, Instance) and not args[0].value.cls.bases
+        if is_plain and not ctx.env.maps and run.world.is_short(function.path, function.block):
+            return False
     if function.name == "__init__" and len(handed) < len(args) and any(_holds_sizes(run, arg.value) for arg in handed):
         # Methods of the new object may split arrays whose shapes depend on its attributes.
         handed = args
