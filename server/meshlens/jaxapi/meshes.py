@@ -127,6 +127,15 @@ _CONTEXTS = (
 
 MESH_CONTEXTS: dict[str, MeshContext] = {row.dotted: row for row in _CONTEXTS}
 
+MESH_HOLDERS = frozenset({"jax.interpreters.pxla.thread_resources", "jax.sharding.thread_resources"})
+"""The canonical names of the object whose `env` holds the mesh of `with mesh:`; programs set it for good.
+
+`jax.sharding.thread_resources` stands for `jax._src.mesh.thread_resources`.
+"""
+
+ENTERS = frozenset({"__enter__", "enter_context"})
+"""Methods that enter a context manager, which stays entered after the call."""
+
 
 PARTITION_SPEC = "jax.sharding.PartitionSpec"
 

@@ -9,7 +9,7 @@ from meshlens.axes.data.typed_shardings import without_sharding
 from meshlens.axes.domain.joining import join, join_all, labels_of, options
 from meshlens.axes.domain.keys import key_of
 from meshlens.axes.domain.labels import ONES
-from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Instance, Made, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Ext, Instance, Made, Seq, Value
 from meshlens.axes.python.class_variables import change_variable, set_variable
 from meshlens.axes.python.shared_tables import tell_others
 from meshlens.axes.python.tables import changed, is_table, with_entry, with_unknown_entry
@@ -29,6 +29,8 @@ from meshlens.facts.nodes import (
     Subscript,
     TupleDisplay,
 )
+from meshlens.jaxapi.meshes import MESH_HOLDERS
+from meshlens.jaxapi.names import canonical
 
 
 def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Context) -> None:
@@ -111,6 +113,8 @@ def _to_attribute(
         elif isinstance(receiver, Dict) and len(receivers) == 1:
             if receiver.attributes:
                 change_in_place(run, target.object, receiver, with_entry(receiver, target.name, value), frame, ctx)
+        elif isinstance(receiver, Ext) and canonical(receiver.dotted) in MESH_HOLDERS:
+            run.may_set_mesh()
         elif isinstance(receiver, Made) and len(receivers) == 1 and isinstance(target.object, (Name, Attribute)):
             said = UNKNOWN if ctx.conditional or ctx.loop else value
             other = replace(receiver, arguments=(*receiver.arguments, (target.name, said)))

@@ -26,6 +26,7 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     With,
 )
+from meshlens.jaxapi.meshes import ENTERS
 
 _NARROW = frozenset(
     "ImportError AttributeError ModuleNotFoundError TypeError ConcretizationTypeError TracerBoolConversionError".split()
@@ -83,8 +84,10 @@ def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
         # Code that also calls `set_mesh` enters the mesh only for older releases.
         if mesh not in run.ambient[ambient:]:
             note_mention(run, "jax.sharding.Mesh.__enter__", site_of(frame, expression), circumstances, "with")
+    inner = len(run.ambient)
     left = run.execute(node.body, frame, ctx)
-    del run.ambient[ambient:], run.entered_meshes[entered_meshes:]
+    # A mesh that the body sets by a call stays current.
+    del run.ambient[ambient:inner], run.entered_meshes[entered_meshes:]
     run.unclear_contexts = unclear
     return None if left == RAISED and may_raise else left
 
@@ -140,6 +143,11 @@ def replaces_jax(run: Run, node: Expression, frame: Frame, ctx: Context) -> bool
     if isinstance(target, Constant):
         return isinstance(target.value, str) and target.value.startswith("jax.")
     return isinstance(target, (Name, Attribute)) and _is_of_jax(evaluate(run, target, frame, ctx))
+
+
+def enters_context(node: Expression) -> bool:
+    """Returns whether an expression enters a context manager for good, as `mesh.__enter__()` does."""
+    return isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ENTERS
 
 
 def assigns_in_jax(target: Expression, frame: Frame) -> bool:

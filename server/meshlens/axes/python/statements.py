@@ -77,7 +77,10 @@ def run_block(run: Run, statements: Statements, frame: Frame, ctx: Context) -> s
 
 def _expression(run: Run, node: ExpressionStatement, frame: Frame, ctx: Context) -> None:
     evaluate(run, node.value, frame, ctx)
+    if guards.enters_context(node.value):
+        run.may_set_mesh()
     if guards.replaces_jax(run, node.value, frame, ctx):
+        run.may_set_mesh()
         frame.exits |= {guards.REPLACED}
 
 

@@ -52,7 +52,9 @@ def grow(run: Run, key: tuple[str, str], before: Value, after: Value) -> None:
 
 
 def take_over(run: Run, state: ModuleState) -> None:
-    """Adopts the entries that an imported module added to other modules' tables."""
+    """Adopts the entries that an imported module added to other modules' tables, and notes that it set a mesh."""
+    if state.ambient:
+        run.may_set_mesh()
     for table, entries in state.grown.items():
         known = run.grown.get(table, ())
         if known is not entries:

@@ -18,6 +18,7 @@ from meshlens.axes.domain.values import (
     Function,
     Made,
     Mapped,
+    Mesh,
     Partial,
     Seq,
     Site,
@@ -29,6 +30,7 @@ from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
+from meshlens.jaxapi.known_names import LIBRARIES_WITHOUT_REDUCTIONS
 from meshlens.jaxapi.libraries import APPLY
 
 
@@ -45,6 +47,8 @@ def call_unknown(run: Run, call: Invocation) -> Value:
         if type(value) is not Data:
             labels |= travelling(labels_of(value))
             maybe_run(run, value, arg.site, frame, ctx)
+            if type(value) is Mesh and _may_set_meshes(call.callee):
+                run.may_set_mesh()
         elif value.labels:
             labels |= travelling(value.labels)
     if not labels:
@@ -70,6 +74,14 @@ def call_unknown(run: Run, call: Invocation) -> Value:
 _AN_INITIALIZER = Ext("jax.random.normal")
 """A function that makes an array from a key, a shape and a type, as initializers do."""
 _OF_ARGUMENTS = frozenset({"entered", "same"})
+
+
+def _may_set_meshes(callee: Value) -> bool:
+    """Returns whether unseen code may make a mesh current that it is given."""
+    if not isinstance(callee, (Ext, Made)):
+        return True
+    library, dot, _ = callee.dotted.partition(".")
+    return bool(dot) and library not in LIBRARIES_WITHOUT_REDUCTIONS
 
 
 def maybe_run(run: Run, value: Value, site: Site | None, frame: Frame, ctx: Context) -> None:

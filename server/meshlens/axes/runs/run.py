@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from meshlens.axes.domain.values import Class, Const, Data, Dict, Function, Mapped, Module, Site, Value
+from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Function, Mapped, Module, Site, Value
 from meshlens.axes.runs.context import AxisEnv, Context
 from meshlens.axes.runs.dependence import worth_of
 from meshlens.axes.runs.frames import Current, Frame, Sites
@@ -222,7 +222,7 @@ class Run:
         followed: the number of bodies entered only to follow arrays.
         api_guard: nesting depth of `try/except ImportError`, `hasattr`, version checks.
         broad_guard: the number of these guards that catch any exception, which reveals nothing about the code inside.
-        ambient: meshes made current by `set_mesh`, innermost last.
+        ambient: meshes made current by `set_mesh`, innermost last; UNKNOWN for one that unseen code may have set.
         entered_meshes: meshes made current by `with mesh:`, innermost last.
         given_key: the key that a running haiku function was given, from which `next_rng_key` derives others.
         given_parameters: the parameters that a running flax module was given: their variation, and which arguments of
@@ -336,6 +336,11 @@ class Run:
     def enters(self) -> None:
         """Notes a call to a function that is worth entering."""
         self.entrances += 1
+
+    def may_set_mesh(self) -> None:
+        """Notes that from here on, an unknown mesh may be current where none was."""
+        if not self.ambient and not self.entered_meshes:
+            self.ambient.append(UNKNOWN)
 
     def find(self, item: Item) -> Entry | None:
         """Returns the entry of an item from other roots, as of this root's first request."""
