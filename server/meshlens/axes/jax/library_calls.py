@@ -338,7 +338,8 @@ def _elementwise(name: str, args: tuple[Arg, ...]) -> arrays.Sizes | None:
 
 def _draw(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
     key = by_parameter(("key",), args).get("key")
-    is_alike = key is not None and noise.is_alike(key.value, ctx)
+    # A key that is None belongs to a branch that does not run.
+    is_alike = key is not None and not isinstance(key.value, Const) and noise.is_alike(key.value, ctx)
     if key is not None and key.site is not None:
         made = noise.maker_of(labels_of(key.value))
         run.records.random_uses.append(RandomUse(site, key.site, labels_of(key.value), ctx, alike=is_alike, made=made))

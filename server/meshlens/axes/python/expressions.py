@@ -296,6 +296,9 @@ def _bool(run: Run, node: BoolOperation, frame: Frame, ctx: Context) -> Value:
             inner = inner.under_condition(inner.guarded or words.speaks_of_axes(item))
             conditions.refine(run, item, operator == "and", frame, inner)
     frame.vars = before
+    if isinstance(decided, Const) and (decided.value is True if operator == "or" else not decided.value):
+        # `x and False` is false, whatever `x` is; `x or "name"` may be either.
+        return decided
     return join_all([*possible, decided] if decided is not None else possible)
 
 
