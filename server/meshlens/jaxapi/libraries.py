@@ -15,6 +15,12 @@ _DRAWS_BY_SHAPE = "normal uniform randint gumbel exponential laplace cauchy rade
 DRAWS: frozenset[str] = frozenset(f"jax.random.{name}" for name in _DRAWS.split())
 """Functions that draw random numbers with a key, their first argument, called `key`."""
 
+DRAWS_IF: dict[str, bool] = {
+    **dict.fromkeys("train training is_train is_training enable_dropout".split(), True),
+    **dict.fromkeys("deterministic inference eval is_eval".split(), False),
+}
+"""The usual names of a model's argument that turns dropout and noise on or off, with the value that turns them on."""
+
 KEY_MAKERS: dict[str, str] = {
     "jax.random.PRNGKey": "key",
     "jax.random.key": "key",

@@ -7,7 +7,7 @@ from typing import Any
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, ON_COPIES, ON_DEVICES, of_kinds
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Site, Spec, Value
 from meshlens.axes.domain.variation import ROW, ROWS, VARYING, is_apart, is_different, is_same
 from meshlens.axes.python.outside import axes_of, device_map
 from meshlens.axes.runs.context import Context
@@ -16,6 +16,7 @@ from meshlens.axes.runs.records import GradientUse, RandomUse
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
+from meshlens.jaxapi.libraries import DRAWS_IF
 
 SHARDS = frozenset({"addressable_shards", "global_shards"})
 """Attributes of an array that list what each device holds."""
@@ -45,8 +46,11 @@ def is_shared(value: Value, ctx: Context) -> bool:
     return binder is not None and all(is_same(over.over(axis).truth) for axis in axes_of(binder))
 
 
-def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
-    """Notes a shared key among the `rngs` passed to a model, unless it may be a missing one."""
+def handed_to_model(run: Run, model: Value, call: Invocation) -> None:
+    """Notes a shared key among the `rngs` passed to a model, unless it may be a missing one, or draws nothing."""
+    args, site, ctx = call.args, call.site, call.ctx
+    if not _draws(model, args):
+        return
     for arg in args:
         if arg.label != "rngs" or arg.site is None or not on_devices(ctx):
             continue
@@ -55,6 +59,14 @@ def handed_to_model(run: Run, args: tuple[Arg, ...], site: Site, ctx: Context) -
             labels = labels_of(key)
             if labels and is_alike(key, ctx):
                 run.records.random_uses.append(RandomUse(site, arg.site, labels, ctx, "apply"))
+
+
+def _draws(model: Value, args: tuple[Arg, ...]) -> bool:
+    """Returns whether a model may draw when it is called: not after `train=False`."""
+    given = {arg.label: arg.value for arg in args}
+    made = dict(model.arguments) if isinstance(model, Made) else {}
+    switches = [(draws, given.get(name, made.get(name))) for name, draws in DRAWS_IF.items()]
+    return not any(isinstance(value, Const) and value.value is (not draws) for draws, value in switches)
 
 
 def given_to_model(key: Arg | None) -> Data | None:
@@ -79,6 +91,8 @@ def handed_to_dropout(run: Run, key: Arg | None, data: Arg | None, call: Invocat
     """Notes a shared key that is used for dropout on each device's data."""
     site, ctx = call.site, call.ctx
     if key is None or data is None or not on_devices(ctx) or not is_alike(key.value, ctx):
+        return
+    if isinstance(key.value, Const) or not _draws(call.callee, call.args):
         return
     place, labels = place_of_key(key), labels_of(key.value)
     if place is not None and _certainly_differs(labels_of(data.value), ctx):

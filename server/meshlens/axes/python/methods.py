@@ -72,7 +72,7 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
     args, site = call.args, call.site
     name = dotted.rsplit(".", 1)[-1]
     if name == "apply":
-        noise.handed_to_model(run, args, site, call.ctx)
+        noise.handed_to_model(run, receiver, call)
     if isinstance(receiver, Class):
         return train_states.created(dotted, args, site) or call_unknown(run, call.of(receiver, call.args))
     if isinstance(receiver, Instance) and dotted == "typing.NamedTuple._replace":
