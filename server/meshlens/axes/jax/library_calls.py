@@ -369,12 +369,11 @@ def _of_process(run: Run, site: Site, ctx: Context) -> frozenset[object]:
 
 def _make_key(how: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> Value:
     labels = _labels(args)
-    if how == "folded" and args:
-        # If only the folded-in number comes from copies, they are not why the key is the same on all devices.
-        labels -= {
-            one for one in _labels(args[1:]) - _labels(args[:1]) if isinstance(one, tuple) and one[0] == "copied"
-        }
-        if len(args) > 1:
+    if how in ("folded", "key") and args:
+        # If only a number comes from copies, such as the step, the copies are not the key that devices have in common.
+        given = args[:1] if how == "folded" else ()
+        labels -= frozenset(of_kinds(_labels(args) - _labels(given), "copied"))
+        if how == "folded" and len(args) > 1:
             labels |= noise.of_folding(args[1].value, site, ctx) | exchanges.of_folding(args[1].value)
     if not noise.on_devices(ctx) or all(isinstance(arg.value, Const) or "same" in labels_of(arg.value) for arg in args):
         labels |= {"same"}
