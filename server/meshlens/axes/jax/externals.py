@@ -29,13 +29,13 @@ from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, S
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import library_calls
 from meshlens.axes.jax.collecting import apply_collective, note_uses
+from meshlens.axes.jax.command_lines import call_option
 from meshlens.axes.jax.mapping import apply_binder
 from meshlens.axes.jax.meshes import make_mesh, make_sharding, make_spec, mesh_for_specs
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.parameter_trees import with_leaves_named
 from meshlens.axes.jax.transparent import apply_transparent
 from meshlens.axes.python import builtin_calls
-from meshlens.axes.python.command_lines import call_option
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import ApiCall
 from meshlens.axes.runs.run import Run

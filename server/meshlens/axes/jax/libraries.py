@@ -16,11 +16,11 @@ from meshlens.axes.domain.labels import NONE, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Made, Seq, Value, Wrapped
 from meshlens.axes.domain.variation import ANYTHING, Variation
 from meshlens.axes.jax.collecting import note_uses
+from meshlens.axes.jax.command_lines import call_decorator
 from meshlens.axes.jax.library_calls import is_harmless
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.parameter_trees import note_layer
 from meshlens.axes.jax.transparent import wraps_function
-from meshlens.axes.python.command_lines import call_decorator
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs import fixtures
 from meshlens.axes.runs.invocation import Invocation

@@ -39,8 +39,8 @@ from meshlens.axes.domain.values import (
 )
 from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
 from meshlens.axes.jax import module_methods, optimizers, parameter_trees, train_states
+from meshlens.axes.jax.command_lines import flag
 from meshlens.axes.python import objects, tables
-from meshlens.axes.python.command_lines import flag
 from meshlens.axes.python.imports import member, note_mention
 from meshlens.axes.python.objects import data_attribute, instance_attribute, static_attribute, super_attribute
 from meshlens.axes.runs.context import Context

@@ -47,9 +47,9 @@ from meshlens.axes.domain.values import (
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import modules, optimizers, train_states
 from meshlens.axes.jax.collecting import note_uses
+from meshlens.axes.jax.command_lines import call_parser
 from meshlens.axes.jax.libraries import consume, of_layer
 from meshlens.axes.python.builtin_calls import PATTERN, call_builtin
-from meshlens.axes.python.command_lines import call_parser
 from meshlens.axes.python.tables import call_table
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.heap import altered
