@@ -51,6 +51,7 @@ from meshlens.project.writing.new_imports import import_edits
 from meshlens.refactoring.maps.pmap import Obstacle, Pmap, pmap_at
 from meshlens.refactoring.maps.prefix import Items, Prefix, axes_text
 from meshlens.refactoring.maps.vmap import (
+    must_not_need_values,
     must_work_on_devices,
     needed_values,
     on_all,
@@ -70,7 +71,8 @@ from meshlens.text import Edit, FileEdit, Span
 
 _TITLE = "convert vmap to pmap"
 _AROUND = "split the vmap over the devices with pmap"
-_OF_COUNTS = frozenset({"unknown-devices", "more-rows", "unknown-rows", "several-sizes"})
+_WITHIN = frozenset({"unknown-devices", "more-rows", "unknown-rows", "several-sizes", "needs-value"})
+"""What stops a pmap in the place of a vmap, but perhaps not a pmap of a vmap."""
 
 
 def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
@@ -85,7 +87,7 @@ def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:
             must_work_on_devices(view, vmap, wishes, outer)
             edits = _written(view, vmap, outer, wishes)
         except Obstacle as obstacle:
-            if obstacle.code not in _OF_COUNTS:
+            if obstacle.code not in _WITHIN:
                 raise
             edits = _around(view, vmap, outer, wishes, obstacle)
             return Proposal(_AROUND, lambda: edits)
@@ -106,6 +108,8 @@ def _around(
     if along is None or (outer is not None and outer.arguments):
         raise obstacle
     static = needed_values(view, vmap) if outer is None else ()
+    if outer is None:
+        must_not_need_values(view, vmap, static)
     span = outer.span if outer is not None else view.span(vmap.binder.site)
     spelling = Spelling(view, span.start)
     shard, split = split_helper(view, spelling, count_of_devices(wishes, spelling), sums=False, alone=True)

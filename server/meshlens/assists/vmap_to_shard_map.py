@@ -89,7 +89,14 @@ from meshlens.project.view import FileView
 from meshlens.project.writing.new_imports import import_edits
 from meshlens.refactoring.maps.pmap import Obstacle, Pmap, pmap_at
 from meshlens.refactoring.maps.prefix import specs_text
-from meshlens.refactoring.maps.vmap import must_stand_outside_maps, needed_values, on_all, read_replaceable, rows_along
+from meshlens.refactoring.maps.vmap import (
+    must_not_need_values,
+    must_stand_outside_maps,
+    needed_values,
+    on_all,
+    read_replaceable,
+    rows_along,
+)
 from meshlens.refactoring.model import Answer, Proposal, Refused, Wishes
 from meshlens.refactoring.reading.jit_around import Outer, jit_around
 from meshlens.refactoring.writing.devices import device_mesh
@@ -127,6 +134,8 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) ->
     static = needed_values(view, vmap) if outer is None else ()
     if any(along[place] is not None for place in static if place < len(along)):
         raise Obstacle("python-value", "the mapped function needs one of the mapped arguments as a Python value")
+    if outer is None:
+        must_not_need_values(view, vmap, static)
     span = outer.span if outer is not None else view.span(vmap.binder.site)
     spelling = Spelling(view, span.start)
     axis = quoted(view, wishes.axis_name or wishes.usual_axis_name or _DEFAULT)

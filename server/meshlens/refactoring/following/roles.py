@@ -100,7 +100,7 @@ def read_roles(
         said: the arguments that the user named as the batch, each with the axis of its rows.
     """
     target = underlying(view, callee)
-    static = _static_names(view, target)
+    static = static_names(view, target)
     found = tuple(_given(view, target, call, place, static) for place in range(len(call.node.arguments)))
     if said:
         names = {name for name, _ in said}
@@ -119,7 +119,7 @@ def _as_said(given: Given, names: set[str]) -> Given:
 
 def batch_parameters(view: FileView, target: Target) -> tuple[str, ...]:
     """Returns the parameters of a function that hold the batch, determined without a call."""
-    static = _static_names(view, target)
+    static = static_names(view, target)
     named = [one.name for one in target.parameters if one.how in ("only", "any", "key") and one.default is None]
     roles = {name: _role_of_name(view, target, name) for name in named if name not in static}
     found = tuple(name for name, role in roles.items() if role == "batch")
@@ -266,7 +266,7 @@ def _own_name(node: Node) -> str:
     return ""
 
 
-def _static_names(view: FileView, target: Target | None) -> frozenset[str]:
+def static_names(view: FileView, target: Target | None) -> frozenset[str]:
     """Returns the parameters that a function's `jit` declares as static."""
     if target is None:
         return frozenset()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from math import prod
 
-from meshlens.axes.domain.values import Arg, Const, Data, Function, Site
+from meshlens.axes.domain.values import Arg, Bound, Const, Data, Function, Partial, Site, Wrapped
 from meshlens.axes.runs.records import Binding, MappedCall
 from meshlens.facts.nodes import Assert, Assign, Attribute, Call, If, IfExpression, Name, While
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
@@ -13,14 +14,14 @@ from meshlens.jaxapi.transparent import COMPILES
 from meshlens.project.trees import Node, names_bound, names_used, path_to, walk
 from meshlens.project.view import FileView
 from meshlens.refactoring.following.jitting import jitting
-from meshlens.refactoring.following.roles import read_roles
+from meshlens.refactoring.following.roles import read_roles, static_names
 from meshlens.refactoring.maps.form_around import is_traced
 from meshlens.refactoring.maps.pmap import Obstacle, Pmap, argument_count, decorated
 from meshlens.refactoring.maps.prefix import Items, Prefix, Unknown, prefix_of
 from meshlens.refactoring.maps.readable import must_be_spelled_here, must_not_be_unwrapped, must_run_in_one_process
 from meshlens.refactoring.model import Wishes
 from meshlens.refactoring.reading.assigned import results_of
-from meshlens.refactoring.reading.functions import dotted_name, functions
+from meshlens.refactoring.reading.functions import Target, dotted_name, functions
 from meshlens.refactoring.reading.host_calls import Callee, host_calls
 from meshlens.refactoring.reading.jit_around import Outer
 from meshlens.refactoring.reading.mentions import mentions_of
@@ -86,7 +87,7 @@ def must_work_on_devices(view: FileView, vmap: Pmap, wishes: Wishes, outer: Oute
         raise Obstacle("nothing-to-split", "no argument is mapped, but pmap needs at least one")
     _must_stand_alone(view, vmap)
     if outer is None:
-        _must_not_need_values(view, vmap)
+        must_not_need_values(view, vmap, plain_arguments(vmap))
     _must_not_come_back(view, vmap)
     _must_fit(view, vmap, wishes)
 
@@ -117,15 +118,15 @@ def rows_along(vmap: Pmap) -> tuple[int | None, ...] | None:
 
 
 def needed_values(view: FileView, vmap: Pmap) -> tuple[int, ...]:
-    """Returns the positions of shared arguments that the function of a vmap needs as Python values.
+    """Returns the positions of shared arguments that the function of a vmap, or a `jit` of it, needs as Python values.
 
     Raises:
         Obstacle: the function needs the value of an argument that a call may pass as an array.
     """
-    operand = vmap.binder.operand
-    target = next((one for one in functions(view) if isinstance(operand, Function) and one.site == operand.site), None)
+    target = _operand(view, vmap)
     if target is None:
         return ()
+    declared = static_names(view, target)
     callee = Callee(target.name, target.site, target)
     calls = tuple((call, read_roles(view, callee, call)) for call in host_calls(view, callee))
     try:
@@ -133,9 +134,28 @@ def needed_values(view: FileView, vmap: Pmap) -> tuple[int, ...]:
     except Obstacle as obstacle:
         if obstacle.code == "python-value":
             raise
-        return ()
+        needed = None
+    static = declared | set(needed.static if needed is not None else ())
+    return tuple(place for place, one in enumerate(target.parameters) if one.name in static)
+
+
+def _operand(view: FileView, vmap: Pmap) -> Target | None:
+    """Returns the function that a vmap maps, through `jit`, a bound method and `partial`; None if it is unknown."""
+    value = vmap.binder.operand
+    given: list[Arg] = []
+    while isinstance(value, (Wrapped, Bound, Partial)):
+        if isinstance(value, Partial):
+            given = [*value.args, *given]
+            value = value.callee
+        else:
+            value = value.operand if isinstance(value, Wrapped) else value.function
+    found = (one for one in functions(view) if isinstance(value, Function) and one.site == value.site)
+    target = next(found, None)
+    if target is None or any(arg.label in ("*", "**") for arg in given):
+        return target
     names = [one.name for one in target.parameters]
-    return tuple(names.index(name) for name in needed.static if name in names) if needed is not None else ()
+    filled = [*names[: sum(arg.label is None for arg in given)], *(arg.label for arg in given if arg.label)]
+    return replace(target, filled=frozenset(filled))
 
 
 def on_all(view: FileView, vmap: Pmap, span: Span, decorator: Written) -> str:
@@ -258,20 +278,23 @@ def _rows(vmap: Pmap, call: MappedCall) -> int | None:
     return None
 
 
-def _must_not_need_values(view: FileView, vmap: Pmap) -> None:
-    """Refuses code that may need the value of an unmapped argument, which vmap passes as is but pmap traces."""
+def must_not_need_values(view: FileView, vmap: Pmap, static: tuple[int, ...]) -> None:
+    """Checks that a vmap's function needs the values of no unmapped arguments but the static ones.
+
+    Raises:
+        Obstacle: it may need one, which vmap passes as it is but pmap traces.
+    """
     if not isinstance(vmap.in_axes, Items) or vmap.parameters is None:
         return
-    static = plain_arguments(vmap)
     pairs = zip(vmap.parameters, vmap.in_axes.items, strict=False)
     names = {name for place, (name, axes) in enumerate(pairs) if axes is None and place not in static}
-    operand = vmap.binder.operand
-    site = operand.site if isinstance(operand, Function) else None
-    for node in (inner for one in functions(view) if one.site == site for inner in walk(one.node)):
-        if _wanted(view, node) & names:
-            name = sorted(_wanted(view, node) & names)[0]
-            message = f'the mapped function may need "{name}" as a Python value, but pmap would trace it'
-            raise Obstacle("needs-value", message)
+    target = _operand(view, vmap)
+    if target is None:
+        return
+    wanted = static_names(view, target).union(*(_wanted(view, node) for node in walk(target.node)))
+    for name in sorted(wanted & names):
+        message = f'the mapped function may need "{name}" as a Python value, but on several devices it is traced'
+        raise Obstacle("needs-value", message)
 
 
 def _wanted(view: FileView, node: Node) -> set[str]:
