@@ -83,6 +83,8 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
             return objects.member_attribute(run, value, name, site, ctx) or UNKNOWN
         return _of_made(value, name)
     if isinstance(value, Const):
+        if name in _OF_SCALARS and isinstance(value.value, (int, float, complex)):
+            return _OF_SCALARS[name]
         return value if name in ("value", "name") and isinstance(value.value, str) else Bound(value, Ext(f"str.{name}"))
     if isinstance(value, Dict) and value.attributes:
         entry = tables.entry(value, name)
@@ -92,6 +94,10 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
     if isinstance(value, (Function, Bound)):
         return _of_function(value, name)
     return UNKNOWN
+
+
+_OF_SCALARS: dict[str, Value] = {"ndim": Const(0), "shape": Seq("tuple", ()), "size": Const(1)}
+"""What a traced function reads from an argument for which a call passes a Python number."""
 
 
 @cache
