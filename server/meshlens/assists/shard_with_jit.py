@@ -119,7 +119,12 @@ from meshlens.refactoring.offering import offered
 from meshlens.refactoring.reading.elsewhere import Elsewhere, called_elsewhere, spelled_elsewhere
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, function_at
 from meshlens.refactoring.reading.host_calls import Callee, HostCall, callee_at, host_calls
-from meshlens.refactoring.reading.on_a_mesh import already_mapped, must_not_be_on_a_mesh, must_not_be_split
+from meshlens.refactoring.reading.on_a_mesh import (
+    already_mapped,
+    must_not_be_on_a_mesh,
+    must_not_be_split,
+    must_run_as_one_process,
+)
 from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.devices import device_mesh
 from meshlens.refactoring.writing.sharding import (
@@ -236,9 +241,8 @@ def _written(view: FileView, callee: Callee, function: Target | None, wishes: Wi
     every = tuple(one for place in places for one in place.calls)
     _must_compile(view, callee, function, every)
     if function is not None:
-        carried = [(call.site, tuple(one.node for one in given if one.role == "state")) for call, given in own.calls]
-        must_not_be_on_a_mesh(view, function, [(site, ()) for site, _ in carried])
-        must_not_be_split(view, function, carried)
+        must_not_be_on_a_mesh(view, function, [(call.site, ()) for call, _ in own.calls])
+        must_not_be_split(view, function, [(call.site, tuple(one.node for one in given)) for call, given in own.calls])
     first = min((view.span(call.site).start for call, _ in places[0].calls), default=_start(view, function))
     spelling = Spelling(view, min(first, _start(view, function) or first))
     axis = quoted(view, wishes.axis_name or _DEFAULT)
@@ -324,9 +328,7 @@ def _start(view: FileView, function: Target | None) -> int:
 
 
 def _must_be_possible(view: FileView, function: Target | None) -> None:
-    if b"distributed.initialize" in view.source:
-        message = "this program runs as several processes; each would have to place its own part of the data"
-        raise Obstacle("several-processes", message)
+    must_run_as_one_process(view)
     if function is None:
         return
     for decorator in function.node.function.decorators:

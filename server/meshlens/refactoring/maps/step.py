@@ -42,7 +42,7 @@ from meshlens.refactoring.reading.host_calls import Callee, HostCall
 from meshlens.refactoring.reading.jit import Folded, Library
 from meshlens.refactoring.reading.methods import must_have_a_fixed_object
 from meshlens.refactoring.reading.modules import NOTHING, Care, care_for, joined, works_on_modules
-from meshlens.refactoring.reading.on_a_mesh import must_not_be_on_a_mesh
+from meshlens.refactoring.reading.on_a_mesh import must_not_be_on_a_mesh, must_run_as_one_process
 from meshlens.refactoring.reading.parameters import AXIS_PARAMETER, new_parameter
 from meshlens.refactoring.reading.scopes import parent_of
 from meshlens.refactoring.writing.axis_passing import passing_axis
@@ -175,6 +175,7 @@ def read_step(view: FileView, target: Target, wishes: Wishes, form: Form) -> Ste
         Obstacle: something is unknown, or the results would change.
     """
     _must_be_plain(view, target)
+    must_run_as_one_process(view)
     must_not_be_on_a_mesh(view, target, [(call.whole, call.values) for call in form.calls])
     library: Library = form.folded.library if form.folded is not None else "jax"
     if form.folded is None and works_on_modules(view, target):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
@@ -38,6 +39,7 @@ _ENTERS = frozenset({"jax.set_mesh", "jax.sharding.set_mesh", "jax.sharding.use_
 _PUTS = frozenset({"jax.device_put", "jax.make_array_from_process_local_data", "jax.make_array_from_callback"})
 _CONSTRAINS = frozenset({"jax.lax.with_sharding_constraint", "jax.sharding.reshard"})
 _DEVICES = frozenset({"jax.devices", "jax.local_devices"})
+_PROCESSES = re.compile(rb"\bdistributed\.initialize\b|\bmultihost_utils(?:\.\w| import\b)")
 _DEEPEST = 4
 _ONE_DEVICE_REJECTED = (0, 8, 0), (0, 9, 1)
 
@@ -71,6 +73,17 @@ def already_mapped(view: FileView, target: Target, title: str) -> Refused | None
     first = found[0]
     where = f"on line {line_of(view, first.site)}" if view.is_here(first.site) else "in another file"
     return Refused(title, "already-mapped", f'{first.dotted} {where} already runs "{target.name}" on all devices')
+
+
+def must_run_as_one_process(view: FileView) -> None:
+    """Checks that a program neither joins several processes nor exchanges data between them.
+
+    Raises:
+        Obstacle: it does.
+    """
+    if _PROCESSES.search(view.source) is not None:
+        message = "this program runs as several processes; each would have to place its own part of the data"
+        raise Obstacle("several-processes", message)
 
 
 def must_not_be_on_a_mesh(view: FileView, target: Target, calls: Iterable[tuple[Site, tuple[Node, ...]]]) -> None:
