@@ -97,15 +97,14 @@ def pmap_helper(
         merge: the function that merges rows.
         may_leave_out: whether calls may leave out static arguments, which pmap does not allow.
     """
-    pmap = spelling.of(*MAPS[library])
     return with_helper(
         view,
         "on_all_devices",
-        _BY_PMAP,
+        _BY_PMAP.replace("{mapped}", _MAPPED_WITH_STATIC if may_leave_out else _MAPPED),
         spelling.at,
         cache=spelling.of("functools", "cache"),
         options="static_broadcasted_argnums, **options" if may_leave_out else "**options",
-        mapped=(_MAPPED_WITH_STATIC if may_leave_out else _MAPPED).format(pmap=pmap),
+        pmap=spelling.of(*MAPS[library]),
         wraps=spelling.of("functools", "wraps"),
         signature=spelling.of("inspect", "signature"),
         shard=shard,
