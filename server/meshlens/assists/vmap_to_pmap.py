@@ -72,7 +72,7 @@ from meshlens.text import Edit, FileEdit, Span
 _TITLE = "convert vmap to pmap"
 _AROUND = "split the vmap over the devices with pmap"
 _WITHIN = frozenset({"unknown-devices", "more-rows", "unknown-rows", "several-sizes", "needs-value"})
-"""What stops a pmap in the place of a vmap, but perhaps not a pmap of a vmap."""
+"""The reasons against a pmap that replaces a vmap, but perhaps not against one around it."""
 
 
 def vmap_to_pmap(view: FileView, span: Span, wishes: Wishes) -> Answer:

@@ -97,7 +97,7 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
 
 
 _OF_SCALARS: dict[str, Value] = {"ndim": Const(0), "shape": Seq("tuple", ()), "size": Const(1)}
-"""What a traced function reads from an argument for which a call passes a Python number."""
+"""The attributes of a traced argument for which a call passes a Python number."""
 
 
 @cache

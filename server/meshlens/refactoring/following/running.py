@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from meshlens.facts.nodes import Argument, Call, Constant, Expression, FunctionDef, ListDisplay, TupleDisplay
-from meshlens.project.trees import Node
+from meshlens.facts.nodes import Argument, Call, Constant, Expression, FunctionDef, ListDisplay, Name, TupleDisplay
+from meshlens.project.trees import Node, names_used
 from meshlens.refactoring.following.following import Follow, called, function_defined, function_of
 from meshlens.refactoring.following.kinds import Kind, applied, either, flat
 from meshlens.refactoring.reading.decorators import applied_by
@@ -52,7 +52,7 @@ def transformed_kind(follow: Follow, home: Follow, callee: Node, node: Call) -> 
         given: _Labelled = [(label, home.kind(value)) for label, _, value in held]
         return called(follow, *known, [*given, *((label, follow.kind(value)) for label, _, value in node.arguments)])
     if maker in VMAPS:
-        return _mapped(follow, home.names(operand), callee.arguments, node)
+        return _mapped(follow, _free(home, operand), callee.arguments, node)
     if maker in _VECTORIZE:
         return _vectorized(follow, home.names(operand), callee.arguments, node)
     if maker.startswith("jax."):
@@ -76,7 +76,7 @@ def decorated_kind(follow: Follow, function: FunctionDef, around: Follow | None,
         callee, given = applied_by(one, follow.dotted)
         maker = follow.dotted(callee)
         if maker in VMAPS:
-            seen = [around.look_up(function.function.name)] if around is not None else []
+            seen = _free(around, Name("name", function.site, function.function.name)) if around is not None else []
             return _mapped(follow, seen, (Argument(None, 0, one), *given), node)
         if maker in _VECTORIZE:
             return _vectorized(follow, [], given, node)
@@ -109,12 +109,16 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node:
         given: the arguments of the `vmap`.
         node: the call.
     """
-    kinds = [flat(follow.settled(value, follow.kind(value))) for _, _, value in node.arguments]
-    if applied((*kinds, *seen)) == "same":
-        return "same"
     named = {label: value for label, _, value in given if label is not None}
     positional = [value for label, _, value in given if label is None]
     axes = named.get("in_axes", positional[1] if len(positional) > 1 else None)
+    along = [None if label is not None else _axis(axes, place) for place, (label, _, _) in enumerate(node.arguments)]
+    kinds = [
+        flat(follow.settled(value, follow.kind(value))) if not _is_none(axis) else _whole(follow, value)
+        for axis, (_, _, value) in zip(along, node.arguments, strict=True)
+    ]
+    if applied((*kinds, *seen)) == "same":
+        return "same"
     out = named.get("out_axes", positional[2] if len(positional) > 2 else None)
     if (
         "axis_name" in named
@@ -124,17 +128,40 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node:
         or set(kinds) - {"rows", "same"}
     ):
         return "mixed"
-    for place, ((label, _, _), kind) in enumerate(zip(node.arguments, kinds, strict=True)):
-        if label in ("*", "**"):
-            return "mixed"
-        axis = (
-            axes.items[place]
-            if axes is not None and isinstance(axes, (TupleDisplay, ListDisplay)) and place < len(axes.items)
-            else axes
-        )
-        if kind == "rows" and label is None and axis is not None and not _is_zero(axis):
-            return "mixed"
+    if any(label in ("*", "**") for label, _, _ in node.arguments):
+        return "mixed"
+    if any(kind == "rows" and axis is not None and not _is_zero(axis) for axis, kind in zip(along, kinds, strict=True)):
+        return "mixed"
     return "tree"
+
+
+def _axis(axes: Node | None, place: int) -> Node | None:
+    """Returns the axis along which a `vmap` maps an argument; None if it is not given, and so the first."""
+    if isinstance(axes, (TupleDisplay, ListDisplay)) and place < len(axes.items):
+        return axes.items[place]
+    return axes
+
+
+def _free(follow: Follow, function: Node, entered: frozenset[str] = frozenset()) -> list[Kind]:
+    """Returns the kinds of a mapped function's free variables.
+
+    Each call of the function gets one row but all entries of an outside array, which is therefore "same".
+    """
+    found: list[Kind] = []
+    for name in names_used(function) - entered:
+        if name in follow.local:
+            body, around = follow.local[name]
+            found += _free(around or follow, body, entered | {name})
+        else:
+            kind = follow.look_up(name)
+            found.append("same" if kind == "alike" and not follow.binds(name) else kind)
+    return found
+
+
+def _whole(follow: Follow, node: Node) -> str:
+    """Returns the kind of an argument that a `vmap` does not map: "same" if it is made from outside arrays."""
+    kind = flat(follow.settled(node, follow.kind(node)))
+    return "same" if kind == "alike" and applied(_free(follow, node)) == "same" else kind
 
 
 def _vectorized(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node: Call) -> Kind:
@@ -146,6 +173,10 @@ def _vectorized(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], n
     kinds = [flat(follow.settled(value, follow.kind(value))) for _, _, value in node.arguments]
     found = applied((*kinds, *seen))
     return found if found == "same" or (found == "rows" and is_small and applied(seen) == "same") else "mixed"
+
+
+def _is_none(node: Node | None) -> bool:
+    return isinstance(node, Constant) and node.value is None
 
 
 def _is_zero(node: Node) -> bool:
@@ -224,7 +255,7 @@ def _map(follow: Follow, node: Call) -> Kind:
     function = node.arguments[0].value if node.arguments else None
     if function is None:
         return "mixed"
-    return _mapped(follow, follow.names(function), (), node._replace(arguments=node.arguments[1:2]))
+    return _mapped(follow, _free(follow, function), (), node._replace(arguments=node.arguments[1:2]))
 
 
 def _tree_map(follow: Follow, node: Call) -> Kind:

@@ -23,7 +23,7 @@ from meshlens.refactoring.reading.mentions import (
 )
 from meshlens.refactoring.reading.scopes import class_around, home_of, parent_of
 from meshlens.refactoring.reading.siblings import calls_elsewhere
-from meshlens.refactoring.reading.uses import is_compiled_first
+from meshlens.refactoring.reading.uses import is_compiled_first, is_object
 
 UNSEEN = frozenset(
     "used-elsewhere unknown-object several-definitions traced-call used-as-value keyword-arguments several-counts "
@@ -98,13 +98,14 @@ def _mentions(view: FileView, target: Target) -> tuple[Mention, ...]:
 
 
 def _is_of_class(view: FileView, mention: AttributeMention, owner: str) -> bool:
-    """Returns whether an attribute is read from a method's own instance or class, or from the class by name."""
+    """Returns whether an attribute is read from an instance of a class, or from the class by name."""
     value = mention.node.object
     name = value.name if isinstance(value, Name) else ""
     block = view.facts.blocks.get(owner)
     shape = block.shape if block is not None else None
     is_inside = mention.site.block.startswith(f"{owner}.")
-    return (name in ("self", "cls") and is_inside) or (isinstance(shape, ClassDef) and name == shape.name)
+    is_named = (name in ("self", "cls") and is_inside) or (isinstance(shape, ClassDef) and name == shape.name)
+    return is_named or is_object(view, mention.site, value, owner)
 
 
 def _must_not_be_traced(view: FileView, target: Target, mention: Mention) -> None:
