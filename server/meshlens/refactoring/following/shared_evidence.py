@@ -13,12 +13,15 @@ from meshlens.facts.nodes import (
     NOTHING,
     Assign,
     Attribute,
+    AugAssign,
     BinaryOperation,
+    BoolOperation,
     Call,
     Constant,
     DictDisplay,
     For,
     FunctionDef,
+    IfExpression,
     Lambda,
     ListDisplay,
     Name,
@@ -36,6 +39,8 @@ from meshlens.refactoring.following.random import is_key
 from meshlens.refactoring.following.roles import _STATE, is_setting
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, functions_called
 from meshlens.refactoring.reading.made import BATCH
+from meshlens.refactoring.reading.mentions import mentions_of
+from meshlens.refactoring.reading.uses import used_elsewhere
 
 Evidence = Literal["shared", "split", ""]
 
@@ -55,6 +60,9 @@ _TREES = re.compile(r"(?:.*\.)?(?:tree_map|tree_leaves|tree\.map|tree\.leaves|gl
 _CONVERTS = frozenset("asarray array float32 float64 float16 bfloat16 int32 device_put".split())
 _DRAWS = frozenset({"beta", "gamma", "integers", "normal", "randint", "uniform"})
 _MAKES_NUMBERS = frozenset({"float", "int", "len"})
+_RANGES = frozenset({"range", "trange", "arange", "linspace", "logspace", "geomspace"})
+_OF_NUMBERS = frozenset("exp log log10 sqrt square power abs clip minimum maximum sin cos tanh floor ceil".split())
+_SCALARS = frozenset({"float", "int", "bool"})
 _REDUCES = frozenset("mean std var sum max min median".split())
 _SIZED = frozenset("zeros ones empty full normal uniform integers randint rand randn arange linspace random".split())
 
@@ -279,20 +287,78 @@ def _is_one(view: FileView, use: Use, node: Node, depth: int = 0) -> bool:
         return False
     if isinstance(node, Name):
         made = list(_bound(view, use, node.name))
-        return bool(made) and all(_is_one(view, use, one, depth + 1) for one in made)
+        passed = list(_passed(view, use, node.name)) if NOTHING in made else []
+        return (
+            bool(made)
+            and all(
+                _runs_through_numbers(view, use, one, node.name, depth)
+                if isinstance(one, For)
+                else _is_one(view, use, one, depth + 1)
+                for one in made
+                if one != NOTHING or not passed
+            )
+            and all(_is_one(view, *one, depth + 1) for one in passed)
+        )
     if isinstance(node, (FunctionDef, Lambda, SeparateDef)):
         return True
+    if (parts := _operands(node)) is not None:
+        return all(is_setting(one) or _is_one(view, use, one, depth + 1) for one in parts)
     if isinstance(node, DictDisplay):
         return bool(node.pairs) and all(_is_one(view, use, value, depth + 1) for _, value in node.pairs)
     if isinstance(node, Call) and len(node.arguments) == 1 and last_name(node.callee) in _CONVERTS:
         return _is_one(view, use, node.arguments[0].value, depth + 1)
-    if isinstance(node, Call) and _draws_one(view, use, node, depth):
+    if isinstance(node, Call) and (_draws_one(view, use, node, depth) or _computes_one(view, use, node, depth)):
         return True
     is_number = isinstance(node, Constant) and type(node.value) in (int, float, bool)
     given = [value for label, _, value in node.arguments if label is None] if isinstance(node, Call) else []
     name = node.callee.name if isinstance(node, Call) and isinstance(node.callee, Name) else ""
     # Python's `max` and `min` compare their arguments, which must be numbers.
     return is_number or name in _MAKES_NUMBERS or (name in ("max", "min") and len(given) > 1)
+
+
+def _operands(node: Node) -> tuple[Node, ...] | None:
+    """Returns the expressions that must be numbers for an expression or an update to be one; None for other nodes."""
+    if isinstance(node, IfExpression):
+        return (node.then, node.otherwise)
+    if isinstance(node, BoolOperation):
+        return node.items
+    if isinstance(node, BinaryOperation):
+        return (node.left, node.right)
+    if isinstance(node, UnaryOperation):
+        return (node.operand,)
+    return (node.value,) if isinstance(node, AugAssign) else None
+
+
+def _runs_through_numbers(view: FileView, use: Use, loop: For, name: str, depth: int) -> bool:
+    """Returns whether a loop assigns only numbers to a variable."""
+    iterable, target = loop.iterable, loop.target
+    if isinstance(iterable, (TupleDisplay, ListDisplay)):
+        return isinstance(target, Name) and all(_is_one(view, use, one, depth + 1) for one in iterable.items)
+    if not isinstance(iterable, Call):
+        return False
+    if isinstance(target, TupleDisplay):
+        return last_name(iterable.callee) == "enumerate" and last_name(target.items[0]) == name
+    return last_name(iterable.callee) in _RANGES and all(
+        _is_one(view, use, value, depth + 1) or is_setting(value) for _, _, value in iterable.arguments
+    )
+
+
+def _computes_one(view: FileView, use: Use, node: Call, depth: int) -> bool:
+    """Returns whether a call computes a number from numbers, as `math.sqrt` and a learning-rate schedule do."""
+    dotted = dotted_name(view, node.callee)
+    if dotted.startswith("math."):
+        return True
+    is_array_function = dotted.startswith(("numpy.", "jax.numpy.")) and last_name(node.callee) in _OF_NUMBERS
+    made = list(_bound(view, use, node.callee.name)) if isinstance(node.callee, Name) else []
+    is_schedule = bool(made) and all(
+        isinstance(one, Call)
+        and dotted_name(view, one.callee).startswith("optax.")
+        and last_name(one.callee).endswith("schedule")
+        for one in made
+    )
+    return (is_array_function or is_schedule) and all(
+        _is_one(view, use, value, depth + 1) for _, _, value in node.arguments
+    )
 
 
 def _draws_one(view: FileView, use: Use, node: Call, depth: int) -> bool:
@@ -351,7 +417,9 @@ def _bound(view: FileView, use: Use, name: str) -> Iterator[Node]:
     scopes: list[Node] = [root] if root is not None else []
     scopes += view.facts.statements if not _binds(root, name) else []
     for one in root.function.parameters if isinstance(root, FunctionDef) else ():
-        if one.name == name:
+        if one.name == name and last_name(one.annotation) in _SCALARS:
+            yield Constant("const", one.site, 0.0)
+        elif one.name == name:
             yield one.default if one.default is not None else NOTHING
     for scope in scopes:
         for node in walk(scope):
@@ -360,6 +428,24 @@ def _bound(view: FileView, use: Use, name: str) -> Iterator[Node]:
                     yield node.value
                 else:
                     yield node
+
+
+def _passed(view: FileView, use: Use, name: str) -> Iterator[tuple[Use, Node]]:
+    """Yields what the calls of the function around a call pass for a parameter; nothing if a use may be unseen."""
+    root = tree(view, use.site.path, use.site.block)
+    parameters = _parameters(root) if isinstance(root, FunctionDef) else []
+    if not isinstance(root, FunctionDef) or name not in parameters or parameters[0] in ("self", "cls"):
+        return
+    place = parameters.index(name)
+    mentions = mentions_of(view, root.function.name)
+    given = [
+        (Use(one.site, one.call), argument.value)
+        for one in mentions
+        for at, argument in enumerate(one.call.arguments if one.call is not None else ())
+        if argument.label == name or (argument.label is None and at == place)
+    ]
+    if len(given) == len(mentions) and used_elsewhere(view, root.function.name) is None:
+        yield from given
 
 
 def _binds(root: Node | None, name: str) -> bool:
