@@ -274,6 +274,9 @@ class Follow:
 
     def multiplies(self, left: Node, kind: Kind) -> None:
         """Notes that code multiplies an array by a matrix, which contracts an axis other than the row axis."""
+        known = self.results.get(left.site, 0)
+        if isinstance(left, Call) and isinstance(known, int) and flat(kind) == "rows":
+            self.results[left.site] = max(known, 2)
         if isinstance(left, Name) and flat(kind) == "rows":
             self.least[left.name] = max(self.least.get(left.name, 0), 2)
             if left.name in self.handed:

@@ -173,6 +173,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if not values:
         return "same" if SAME.issuperset(map(flat, home.names(callee))) else "mixed"
     if is_along_last(node):
+        # Following a product or a call shows how many axes its result has.
+        follow.kind(values[0])
         note_axes(follow.seen.along_last, (follow.view.path, node.site), follow.least_axes(values[0]))
     if (is_known or is_method or is_bare) and (name in MEANS or name in SUMS):
         return _reduction(follow, node, name, values, is_method)
