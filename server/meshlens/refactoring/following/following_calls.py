@@ -203,7 +203,9 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return row_by_row(given)
     if (is_known or is_method) and _spreads_one_entry(follow, name, values, kinds, node):
         return "rows"
-    if not is_method and LINEAR & set(map(flat, kinds)) and is_record(home.view, callee) and not home.binds(name):
+    held = set(map(flat, kinds))
+    may_hold = not is_method and not home.binds(name) and (LINEAR & held or held == {"rows", "same"})
+    if may_hold and (is_record(home.view, callee) or (name == "dict" and is_bare)):
         return kept(kinds)
     kinds = [follow.settled(value, kind) for value, kind in zip(values, kinds, strict=True)]
     has_rows = not _WITH_ROWS.isdisjoint(map(flat, kinds))

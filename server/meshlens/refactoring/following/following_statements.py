@@ -277,7 +277,9 @@ def _bind(follow: Follow, target: Node, kind: Kind) -> None:
             before = follow.look_up(name)
             if not SAME.issuperset([flat(kind)]):
                 follow.changed.append(name)
-            follow.env[name] = before if before == "tree" and flat(kind) == "rows" else together((before, kind))
+            is_more = before in ("tree", "both") and flat(kind) == "rows"
+            is_both = {flat(before), flat(kind)} == {"rows", "same"}
+            follow.env[name] = before if is_more else "both" if is_both else together((before, kind))
 
 
 def _parts(kind: Kind, count: int) -> tuple[Kind, ...]:

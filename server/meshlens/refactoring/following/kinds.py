@@ -3,6 +3,7 @@
 "same": the same on every device.
 "rows": one entry for each row; each device has its own rows.
 "tree": an argument that holds rows: an array, or a tree of arrays.
+"both": a container of rows and of values that are the same on every device.
 "turned": an array with rows, but not along its first axis.
 "mean", "total": the mean or the sum over a device's rows, or a linear expression of such values.
 "count": the number of rows of a device, or a multiple of it.
@@ -44,7 +45,7 @@ def flat(kind: Kind) -> str:
     """Returns a single kind for a value, combining the kinds of its parts."""
     if isinstance(kind, tuple):
         return together(kind)
-    return "rows" if kind == "tree" else kind
+    return "rows" if kind in ("tree", "both") else kind
 
 
 def together(kinds: Iterable[Kind]) -> str:
@@ -57,10 +58,13 @@ def together(kinds: Iterable[Kind]) -> str:
 
 def kept(kinds: Iterable[Kind]) -> str:
     """Returns the kind of a container: "mixed" if reducing it would also average values stored next to a mean."""
-    found = {flat(kind) for kind in kinds}
+    parts = list(kinds)
+    found = {flat(kind) for kind in parts}
     if found == {"total", "count"}:
         # Both are summed.
         return "total"
+    if found == {"rows", "same"} or ("both" in parts and found == {"rows"}):
+        return "both"
     return "mixed" if found & LINEAR and len(found) > 1 else together(found)
 
 
@@ -68,6 +72,8 @@ def either(left: Kind, right: Kind) -> Kind:
     """Returns the kind of a value that may have either of two kinds."""
     if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
         return tuple(either(one, other) for one, other in zip(left, right, strict=True))
+    if "both" in (left, right):
+        return kept((left, right))
     return left if left == right else together((left, right))
 
 

@@ -60,6 +60,7 @@ _WHY = {
     "mixed": "may differ between devices and may not have one row for each row of the batch",
     "rows": "may have its rows in a different order",
     "tree": "may have its rows in a different order",
+    "both": "holds rows next to values without rows; return them as separate results",
     "turned": "does not have its rows along the first axis",
     "own": f"{_DIFFERS}, because each has its own random key",
     "count": f"{_DIFFERS}, because each counts only its own rows",
@@ -320,10 +321,16 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
 
 def _whole(kind: Kind) -> str:
     """Returns the kind of a result with parts: "same" or "rows" if all parts are of that kind, else "mixed"."""
-    kinds = {flat(one) if isinstance(one, str) else _whole(one) for one in ((kind,) if isinstance(kind, str) else kind)}
+    kinds = {
+        _part(one) if isinstance(one, str) else _whole(one) for one in ((kind,) if isinstance(kind, str) else kind)
+    }
     if kinds <= SAME:
         return "same"
     return "rows" if kinds == {"rows"} else "mixed"
+
+
+def _part(kind: str) -> str:
+    return kind if kind == "both" else flat(kind)
 
 
 def _moves_rows(view: FileView, target: Target) -> bool:
