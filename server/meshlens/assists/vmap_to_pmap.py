@@ -114,7 +114,8 @@ def _around(
     spelling = Spelling(view, span.start)
     shard, split = split_helper(view, spelling, count_of_devices(wishes, spelling), sums=False, alone=True)
     merge, joined = merge_helper(view, spelling)
-    name, helper = pmap_helper(view, spelling, "jax", shard, merge)
+    library = outer.library if outer is not None else "jax"
+    name, helper = pmap_helper(view, spelling, library, shard, merge)
     given = [f"in_axes={listed(along)}", "out_axes=0"]
     given += [f"static_broadcasted_argnums={listed(static)}"] if static else []
     text = on_all(view, vmap, span, Call(name, tuple(given)))
@@ -124,6 +125,8 @@ def _around(
 
 
 def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) -> tuple[FileEdit, ...]:
+    if outer is not None and outer.library == "equinox":
+        raise Obstacle("needs-value", "the filter_jit around this vmap accepts values other than arrays, unlike pmap")
     spelling = Spelling(view, view.span(vmap.binder.site).start)
     folded = dict(outer.arguments) if outer is not None else {}
     # A jit has already traced the arguments, so nothing depends on their values.

@@ -141,7 +141,8 @@ def _written(view: FileView, vmap: Pmap, outer: Outer | None, wishes: Wishes) ->
     axis = quoted(view, wishes.axis_name or wishes.usual_axis_name or _DEFAULT)
     mesh = OnMesh(device_mesh(wishes, axis, spelling), axis)
     called, made = mesh_helper(view, spelling, mesh)
-    name, helper = shard_map_helper(view, spelling, mesh, called, Wanted(static=bool(static)))
+    wanted = Wanted(outer.library if outer is not None else "jax", static=bool(static))
+    name, helper = shard_map_helper(view, spelling, mesh, called, wanted)
     spec = spelling.spec()
     specs = ["None" if place in static else specs_text(one, spec, axis) for place, one in enumerate(along)]
     given = [f"in_specs={listed(specs)}", f"out_specs={specs_text(0, spec, axis)}"]

@@ -12,6 +12,7 @@ from meshlens.project.trees import Node, path_to
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle, decorated
 from meshlens.refactoring.reading.functions import dotted_name
+from meshlens.refactoring.reading.jit import Library
 from meshlens.text import Span
 
 _FOLDED = {"static_argnums": "static_broadcasted_argnums", "donate_argnums": "donate_argnums"}
@@ -24,10 +25,12 @@ class Outer:
     Attributes:
         span: the `jit` and the map together.
         arguments: the arguments of the `jit`, each as pmap's name for it and the site of its value.
+        library: its library; equinox's `jit` accepts values other than arrays.
     """
 
     span: Span
     arguments: tuple[tuple[str, Site], ...]
+    library: Library = "jax"
 
 
 def jit_around(view: FileView, binding: Binding) -> Outer | None:
@@ -38,6 +41,7 @@ def jit_around(view: FileView, binding: Binding) -> Outer | None:
     """
     site = binding.binder.site
     function = decorated(view, binding)
+    node: Node | None
     if function is not None:
         decorators = function.function.decorators
         place = next(number for number, one in enumerate(decorators) if one.site == site.index)
@@ -46,12 +50,12 @@ def jit_around(view: FileView, binding: Binding) -> Outer | None:
         given = _of_decorator(view, node) if node is not None else None
     else:
         path = path_to(view, site)
-        call = path[-2] if len(path) > 1 else None
-        is_jit = isinstance(call, Call) and dotted_name(view, call.callee) in COMPILES
-        is_ours = isinstance(call, Call) and is_jit and call.arguments[0].value.site == site.index
-        given = call.arguments if isinstance(call, Call) and is_ours else None
-        span = view.span(_at(site, call.site)) if call is not None else None
-    if given is None or span is None:
+        node = path[-2] if len(path) > 1 else None
+        is_jit = isinstance(node, Call) and dotted_name(view, node.callee) in COMPILES
+        is_ours = isinstance(node, Call) and is_jit and node.arguments[0].value.site == site.index
+        given = node.arguments if isinstance(node, Call) and is_ours else None
+        span = view.span(_at(site, node.site)) if node is not None else None
+    if node is None or given is None or span is None:
         return None
     found = []
     for label, _, value in given:
@@ -61,7 +65,9 @@ def jit_around(view: FileView, binding: Binding) -> Outer | None:
             raise Obstacle(
                 "jit-arguments", f'pmap has no equivalent of the argument "{label}" of the jit around this map'
             )
-    return Outer(span, tuple(found))
+    applied = [node, node.callee, *(one.value for one in node.arguments[:1])] if isinstance(node, Call) else [node]
+    is_of_equinox = any(dotted_name(view, one) == "equinox.filter_jit" for one in applied)
+    return Outer(span, tuple(found), "equinox" if is_of_equinox else "jax")
 
 
 def _of_decorator(view: FileView, node: Node) -> tuple[Argument, ...] | None:
