@@ -48,7 +48,10 @@ step = jax.pmap(step, axis_name="batch")
 ```
 
 A running average in a state of which each device has a copy must be updated alike on all devices, too. If its update is
-reduced over one axis, but not over another one over which the gradients are reduced, the finding is a hint.
+reduced over one axis, but not over another one over which the gradients are reduced, the finding is a hint. So it is if
+one running average of a `pmap`'s state is updated with the device's own rows, but another one of the same state with a
+value reduced over the devices, such as the sums and counts of clusters, unless the devices' averages are put together
+later.
 
 Similarly, a layer that takes an axis name to reduce its statistics over, but gets none inside a map that binds one,
 keeps separate statistics on each device. This finding is a hint, since separate statistics may be intended.
@@ -59,12 +62,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from meshlens.axes.data.gradients import STRAYED
+from meshlens.axes.data.running_averages import COMBINED
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import of_kinds
-from meshlens.axes.domain.values import Binder, Const, Data, Site
+from meshlens.axes.domain.labels import KEPT_ALIKE, KEPT_APART, of_kinds
+from meshlens.axes.domain.values import Binder, Const, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import EVERYWHERE
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import AxisUse, GradientUse, MappedCall, literal_name
@@ -72,6 +76,7 @@ from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.places import axis_site, quoted
 from meshlens.checking.registry import rule
+from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.reductions import REDUCTIONS, has, in_own_optimizer, reductions_of, unchecked_map
@@ -123,6 +128,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     yield from _over_fewer_axes(view, seen)
     yield from _beside_averages(view, told)
     yield from _statistics(view)
+    yield from _kept_apart(view)
 
 
 def _statistics(view: FileView) -> Iterator[Finding]:
@@ -135,6 +141,54 @@ def _statistics(view: FileView) -> Iterator[Finding]:
             text = f'a running average is not reduced over "{axis}", but gradients are, so its copies drift apart'
             places = Related(view.path_of(fellow), view.span(fellow), "the gradients are reduced here")
             yield Finding(view.span(site), text, (), (places, _bound(view, binder)), Severity.HINT)
+
+
+def _kept_apart(view: FileView) -> Iterator[Finding]:
+    """Yields running averages of a device's own rows that are kept in one state with others that are reduced."""
+    for (site, axis), (binder, fellow) in sorted(view.solution.once_of_records("kept apart", _apart).items()):
+        if view.is_here(site) and not in_own_optimizer(view):
+            text = f'a running average is not reduced over "{axis}", but another one in this state is'
+            places = Related(view.path_of(fellow), view.span(fellow), f'this is reduced over "{axis}"')
+            yield Finding(
+                view.span(site), f"{text}, so its copies drift apart", (), (places, _bound(view, binder)), Severity.HINT
+            )
+
+
+def _apart(solution: Solution) -> dict[tuple[Site, str], tuple[Binder, Site]]:
+    """Returns the running averages kept apart, by place and axis, with the map and where another one is reduced."""
+    found = {}
+    for records in solution.by_file.values():
+        for call in records.mapped_calls:
+            binders = (*call.context.env.maps, call.binder) if _is_certain(call.context) else ()
+            for own, alike in _pairs(call.returned) if binders else ():
+                _, site, axis, step = own
+                _, fellow, _, place = alike
+                binder = next((one for one in reversed(binders) if axis in _names(one)), None)
+                if binder is not None and binder.kind in MAPS_ON_DEVICES:
+                    found[step if site == place else site, axis] = (site, binder, fellow)
+    uses = (use for records in solution.by_file.values() for use in records.gradient_uses) if found else ()
+    combined = {(use.other, use.axis) for use in uses if use.kind == COMBINED}
+    return {
+        (place, axis): (binder, fellow)
+        for (place, axis), (site, binder, fellow) in found.items()
+        if (site, axis) not in combined
+    }
+
+
+def _pairs(returned: Value) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Yields the labels of two running averages of one state: kept apart, and reduced over the same axis."""
+    items: tuple[Value, ...] = (returned,)
+    if isinstance(returned, Seq):
+        items = returned.items
+    elif isinstance(returned, Dict):
+        items = tuple([item for _, item in returned.items])
+    for item in items if isinstance(returned, (Seq, Dict)) else ():
+        yield from _pairs(item)
+    held = frozenset().union(*(item.labels for item in items if isinstance(item, Data)))
+    for own in of_kinds(held, KEPT_APART):
+        for alike in of_kinds(held, KEPT_ALIKE):
+            if own[2] == alike[2]:
+                yield own, alike
 
 
 def _place_of_axes(view: FileView, uses: list[AxisUse], axis: str) -> Site | None:

@@ -35,6 +35,9 @@ first operation on the value.
     ("drifted", place, axis)   a value that is the same over an axis, updated with one that differs
     ("parted", place, axis)    likewise, but each device has its own parameters, which may be copies
     ("strayed", place, axis)   exactly a copy of a running average, updated with a value that differs along this axis
+    ("kept-apart", place, axis, call)   exactly a copy of a running average, updated there with the device's own rows
+    ("kept-alike", call, axis, place)   likewise, but updated with what was reduced over this axis
+    ("own-average", place, axis)   computed from a copy that is kept apart
     ("reduced-at", axis, call)   computed from the result of a `psum` or `pmean` over this axis
     axis-size              computed from the number of devices along an axis
     ("pieces", n, width, place)   columns of n arrays that were concatenated, as wide as all of them together
@@ -141,7 +144,7 @@ _TRAVELLING_KINDS = frozenset(
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
         "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
-        "turned-sum injected"
+        "turned-sum injected own-average"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -164,7 +167,7 @@ _KINDS_CLEARED_BY_REDUCTION = frozenset(
     (
         "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along drawn-apart "
         "noised slice-verdict decided set-by-part turned-by-part "
-        "turned-sum injected"
+        "turned-sum injected own-average"
     ).split()
 )
 
@@ -237,6 +240,9 @@ SPLIT_ALONG, COORDINATES, PART_SIZE = "split-along", "own-coordinates", "size-of
 SCALED_INDEX = "scaled-index"
 """The kind of the label of a device's index, multiplied by a number."""
 
+KEPT_APART, KEPT_ALIKE, OWN_AVERAGE = "kept-apart", "kept-alike", "own-average"
+"""The kinds of labels of copies of a running average, and of what is computed from one that is kept apart."""
+
 _OF_AXES = frozenset({PARAMETERS, SPLIT_ALONG, COORDINATES})
 _EXACT = frozenset(
     {
@@ -252,6 +258,8 @@ _EXACT = frozenset(
         FILLED_ONES,
         BORDER,
         DIAGONAL,
+        KEPT_APART,
+        KEPT_ALIKE,
         *_OF_AXES,
     }
 )

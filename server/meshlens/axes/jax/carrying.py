@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from meshlens.axes.domain.axis_sizes import size_along
 from meshlens.axes.domain.joining import join, labels_of, variation_of
-from meshlens.axes.domain.labels import HELD, of_kinds
+from meshlens.axes.domain.labels import HELD, KEPT_ALIKE, KEPT_APART, of_kinds
 from meshlens.axes.domain.values import Const, Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     CHOICE,
@@ -51,7 +51,7 @@ def carried(run: Run, start: Value, stepped: Value, site: Site) -> Value:
     is_number = isinstance(start, Const) and isinstance(start.value, (int, float)) and type(stepped) is Data
     both = stepped if is_number else join(start, stepped)
     if isinstance(both, Data):
-        held = both.labels.union(of_kinds(labels_of(stepped), HELD))
+        held = both.labels.union(of_kinds(labels_of(stepped), HELD, KEPT_APART, KEPT_ALIKE))
         return replace(both, labels=held, over=after_steps(variation_of(start), variation_of(stepped)))
     return both
 

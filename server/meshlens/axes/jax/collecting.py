@@ -19,6 +19,7 @@ from meshlens.axes.data.parts import OWN_INDEX, averaged, note_parts
 from meshlens.axes.data.pipelines import note_sent_on, note_summed
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.rings import note_move
+from meshlens.axes.data.running_averages import note_combined
 from meshlens.axes.data.slices import note_reduced
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
@@ -80,6 +81,8 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     if row.reduces in _REDUCES or (shape_of(value) in (None, ()) and not is_tiled):
         # Gathered norms may be added later; other gathered arrays may have been scaled by one.
         note_reduced(run, labels, ctx)
+    if row.communicates:
+        note_combined(run, value, site, ctx)
     if row.reduces == "mean":
         note_averages(run, value, names, call, _AVERAGED)
         _note_own_means(run, labels, names, call, "ratio-averaged")

@@ -19,6 +19,7 @@ from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.pipelines import written
 from meshlens.axes.data.positions import TOP_K, note_classes, note_picked, with_positions
 from meshlens.axes.data.rings import note_owner
+from meshlens.axes.data.running_averages import note_combined_outside
 from meshlens.axes.data.shapes import sums_numbers
 from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
 from meshlens.axes.data.typed_shardings import placed, with_sharding
@@ -224,6 +225,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     value = _with_variation(found, name, call)
     if not call.ctx.env.maps and type(value) is Data:
         value = moments.of_call(name, call.args, value)
+        note_combined_outside(run, name, call.args, call.site, call.ctx)
     if not call.ctx.env.maps or type(value) is not Data:
         return Seq("tuple", (value, value)) if name == TOP_K else value
     value = of_call(run, name, call.args, value, call.site, call.ctx)

@@ -18,7 +18,7 @@ from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, size_of_axis, whole_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, ON_DEVICES, of_kinds, travelling, without_dimensions
+from meshlens.axes.domain.labels import NONE, ON_DEVICES, OWN_AVERAGE, of_kinds, travelling, without_dimensions
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -386,6 +386,7 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
         # Values that the enclosing maps split still differ in the result.
         kept |= {"varying" for _, along in inner_over.axes if along.typed == VARYING and is_apart(along.truth)}
     if binder.kind == "pmap" and binder.argument("out_axes") is None:
+        kept |= frozenset(of_kinds(labels, OWN_AVERAGE))
         is_alike = "varying" not in labels
         kept |= {"replicated-result"} if "reduced" in labels and is_alike else NONE
         over = variation_of(returned)

@@ -13,6 +13,7 @@ from meshlens.axes.data.gradients import note_step, note_unreduced_step, note_up
 from meshlens.axes.data.operating import counted, of_all, of_method
 from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.pipelines import part_of_held, set_at
+from meshlens.axes.data.running_averages import note_combined_outside
 from meshlens.axes.data.shapes import shape_of_result
 from meshlens.axes.data.slices import note_slices, of_verdict_on
 from meshlens.axes.data.typed_shardings import with_sharding
@@ -92,6 +93,7 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
             result = of_part(run, name, given, result, site, call.ctx)
             return of_call(run, f"jax.numpy.{name}", given, result, site, call.ctx)
         result = moments.of_call(name, given, result)
+        note_combined_outside(run, name, given, site, call.ctx)
         return with_sharding(run, f"jax.numpy.{name}", given, result, site, call.ctx)
     if isinstance(receiver, Dict):
         return _of_dict(run, receiver, name, call)

@@ -13,6 +13,7 @@ from meshlens.axes.data.operating import of_operator
 from meshlens.axes.data.parts import note_scaled, of_operation
 from meshlens.axes.data.positions import last_index, note_shifted
 from meshlens.axes.data.rings import note_owner, of_sum
+from meshlens.axes.data.running_averages import kept
 from meshlens.axes.data.slices import note_root
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number
@@ -77,6 +78,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         labels |= exchanges.of_operation(operator, left, right)
         if operator in ("+", "-"):
             note_shifted(run, left, right, ctx)
+            labels |= kept(left, right, site, ctx)
             labels |= of_sum(operator, left, right, site)
             labels |= last_index(left, right) if operator == "-" else NONE
         elif operator == "/":

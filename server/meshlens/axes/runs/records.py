@@ -218,7 +218,8 @@ class GradientUse:
             some), "range-of-size" (pairs of numbers are computed for each number below the size of an axis),
             "number-shared" (several devices have the same number, because an index is multiplied by a number below the
             size of the other axis), "left-apart" (a `while_loop` has a collective, and its condition differs between
-            devices), "stacked-stages-summed" (`other` sums stacked values that each device also sends on).
+            devices), "average-combined" (the running averages that the devices keep at `other` are put together),
+            "stacked-stages-summed" (`other` sums stacked values that each device also sends on).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
         context: the context.
