@@ -1,4 +1,4 @@
-"""The steps of a ring are counted in the wrong direction, so a device mistakes a block for that of another device.
+"""The steps of a ring are miscounted, so a device mistakes a block for that of another device, or adds its own twice.
 
 In ring attention and similar algorithms, every step of a loop sends the blocks to a neighbor. If they move to the next
 device, then after `step` steps, a device holds the block of the device that is `step` places before it. If the owner is
@@ -57,6 +57,9 @@ mapped = jax.shard_map(weighted, mesh=mesh, in_specs=(P("ring"), P()), out_specs
 ```
 
 The rule is silent if blocks move in both directions, or if owners are counted in both.
+
+If a sum begins with the device's own block, and each step moves the blocks first and then adds what has arrived, n
+devices need n - 1 steps. After n steps, the own block has come home and is added a second time.
 """
 
 from __future__ import annotations
@@ -74,6 +77,7 @@ from meshlens.facts.nodes import BinaryOperation
 from meshlens.project.solving.solution import Solution
 from meshlens.project.trees import path_to
 from meshlens.project.view import FileView
+from meshlens.rules.helpers.ring_loops import adds_own_again
 from meshlens.text import Edit, FileEdit, Span
 
 _WRONG = {
@@ -103,6 +107,10 @@ def wrong_owner(view: FileView) -> Iterator[Finding]:
         if any(kinds.get((loop, use.axis)) == expected for loop in (use.other, use.context.function)):
             message = f'each step brings blocks from {where} this device along "{use.axis}"; {remedy} the step instead'
             yield Finding(view.span(use.site), message, () if is_known else _turned(view, use.site, remedy))
+    for use in certain_uses(view, frozenset({"ring-closed"})):
+        if use.other is not None and adds_own_again(view, use.site, use.other):
+            home = f'the last step along "{use.axis}" brings each device its own block, which the sum already contains'
+            yield Finding(view.span(use.site), f"{home}; take one step less")
 
 
 def _counted(view: FileView, use: GradientUse) -> str:

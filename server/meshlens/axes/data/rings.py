@@ -6,20 +6,25 @@ is `step` places before it, so `axis_index - step` is the owner.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
+from meshlens.axes.data.arrays import count_of, shape_of
+from meshlens.axes.data.exchanges import RECEIVED
 from meshlens.axes.data.halos import direction_of
 from meshlens.axes.data.parts import OWN_INDEX
-from meshlens.axes.domain.axis_sizes import SOME_COUNT
-from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.axis_sizes import PAIRS_FOR_EXAMPLE, SOME_COUNT, size_along
+from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import COUNT, FROM_ZERO, NONE, of_kinds
-from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
+from meshlens.axes.domain.values import Arg, Const, Data, Dict, Seq, Site, Value
+from meshlens.axes.domain.variation import is_apart
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 
 _COUNTER, _PLACE, _OWNER = "counter", "place-in-ring", "owner"
+_MOST_HOPS = 256
 _REMAINDERS = frozenset({"%", "jax.numpy.mod", "jax.numpy.remainder", "jax.lax.rem"})
 
 
@@ -75,6 +80,80 @@ def note_move(run: Run, perm: Value, axis: str, site: Site, ctx: Context) -> Non
     if direction is not None:
         kind = "moved-on" if direction == 1 else "moved-back"
         run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, axis))
+
+
+class Turns(NamedTuple):
+    """A loop in which arrays may move.
+
+    Attributes:
+        start: the carry at the start.
+        stepped: the carry after one step.
+        steps: the number of steps, or the array with an entry for each step.
+        body: the place that passes the body.
+        hops: the arrays that move by one device in one step, with the axis.
+    """
+
+    start: Value
+    stepped: Value
+    steps: Arg
+    body: Site
+    hops: list[tuple[Value, str]]
+
+
+def note_hop(run: Run, value: Value, perm: Value, axis: str, ctx: Context) -> None:
+    """Notes the arrays that a `ppermute` sends once around the ring of all devices, if it is repeated for each."""
+    if len(run.hops) >= _MOST_HOPS or direction_of(perm) is None or not isinstance(perm, Seq):
+        return
+    if perm.kind == PAIRS_FOR_EXAMPLE or len(perm.items) == size_along(ctx.env, axis):
+        run.hops += [(sent, axis) for sent in _leaves(value)]
+
+
+def note_turns(run: Run, turns: Turns, ctx: Context) -> None:
+    """Notes a loop after which blocks are back where they began, if each step adds something computed from a moved one.
+
+    The sum must begin with something computed from the device's own rows; whether that is the same function of its own
+    block is for the rule to find out.
+    """
+    places = list(zip(_leaves(turns.start), _leaves(turns.stepped), strict=False))
+    axes = {axis for _, axis in turns.hops}
+    if len(axes) != 1 or turns.steps.site is None:
+        return
+    (axis,) = axes
+    received = (RECEIVED, axis)
+    moved = [before for before, after in places if received in labels_of(after) and _is_in(before, turns.hops)]
+    if len(moved) != len(turns.hops) or any(received in labels_of(block) for block in moved):
+        return
+    if not _is_size(turns.steps.value, axis, ctx):
+        return
+    for before, after in places:
+        labels = labels_of(after)
+        is_sum = received in labels and "index" not in labels and received not in labels_of(before)
+        if is_sum and is_apart(variation_of(before).over(axis).truth) and not _is_in(before, turns.hops):
+            run.records.gradient_uses.append(GradientUse("ring-closed", turns.steps.site, turns.body, ctx, axis))
+            return
+
+
+def _is_in(value: Value, hops: list[tuple[Value, str]]) -> bool:
+    return any(sent is value for sent, _ in hops)
+
+
+def _is_size(steps: Value, axis: str, ctx: Context) -> bool:
+    """Returns whether a number of steps is certainly the size of an axis."""
+    rows = shape_of(steps)
+    count = rows[0] if rows else count_of(steps)
+    if count is not None:
+        return count == size_along(ctx.env, axis)
+    labels = labels_of(steps)
+    return SOME_COUNT in labels and of_kinds(labels, "size-of") == (("size-of", axis),)
+
+
+def _leaves(value: Value) -> Iterator[Value]:
+    """Yields the arrays in a tree of tuples, lists and dictionaries."""
+    if isinstance(value, (Seq, Dict)):
+        for item in value.items:
+            yield from _leaves(item[1] if isinstance(item, tuple) else item)
+    else:
+        yield value
 
 
 def _is_fixed(value: Value) -> bool:

@@ -18,7 +18,7 @@ from meshlens.axes.data.noise import note_gathered, sharer_of
 from meshlens.axes.data.parts import OWN_INDEX, averaged, note_parts
 from meshlens.axes.data.pipelines import note_sent_on, note_summed
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
-from meshlens.axes.data.rings import note_move
+from meshlens.axes.data.rings import note_hop, note_move
 from meshlens.axes.data.running_averages import note_combined
 from meshlens.axes.data.slices import note_reduced
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along_all
@@ -114,6 +114,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
     answer = result(row, value, labels, site, names, is_plain)
     if perm is not None:
         note_move(run, perm, names[0], site, ctx)
+        note_hop(run, value, perm, names[0], ctx)
         note_sent_on(run, value, names[0])
         answer = received(answer, perm, names[0])
         if isinstance(answer, Data):

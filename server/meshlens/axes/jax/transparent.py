@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.data import pipelines, transfer
-from meshlens.axes.data.rings import counted, counter
+from meshlens.axes.data.rings import Turns, counted, counter, note_turns
 from meshlens.axes.data.slices import note_chosen
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import anyhow, note_scanned, without_sharding
@@ -242,8 +242,13 @@ def _run_now(
         item = step_of(run, arrays, site)
         if "reverse" not in {arg.label for arg in args}:
             item = counted(item, arrays, first.site or site)
+        outer, run.hops = run.hops, []
         stepped = run_operand(first, positional(carry, item), inner)
+        hops, run.hops = run.hops, outer
         if isinstance(stepped, Seq) and len(stepped.items) == 2:
+            turns = found.get("xs") if isinstance(arrays, Data) else found.get("length")
+            if hops and turns is not None:
+                note_turns(run, Turns(carry, stepped.items[0], turns, first.site or site, hops), ctx)
             return Seq(
                 "tuple",
                 (
@@ -275,7 +280,12 @@ def _run_now(
     if how == "fori":
         value = given(row.parameters[-1])
         number = replace(STATIC, labels=counter(first.site or site))
-        return behind(found.get(row.parameters[-1]), value, run_operand(first, positional(number, value)))
+        outer, run.hops = run.hops, []
+        stepped = run_operand(first, positional(number, value))
+        hops, run.hops = run.hops, outer
+        if hops and given("lower") == Const(0) and (upper := found.get("upper")) is not None:
+            note_turns(run, Turns(value, stepped, upper, first.site or site, hops), ctx)
+        return behind(found.get(row.parameters[-1]), value, stepped)
     if how == "map":
         steps = positional(*(step_of(run, arg.value, site) for arg in _rest_of_map(row, args)))
         return _stacked(run, run_operand(first, steps), site)

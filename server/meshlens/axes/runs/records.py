@@ -211,8 +211,9 @@ class GradientUse:
             verdict on a device's part of a gradient chooses between values), "parts-mixed", "stack-mixed",
             "sent-stack-mixed", "joined-mixed", "pieces-mixed" (parts that are not moved before a reshape or split, see
             `mixing.py`), "moved-on", "moved-back" (blocks move to the next or previous device), "owner-ahead",
-            "owner-before" (a loop's counter is added to or subtracted from the device's index), "place-in-ring" (a
-            known number is added to the device's index in a loop), "own-coordinates" (coordinates
+            "owner-before" (a loop's counter is added to or subtracted from the device's index), "ring-closed" (the loop
+            whose body is at `other` has as many steps as there are devices, and each step moves blocks by one device),
+            "place-in-ring" (a known number is added to the device's index in a loop), "own-coordinates" (coordinates
             computed from the size of a device's part are combined with the part), "index-never", "index-always",
             "index-met" (a comparison with the device's index that is true on no device, on every device, or perhaps on
             some), "range-of-size" (pairs of numbers are computed for each number below the size of an axis),

@@ -253,6 +253,7 @@ class Run:
         altered: containers that a function was given and changed, before and after, for its caller.
         stored: the values that devices write into arrays, each at the same place on all devices, with the place.
         sent: the values that a `ppermute` sends, with the axis.
+        hops: the arrays that a `ppermute` moves by one device, in the running step of a loop, with the axis.
         grown: entries that this run or its imports added to tables of completed modules, by path and name of the table.
         own_classes: the classes that this run created.
         unclear_tables: tables with attributes, by identity, that may stand for several tables.
@@ -314,6 +315,7 @@ class Run:
         self.altered: list[tuple[Value, Value]] = []
         self.stored: list[tuple[Value, Site]] = []
         self.sent: list[tuple[Value, str]] = []
+        self.hops: list[tuple[Value, str]] = []
         self.grown: dict[tuple[str, str], Entries] = {}
         self.own_classes: set[Class] = set()
         self.unclear_tables: dict[int, Dict] = {}
