@@ -101,6 +101,7 @@ first operation on the value.
     on-a-mesh              committed to the devices of a mesh
     key, keys              one PRNG key; an array of them
     fresh                  state just made by an `init`, one copy
+    ("state-of", shapes)   exactly the state of an optimizer, with arrays of the shapes that the parameters have
     devices                an array or list of devices
     device                 one device
     in-order               in the order of `jax.devices()`
@@ -219,6 +220,9 @@ WEIGHS_CORNERS, CORNER_WEIGHT = "weighs-corners", "corner-weight"
 BORDER, DIAGONAL = "zero-border", "diagonal"
 """The kinds of labels of an array padded with zeros on all sides, and of the neighbors of its cells at an angle."""
 
+STATE_OF = "state-of"
+"""The kind of the label of an optimizer's state."""
+
 _OF_STENCILS = frozenset({WEIGHS_CORNERS, CORNER_WEIGHT})
 
 OF_ONE_COPY = (
@@ -260,6 +264,7 @@ _EXACT = frozenset(
         DIAGONAL,
         KEPT_APART,
         KEPT_ALIKE,
+        STATE_OF,
         *_OF_AXES,
     }
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.joining import labels_of, options
-from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.labels import NONE, STATE_OF, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Value
 from meshlens.axes.jax.transparent import wraps_function
+from meshlens.axes.jax.tree_maps import leaves_of
 from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.names import canonical
@@ -22,6 +24,15 @@ _CHAINS = frozenset({"optax.chain", "optax.named_chain"})
 _STATELESS = frozenset({"optax.stateless", "optax.stateless_with_tree_map"})
 _CLIPS = frozenset({"optax.clip_by_global_norm"})
 _METHODS = ("init", "update")
+_OF_MOMENTS = frozenset(
+    f"optax.{name}"
+    for name in (
+        "adabelief adadelta adagrad adam adamax adamaxw adamw adan amsgrad lamb lars lion nadam nadamw "
+        "optimistic_gradient_descent radam rmsprop rprop yogi scale_by_adam scale_by_amsgrad scale_by_belief "
+        "scale_by_lion scale_by_radam scale_by_rms scale_by_yogi trace ema"
+    ).split()
+)
+"""The optimizers whose state has an array like each parameter, whatever their arguments are (measured with 0.2.8)."""
 
 
 def own_function(made: Made, name: str) -> Value | None:
@@ -57,6 +68,28 @@ def call_composed(run: Run, made: Made, name: str, call: Invocation) -> Value | 
             inner = call_composed(run, part, name, call.of(part, given))
             updates = inner.items[0] if name == "update" and isinstance(inner, Seq) and inner.items else updates
     return Seq("tuple", (updates, Data(labels))) if name == "update" else Data(frozenset({"fresh"}))
+
+
+def of_state(made: Made, parameters: Value) -> frozenset[object]:
+    """Returns the label of the state that an optimizer makes for parameters of known shapes; none if it may differ."""
+    if not _keeps_moments(made):
+        return NONE
+    leaves = leaves_of(parameters)
+    shapes = {shape_of(leaf) for leaf in leaves} if leaves else set()
+    return frozenset({(STATE_OF, tuple(sorted(shapes, key=repr)))}) if shapes and None not in shapes else NONE
+
+
+def _keeps_moments(made: Made) -> bool:
+    name = canonical(made.dotted)
+    if name == "optax.chain":
+        return any(isinstance(value, Made) and _keeps_moments(value) for _, value in made.arguments)
+    return name in _OF_MOMENTS or (name == "optax.sgd" and _has_momentum(made))
+
+
+def _has_momentum(made: Made) -> bool:
+    given = dict(made.arguments)
+    momentum = given.get("momentum", given.get(1))
+    return isinstance(momentum, Const) and momentum.value is not None
 
 
 def clips_by_norm(made: Made) -> bool:

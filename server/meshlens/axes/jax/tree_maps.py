@@ -11,7 +11,7 @@ from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.layer_shapes import parameters_of_layer
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value
-from meshlens.axes.domain.labels import PLACES, travelling
+from meshlens.axes.domain.labels import PLACES, STATE_OF, of_kinds, travelling
 from meshlens.axes.domain.map_values import Leaf
 from meshlens.axes.domain.specs import chosen_for
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
@@ -114,6 +114,10 @@ def mapped_tree(run: Run, mapping: Mapping, tree: Value, site: Site, depth: int 
             lambda _, held: mapped_tree(run, mapping, held, site, depth + 1) if _is_mapped(held) else held,
             site,
         )
+    if isinstance(tree, Data) and tree.labels:
+        for _, shapes in of_kinds(tree.labels, STATE_OF):
+            for shape in shapes:
+                mapping.call((Arg(None, Data(travelling(tree.labels), shape, array=True), None, site),))
     value = _in_place(mapping.call((Arg(None, tree if is_leaf else leaf(tree), None, site),)), tree)
     if isinstance(tree, Made) and is_state(tree):
         return replace(tree, labels=frozenset(labels_of(value)), over=variation_of(value))

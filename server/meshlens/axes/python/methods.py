@@ -306,7 +306,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     if name in INIT_METHODS:
         call_unknown(run, call.of(receiver, call.args))
         if receiver.dotted.startswith("optax."):
-            return Data(frozenset({"fresh"}) & (labels_of(args[0].value) if args else frozenset()))
+            fresh = frozenset({"fresh"}) & (labels_of(args[0].value) if args else NONE)
+            return Data(fresh | optimizers.of_state(receiver, args[0].value) if len(args) == 1 else fresh)
         return Data(frozenset({"fresh"}))
     if receiver.dotted in GENERATORS and name in METHODS:
         inputs = [travelling(labels_of(arg.value)) for arg in args if type(arg.value) is not Const]
