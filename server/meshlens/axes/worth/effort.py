@@ -112,9 +112,11 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     owner: Value | None = None
     if given and type(given[0]) is Instance and function.owner is not None and function.kind != "static":
         owner = given.pop(0)
-    handed = frozenset([site for value in given for site in _worthwhile(run, value)])
-    # However often a function has run, it runs again for a new function or object related to axes, and a thin wrapper
-    # also for names, meshes and specs.
+    handed: frozenset[Any] = frozenset([site for value in given for site in _worthwhile(run, value)])
+    if function.frame.parent is not None:
+        handed = handed.union(_names_closed_over(run, function))
+    # However often a function has run, it runs again for a new function or object related to axes, an inner function
+    # also for new names that its factory was passed, and a thin wrapper for names, meshes and specs.
     is_thin = (decides or _makes_spec_of(run, function, owner)) and len(run.body(function)) <= _THIN
     is_news = (handed and not run.count((function.site, handed))) or is_thin
     # Most strings are not axis names. They count only near a binder or a use of an axis, and when an object is created,
@@ -542,6 +544,23 @@ def _closes_over_axes(run: Run, function: Function) -> bool:
             if type(value) not in _HOLDS_NOTHING and any(_worthwhile(run, value)):
                 return True
     return False
+
+
+def _names_closed_over(run: Run, function: Function) -> Iterator[tuple[str, str]]:
+    """Yields the texts that an inner function's factory was passed, also in configurations, each after its name."""
+    for frame in function.frame.chain():
+        for name in frame.parameters:
+            value = frame.vars.get(name, UNKNOWN)
+            if _is_text(value) or type(value) is Instance:
+                yield from _texts_in(run, name, value)
+
+
+def _texts_in(run: Run, name: str, value: Value, depth: int = 0) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Const) and type(value.value) is str:
+        yield name, value.value
+    elif isinstance(value, Instance) and depth < _DEEPEST_OBJECT:
+        for part, held in {**(fields_of(run, value) or {}), **attributes_of(run, value)}.items():
+            yield from _texts_in(run, part, held, depth + 1)
 
 
 def _holds_sizes(run: Run, value: Value, depth: int = 0) -> bool:
