@@ -19,6 +19,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, site_of
 from meshlens.axes.runs.heap import attributes_of, set_attribute
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.scopes import THREAD_LOCAL, Place, put
 from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.facts.nodes import (
     Attribute,
@@ -39,6 +40,8 @@ def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Contex
         home = frame.home(target.name)
         if target.name in frame.given:
             _rebind(target.name, frame, ctx)
+        if target.name in frame.globals and _is_put(run, target.name, None, value, frame, ctx):
+            return
         if home is frame or home.path == run.path or home.parent is not None:
             home.vars[target.name] = value
         return
@@ -51,6 +54,27 @@ def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Contex
     if isinstance(target, (TupleDisplay, ListDisplay)):
         for item, part in zip(target.items, unpack(as_tuple(run, value), target.items), strict=False):
             assign(run, item.value if isinstance(item, Starred) else item, part, frame, ctx)
+
+
+def _is_put(run: Run, name: str, before: Value | None, after: Value, frame: Frame, ctx: Context) -> bool:
+    """Sets a module's variable for a `with` statement; returns False unless a context manager sets it, or has set it.
+
+    Args:
+        run: the run.
+        name: the variable.
+        before: its value before; None if it is not known yet.
+        after: the value.
+        frame: the running frame.
+        ctx: the context.
+    """
+    if not run.scoping and not run.scoped:
+        return False
+    home = frame.holder(name)
+    if home is frame or home.parent is not None:
+        return False
+    place = Place(home.path, name)
+    known = before if before is not None else run.scoped.get(place) or home.vars[name]
+    return put(run, place, after, known, bool(ctx.conditional))
 
 
 def delete(run: Run, target: Expression, frame: Frame, ctx: Context) -> None:
@@ -118,7 +142,10 @@ def _to_attribute(
         elif isinstance(receiver, Made) and len(receivers) == 1 and isinstance(target.object, (Name, Attribute)):
             said = UNKNOWN if ctx.conditional or ctx.loop else value
             other = replace(receiver, arguments=(*receiver.arguments, (target.name, said)))
-            assign(run, target.object, other, frame, ctx)
+            root = target.object
+            is_put = isinstance(root, Name) and _is_put(run, root.name, receiver, other, frame, ctx)
+            if not is_put and receiver.dotted != THREAD_LOCAL:
+                assign(run, root, other, frame, ctx)
 
 
 def _to_item(run: Run, target: Subscript, value: Value, frame: Frame, ctx: Context) -> None:
@@ -183,6 +210,8 @@ def change_in_place(run: Run, target: Expression, before: Value, after: Value, f
     home = next((one for one in frame.chain() if name in one.vars), None)
     if home is None or isinstance(before, Data):
         assign(run, target, after, frame, ctx)
+        return
+    if _is_put(run, name, before, after, frame, ctx):
         return
     if home is not frame and isinstance(after, Dict) and not after.attributes:
         # Other functions may also add entries to the container.

@@ -45,6 +45,7 @@ from meshlens.axes.python.imports import member, note_mention
 from meshlens.axes.python.objects import data_attribute, instance_attribute, static_attribute, super_attribute
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.scopes import THREAD_LOCAL
 from meshlens.jaxapi.command_lines import FLAGS
 from meshlens.jaxapi.known_names import REQUEST
 from meshlens.jaxapi.layers import PARAMETERS
@@ -206,6 +207,8 @@ def _of_made(value: Made, name: str) -> Value:
     given = dict(value.arguments)
     if value.dotted == "enum.Enum":
         return given.get(name.strip("_"), UNKNOWN)
+    if value.dotted == THREAD_LOCAL:
+        return given.get(name, UNKNOWN)
     own = optimizers.own_function(value, name) or train_states.held_function(value, name)
     if own is not None:
         return own

@@ -58,6 +58,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import altered, set_attribute
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.scopes import CONTEXT_VARIABLE, THREAD_LOCAL
 from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.facts.nodes import Call, Return, last_name
 from meshlens.jaxapi.known_names import REPLACES, TABLES
@@ -69,7 +70,13 @@ _MOST_ITEMS = 16
 _MOST_CHOICES = 64
 _ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain"})
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
-_OTHERS = REPLACES | PARSERS | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile", "importlib.import_module"}
+_SCOPED = frozenset({CONTEXT_VARIABLE, THREAD_LOCAL})
+_OTHERS = (
+    REPLACES
+    | PARSERS
+    | _SCOPED
+    | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile", "importlib.import_module"}
+)
 _RANGE = "range"
 """The kind of a sequence of unknown length that begins with 0."""
 PATTERN = "re.Pattern"
@@ -112,7 +119,7 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
         return _setattr(run, args, call.ctx)
     if name in REPLACES and args and isinstance(args[0].value, Instance):
         return _replace(run, args[0].value, args[1:], site)
-    if name == "enum.auto":
+    if name == "enum.auto" or name in _SCOPED:
         return Made(name, site)
     if name == "re.compile" and len(args) == 1:
         return Made(PATTERN, site, (("pattern", args[0].value),))

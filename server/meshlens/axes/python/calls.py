@@ -174,7 +174,7 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
             return made
     if names:
         run.names[key] = names
-    is_common = function.frame.parent is None and not (run.ambient or run.entered_meshes or run.epoch)
+    is_common = function.frame.parent is None and not (run.ambient or run.entered_meshes or run.epoch or run.scoped)
     common = key if is_common and run.shares(function) else None
     if common is not None:
         known = run.find(common)
@@ -211,7 +211,7 @@ def enter(run: Run, function: Function, call: Invocation) -> Value:
     if len(run.altered) > begun_altered:
         # Changes to the arguments of a function show only when it runs.
         return result
-    if outside and not telling and run.shares(function):
+    if outside and not telling and not run.scoped and run.shares(function):
         run.ledger.left[function.site] = latest(run, function, result, given)
     # The numbers of a permutation tell what they count; an equal argument may count something else.
     if key is not None and not are_pairs(result):
@@ -301,6 +301,10 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
     if given:
         frame.given = frozenset([name for name, _ in given])
     before = run.current() if MANAGED in function.flags else None
+    scoped = run.scoped
+    if before is not None:
+        run.scoped = dict(scoped)
+        run.scoping += 1
     run.execute(run.body(function), frame, ctx)
     if frame.altered:
         known = {name: UNKNOWN if name in frame.blurred else frame.vars.get(name, UNKNOWN) for name in frame.altered}
@@ -308,6 +312,8 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
     run.api_guard += broad
     run.broad_guard = broad
     if before is not None:
+        run.scoped = scoped
+        run.scoping -= 1
         return manager(function, frame, before)
     if "generator" in function.flags:
         return _generated(run, frame.yielded, frame.yields_surely)

@@ -12,6 +12,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.scopes import Place, put
 from meshlens.facts.nodes import Assign, Attribute, Name
 from meshlens.facts.walking import nodes
 
@@ -22,7 +23,7 @@ _REPLACED = Ext("meshlens.replaced")
 
 def variable(run: Run, cls: Class, name: str) -> Value | None:
     """Returns the value of a class variable in this run, found on a class or its bases; None if there is none."""
-    if not run.grown:
+    if not run.grown and not run.scoped:
         value = class_attribute(cls, name)
     else:
         value = next((value for one in lineage(cls) if (value := _own_variable(run, one, name)) is not None), None)
@@ -33,6 +34,8 @@ def variable(run: Run, cls: Class, name: str) -> Value | None:
 
 
 def _own_variable(run: Run, cls: Class, name: str) -> Value | None:
+    if run.scoped and (scoped := run.scoped.get(Place(*_key(cls, name)))) is not None:
+        return scoped
     value = cls.frame.vars.get(name)
     changes = run.grown.get(_key(cls, name))
     if changes is None:
@@ -50,6 +53,8 @@ def _key(cls: Class, name: str) -> tuple[str, str]:
 def set_variable(run: Run, cls: Class, name: str, value: Value, is_certain: bool) -> None:
     """Sets a class variable; only for this run if another run created the class."""
     known = variable(run, cls, name) if not is_certain else None
+    if put(run, Place(*_key(cls, name)), value, known or UNKNOWN, not is_certain):
+        return
     _set(run, cls, name, join(known, value) if known is not None else value)
 
 
@@ -81,6 +86,8 @@ def change_variable(run: Run, cls: Class, name: str, before: Value, after: Value
         after = replace(after, open=True)
     if ctx.conditional:
         after = join(before, after)
+    if put(run, Place(*_key(holder, name)), after, before, False):
+        return
     if holder not in run.own_classes and isinstance(before, Dict) and isinstance(after, Dict):
         grow(run, _key(holder, name), before, after)
     else:

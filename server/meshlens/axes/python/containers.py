@@ -153,6 +153,8 @@ def mutate(run: Run, callee: Attribute, args: tuple[Arg, ...], frame: Frame, ctx
             changed = Seq(
                 receiver.kind, receiver.items + args[0].value.items, receiver.open or args[0].value.open or repeated
             )
+        elif method == "pop" and not (args or repeated) and _is_whole_list(receiver):
+            result, changed = receiver.items[-1], Seq("list", receiver.items[:-1])
         else:
             result = element(receiver)
             # Of a list with others, it may be the last item that is taken out.
@@ -167,6 +169,10 @@ def mutate(run: Run, callee: Attribute, args: tuple[Arg, ...], frame: Frame, ctx
     if isinstance(callee.object, (Name, Attribute, Subscript)):
         change_in_place(run, callee.object, receiver, changed, frame, ctx)
     return result
+
+
+def _is_whole_list(value: Seq) -> bool:
+    return value.kind == "list" and bool(value.items) and not value.open
 
 
 def _change_dict(receiver: Dict, method: str, args: tuple[Arg, ...]) -> tuple[Value | None, Value]:

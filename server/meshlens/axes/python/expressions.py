@@ -36,6 +36,7 @@ from meshlens.axes.runs.frames import Frame, numbered, site_of
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import DEEPEST, Run
 from meshlens.axes.runs.same_names import note_compared
+from meshlens.axes.runs.scopes import scoped_variable
 from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.axes.worth import words
 from meshlens.axes.worth.forgetting import too_deep
@@ -107,6 +108,8 @@ def evaluate_decorator(run: Run, node: Expression, frame: Frame, ctx: Context) -
 def _name(run: Run, node: Name, frame: Frame, ctx: Context) -> Value:
     name: str = node.name
     value = frame.find(name)
+    if run.scoped and (scoped := scoped_variable(run, name, frame)) is not None:
+        return scoped
     if value is not None:
         if ctx.env.maps and type(value) is Data and name not in frame.vars:
             return from_outside(value, frame.holder(name).maps, ctx)

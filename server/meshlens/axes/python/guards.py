@@ -7,7 +7,7 @@ from typing import Any
 from meshlens.axes.domain.leaving import NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.domain.values import UNKNOWN, Ext, Made, Mesh, Value
 from meshlens.axes.python.assign import assign
-from meshlens.axes.python.context_managers import MANAGED, enter
+from meshlens.axes.python.context_managers import MANAGED, Held, begin, end, enter
 from meshlens.axes.python.expressions import evaluate
 from meshlens.axes.python.imports import note_mention
 from meshlens.axes.runs.context import Context
@@ -56,6 +56,7 @@ REPLACED = "replaced"
 def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
     """Runs a `with` statement."""
     ambient, entered_meshes, unclear = len(run.ambient), len(run.entered_meshes), run.unclear_contexts
+    scoped, held = run.scoped, list[Held]()
     may_raise = False
     entered: list[tuple[Mesh, Any, Context]] = []
     for expression, target in node.items:
@@ -75,9 +76,11 @@ def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
             entered.append((value, expression, ctx))
             run.entered_meshes.append(value)
         elif isinstance(value, Made) and value.dotted == MANAGED:
-            value = enter(run, value)
+            value = enter(run, value, held)
         elif not mentions(expression, _KEEP_MESH):
             run.unclear_contexts += 1
+            if run.scoped:
+                held += begin(run, dict.fromkeys(run.scoped, UNKNOWN))
         if target is not None:
             assign(run, target, value, frame, ctx)
     for mesh, expression, circumstances in entered:
@@ -89,6 +92,8 @@ def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
     # A mesh that the body sets by a call stays current.
     del run.ambient[ambient:inner], run.entered_meshes[entered_meshes:]
     run.unclear_contexts = unclear
+    if run.scoped is not scoped:
+        end(run, held, scoped)
     return None if left == RAISED and may_raise else left
 
 

@@ -12,6 +12,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, numbered
 from meshlens.axes.runs.records import ApiMention
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.scopes import scoped_variable
 from meshlens.facts.nodes import Import, ImportFrom
 from meshlens.jaxapi.history import change, changed_keywords
 
@@ -57,6 +58,8 @@ def member(run: Run, module: Module, name: str) -> Value:
         state = run.world.module_state(module.path, run)
         if state is not None:
             take_over(run, state)
+            if run.scoped and (scoped := scoped_variable(run, name, state.frame)) is not None:
+                return scoped
             value = state.frame.vars.get(name)
             if value is not None:
                 return value if type(value) is not Dict else as_seen(run, value, name, state.frame)

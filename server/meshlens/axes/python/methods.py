@@ -57,6 +57,7 @@ from meshlens.axes.runs.heap import altered
 from meshlens.axes.runs.invocation import Invocation, from_inside
 from meshlens.axes.runs.records import ApiCall, GradientUse
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.scopes import CONTEXT_VARIABLE, Place, put
 from meshlens.jaxapi.collectives import NAMED_METHODS
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.known_names import OPTIMIZERS_IN_PLACE
@@ -285,6 +286,12 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         return found if found is not None else UNKNOWN
     if receiver.dotted == _LOWERED:
         return _compiled(receiver) if name == "compile" else UNKNOWN
+    if receiver.dotted == CONTEXT_VARIABLE:
+        place = Place(receiver.site, "")
+        known = run.scoped.get(place, UNKNOWN)
+        if name == "set" and args:
+            put(run, place, args[0].value, known, bool(call.ctx.conditional))
+        return known if name == "get" else UNKNOWN
     row = consumer(receiver.dotted)
     if row is not None and row.when == name:
         consume(run, receiver, row, call)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from meshlens.axes.domain.values import Class, Site, Value
@@ -18,15 +18,16 @@ class Current(NamedTuple):
     """The contexts that the `with` statements around a place have entered.
 
     Attributes:
-        ambient, entered_meshes, unclear_contexts: as in `Run`.
+        ambient, entered_meshes, unclear_contexts, scoped: as in `Run`.
     """
 
     ambient: tuple[Value, ...]
     entered_meshes: tuple[Value, ...]
     unclear_contexts: int
+    scoped: Mapping[Hashable, Value]
 
 
-NOT_CLEAR = Current((), (), 1 << 30)
+NOT_CLEAR = Current((), (), 1 << 30, {})
 """Stands for contexts of which nothing is known."""
 
 

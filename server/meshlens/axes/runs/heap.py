@@ -5,6 +5,7 @@ from __future__ import annotations
 from meshlens.axes.domain.joining import options
 from meshlens.axes.domain.values import STATIC, Arg, Const, Instance, Site, Value
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.scopes import Place, put
 
 _NUMBERS = (int, float)
 
@@ -32,7 +33,10 @@ def set_attribute(run: Run, instance: Instance, name: str, value: Value) -> None
     if run.in_maps:
         run.of_maps.add(instance.number)
     held = attributes_of(run, instance)
-    held[name] = STATIC if run.open_loops and is_counted(held.get(name), value) else value
+    known = held.get(name)
+    held[name] = STATIC if run.open_loops and is_counted(known, value) else value
+    if run.scoping or run.scoped:
+        put(run, Place(instance, name), held[name], known or held[name], False)
 
 
 def is_counted(before: Value | None, after: Value) -> bool:

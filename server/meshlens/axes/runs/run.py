@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
@@ -259,6 +259,9 @@ class Run:
         unclear_tables: tables with attributes, by identity, that may stand for several tables.
         tables_walked: the number of tables searched for one that changed.
         epoch: the number of changes to containers outside the running function.
+        scoped: what context managers in the workspace have set for the running code: variables of modules, context
+            variables, and attributes of objects.
+        scoping: the number of running generators that become such context managers.
         overlaid: the number of reads of tables in which other runs may find other entries.
     """
 
@@ -322,6 +325,8 @@ class Run:
         self.tables_walked = 0
         self.epoch = 0
         self.overlaid = 0
+        self.scoped: dict[Hashable, Value] = {}
+        self.scoping = 0
 
     def evaluate(self, node: Expression, frame: Frame, ctx: Context) -> Value:
         """Returns the value of an expression."""
@@ -367,7 +372,7 @@ class Run:
 
     def current(self) -> Current:
         """Returns what `with` statements and `set_mesh` have made current."""
-        return Current(tuple(self.ambient), tuple(self.entered_meshes), self.unclear_contexts)
+        return Current(tuple(self.ambient), tuple(self.entered_meshes), self.unclear_contexts, dict(self.scoped))
 
     def begin_afresh(self) -> None:
         """Resets the budget for the next method of a class without callers."""

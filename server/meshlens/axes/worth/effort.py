@@ -37,6 +37,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.variation import VARYING
+from meshlens.axes.python.context_managers import MANAGED
 from meshlens.axes.python.tables import forgotten, is_table
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
@@ -117,7 +118,9 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         handed = handed.union(_names_closed_over(run, function))
     # However often a function has run, it runs again for a new function or object related to axes, an inner function
     # also for new names that its factory was passed, and a thin wrapper for names, meshes and specs.
-    is_thin = (decides or _makes_spec_of(run, function, owner)) and len(run.body(function)) <= _THIN
+    is_thin = (decides or _makes_spec_of(run, function, owner)) and (
+        len(run.body(function)) <= _THIN or MANAGED in function.flags
+    )
     is_news = (handed and not run.count((function.site, handed))) or is_thin
     # Most strings are not axis names. They count only near a binder or a use of an axis, and when an object is created,
     # because it has no attributes yet.
@@ -131,7 +134,8 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
         if handed:
             left[(function.site, handed)] = 1
         return None
-    known = None if decides or not run.shares(function) else left.get(function.site) or run.find(function.site)
+    is_shared = not (decides or run.scoped) and run.shares(function)
+    known = left.get(function.site) or run.find(function.site) if is_shared else None
     if not isinstance(known, Shared):
         return UNKNOWN
     run.relied.add(known.root)
@@ -431,7 +435,7 @@ def share(run: Run, key: Key, result: Value, begun: int, names: tuple[Const, ...
 
 def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -> bool:
     """Returns whether running a function reveals nothing: it reaches no axis, and gets no functions or axis names."""
-    if run.world.reaches(function.path, function.block, ctx.env):
+    if run.world.reaches(function.path, function.block, ctx.env) or MANAGED in function.flags:
         return False
     if run.api_guard > run.broad_guard and run.world.is_worth_a_root(function.path, function.block, starts=False):
         return False
@@ -731,6 +735,7 @@ def memo_key(run: Run, function: Function, values: dict[str, Value], ctx: Contex
         run.entered_meshes[-1] if run.entered_meshes else None,
         run.given_key,
         run.given_parameters,
+        tuple(run.scoped.items()) if run.scoped else None,
     )
     try:
         return Key(parts)
