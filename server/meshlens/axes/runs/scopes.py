@@ -1,4 +1,4 @@
-"""What context managers of the workspace set for a `with` statement: variables of modules and classes, attributes."""
+"""Variables and attributes that context managers of the workspace set for a `with` statement."""
 
 from __future__ import annotations
 
