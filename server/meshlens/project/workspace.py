@@ -111,15 +111,19 @@ class Workspace:
 
     def _defaults(self) -> Solution | None:
         """Returns the solution if nobody passes options to the programs; None if none of them reads any."""
-        roots = roots_with_options(self.solution) if not self.by_default else frozenset()
-        if not roots:
-            return None
         known = self._memory.get("defaults")
         if known is None:
-            beside = self._beside.get("defaults") or replace(self, by_default=True, _memory={}, _beside={})
-            beside = self._beside["defaults"] = beside.with_focus(Focus(frozenset(), roots))
-            known = self._memory["defaults"] = with_default_options(self.solution, beside.solution)
-        return known
+            known = self._memory["defaults"] = self._solved_by_default()
+        return known if known is not self.solution else None
+
+    def _solved_by_default(self) -> Solution:
+        """Returns the solution if nobody passes options to the programs; the usual one if none of them reads any."""
+        roots = roots_with_options(self.solution) if not self.by_default else frozenset()
+        if not roots:
+            return self.solution
+        beside = self._beside.get("defaults") or replace(self, by_default=True, _memory={}, _beside={})
+        beside = self._beside["defaults"] = beside.with_focus(Focus(frozenset(), roots))
+        return with_default_options(self.solution, beside.solution)
 
     def with_file(self, path: Path, raw: bytes) -> Workspace:
         """Returns the workspace with new text for one file.
