@@ -16,6 +16,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from generate import module
@@ -124,7 +125,8 @@ def _measure(workspace: Workspace, path: Path, rounds: int) -> dict[str, list[fl
             first = now()
             workspace = workspace.with_edits(path, [edit])
             read = now()
-            view = workspace.view(path)
+            # As in an editor, whose files are unsaved while they are typed in.
+            view = replace(workspace.view(path), defaults=None)
             solved = now()
             check(view, settings)
             done = now()
