@@ -35,7 +35,7 @@ def adds_own_again(view: FileView, steps: Site, body: Site) -> bool:
     """
     path = path_to(view, steps)
     loop = next((node for node in reversed(path) if isinstance(node, Call) and _holds(node, body)), None)
-    callee = getattr(loop.callee, "name", "") if loop is not None else ""
+    callee: str = getattr(loop.callee, "name", "") if loop is not None else ""
     if loop is None or callee not in _PLACES:
         return False
     carry_place, counter_place = _PLACES[callee]
