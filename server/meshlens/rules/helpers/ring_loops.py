@@ -19,8 +19,10 @@ from meshlens.project.trees import Node, names_bound, path_to, walk
 from meshlens.project.view import FileView
 
 _INIT = frozenset({"init", "init_val"})
-_PLACES = {"scan": (1, 1), "fori_loop": (3, 0)}
-"""For each loop: the place of the carry among its arguments, and that of the counter among the body's parameters."""
+_CARRIES: dict[str, int] = {"scan": 1, "fori_loop": 3}
+"""The place of the carry among the arguments of each loop."""
+_COUNTERS: dict[str, int] = {"scan": 1, "fori_loop": 0}
+"""The place of the counter among the parameters of each loop's body."""
 
 
 def adds_own_again(view: FileView, steps: Site, body: Site) -> bool:
@@ -36,9 +38,9 @@ def adds_own_again(view: FileView, steps: Site, body: Site) -> bool:
     path = path_to(view, steps)
     loop = next((node for node in reversed(path) if isinstance(node, Call) and _holds(node, body)), None)
     callee: str = getattr(loop.callee, "name", "") if loop is not None else ""
-    if loop is None or callee not in _PLACES:
+    if loop is None or callee not in _CARRIES:
         return False
-    carry_place, counter_place = _PLACES[callee]
+    carry_place, counter_place = _CARRIES[callee], _COUNTERS[callee]
     named = next((one.value for one in loop.arguments if one.value.site == body.index), None)
     nodes = list(walk(path[0]))
     steppers = [one for one in nodes if isinstance(one, FunctionDef) and _is_named(named, one.function.name)]
