@@ -40,7 +40,7 @@ def adds_own_again(view: FileView, steps: Site, body: Site) -> bool:
     callee: str = getattr(loop.callee, "name", "") if loop is not None else ""
     if loop is None or callee not in _CARRIES:
         return False
-    carry_place, counter_place = _CARRIES[callee], _COUNTERS[callee]
+    carry_place = _CARRIES[callee]
     named = next((one.value for one in loop.arguments if one.value.site == body.index), None)
     nodes = list(walk(path[0]))
     steppers = [one for one in nodes if isinstance(one, FunctionDef) and _is_named(named, one.function.name)]
@@ -50,7 +50,7 @@ def adds_own_again(view: FileView, steps: Site, body: Site) -> bool:
     (stepper,) = steppers
     inside = [node for statement in stepper.function.body for node in walk(statement)]
     parameters = [one.name for one in stepper.function.parameters]
-    if len(parameters) != 2 or any(_is_named(node, parameters[counter_place]) for node in inside):
+    if len(parameters) != 2 or any(_is_named(node, parameters[_COUNTERS[callee]]) for node in inside):
         return False
     sites = {node.site for node in inside}
     outside = [node for node in nodes if node.site not in sites]
