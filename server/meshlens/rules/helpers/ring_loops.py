@@ -40,11 +40,10 @@ def adds_own_again(view: FileView, steps: Site, body: Site) -> bool:
     callee: str = getattr(loop.callee, "name", "") if loop is not None else ""
     if loop is None or callee not in _CARRIES:
         return False
-    carry_place = _CARRIES[callee]
     named = next((one.value for one in loop.arguments if one.value.site == body.index), None)
     nodes = list(walk(path[0]))
     steppers = [one for one in nodes if isinstance(one, FunctionDef) and _is_named(named, one.function.name)]
-    carry = next((one.value for place, one in enumerate(loop.arguments) if _is_carry(one, place, carry_place)), None)
+    carry = _carry_of(loop, _CARRIES[callee])
     if len(steppers) != 1 or carry is None:
         return False
     (stepper,) = steppers
@@ -65,6 +64,11 @@ def adds_own_again(view: FileView, steps: Site, body: Site) -> bool:
 
 def _holds(call: Call, body: Site) -> bool:
     return any(one.value.site == body.index for one in call.arguments)
+
+
+def _carry_of(loop: Call, expected: int) -> Node | None:
+    """Returns the argument of a loop that is carried from step to step."""
+    return next((one.value for place, one in enumerate(loop.arguments) if _is_carry(one, place, expected)), None)
 
 
 def _is_carry(argument: Argument, place: int, expected: int) -> bool:
