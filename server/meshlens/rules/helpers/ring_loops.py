@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
@@ -36,11 +36,11 @@ def adds_own_again(view: FileView, steps: Site, body: Site) -> bool:
         body: the function that makes a step, another argument.
     """
     path = path_to(view, steps)
-    loop = next((node for node in reversed(path) if isinstance(node, Call) and _holds(node, body)), None)
+    loop = _loop_of(path, body)
     callee: str = getattr(loop.callee, "name", "") if loop is not None else ""
     if loop is None or callee not in _CARRIES:
         return False
-    named = next((one.value for one in loop.arguments if one.value.site == body.index), None)
+    named = _argument_at(loop, body)
     nodes = list(walk(path[0]))
     steppers = [one for one in nodes if isinstance(one, FunctionDef) and _is_named(named, one.function.name)]
     carry = _carry_of(loop, _CARRIES[callee])
@@ -62,8 +62,19 @@ def adds_own_again(view: FileView, steps: Site, body: Site) -> bool:
     return False
 
 
-def _holds(call: Call, body: Site) -> bool:
-    return any(one.value.site == body.index for one in call.arguments)
+def _loop_of(path: Sequence[Node], body: Site) -> Call | None:
+    """Returns the innermost call with an argument at a site."""
+    for node in reversed(path):
+        if isinstance(node, Call) and _argument_at(node, body) is not None:
+            return node
+    return None
+
+
+def _argument_at(call: Call, site: Site) -> Node | None:
+    for one in call.arguments:
+        if one.value.site == site.index:
+            return one.value
+    return None
 
 
 def _carry_of(loop: Call, expected: int) -> Node | None:
