@@ -73,6 +73,7 @@ def _work(name: str, count: int) -> int:
             ("cells", 1_000),
             ("psum at the top", 300),
             ("classes in diamonds", 300),
+            ("configurations in each other", 500),
             ("decorators", 200),
             ("imports to repair", 300),
             ("uses to repair", 300),

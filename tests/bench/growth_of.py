@@ -165,6 +165,7 @@ SHAPES: Mapping[str, Shape] = {
     "methods with psum": Shape(3_000, _lines("    def m{}(self, x):\n        return lax.psum(x, 'i')", HEAD + "class A:\n")),
     "classes": Shape(5_000, _lines("class A{}:\n    def f(self, x):\n        return lax.psum(x, 'i')")),
     "classes in diamonds": Shape(2_000, _one(lambda count: f"{HEAD}class A0: pass\nclass A1(A0): pass\n" + "".join(f"class A{at + 2}(A{at + 1}, A{at}): pass\n" for at in range(count)) + f"jax.pmap(A{count}().f, axis_name='i')(1)\n")),
+    "configurations in each other": Shape(1_500, _one(lambda count: f"{HEAD}from ml_collections import ConfigDict\ndef f(x):\n" + "".join(f"    c{at + 1} = ConfigDict()\n" for at in range(count)) + "    c0 = ConfigDict()\n" + "".join(f"    c{at + 1}.a = c{at}\n" for at in range(count)) + "    return lax.psum(x, 'i')\njax.pmap(f, axis_name='i')(1)\n")),
     "inner functions": Shape(5_000, _lines("    def f{}(x):\n        return lax.psum(x, 'i')", HEAD + "def outer():\n")),
     "functions of one name": Shape(5_000, _lines("def f(x):\n    return lax.psum(x, 'i')")),
     "f-strings": Shape(10_000, _lines("s = f'{a} {b!r} {c:>{d}}'")),

@@ -65,9 +65,9 @@ from meshlens.project.view import FileView
 from meshlens.project.writing.import_statements import name_of_module
 from meshlens.rules.helpers.binder_calls import is_accepted
 from meshlens.rules.helpers.entries import as_tuple, entries_at, place_of, with_entry
-from meshlens.rules.helpers.leaves import SpecPair, spec_pairs
 from meshlens.rules.helpers.miscounts import Miscount, explained, miscounts, place_of_miscount, positional
 from meshlens.rules.helpers.prefixes import Mismatch, mismatch
+from meshlens.rules.helpers.spec_pairs import SpecPair, spec_pairs
 from meshlens.text import Edit, FileEdit
 
 _MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})

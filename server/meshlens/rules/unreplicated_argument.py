@@ -43,6 +43,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+from meshlens.axes.domain.joining import leaves
 from meshlens.axes.domain.values import Arg, Const, Data, Dict, Made, Seq, Site, Value
 from meshlens.axes.jax.mapped_values import axis_of
 from meshlens.axes.jax.mapping import name_of
@@ -53,7 +54,6 @@ from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.rules.helpers.binder_calls import is_accepted
-from meshlens.rules.helpers.leaves import leaves
 from meshlens.rules.helpers.miscounts import positional
 from meshlens.rules.helpers.static import static_places
 

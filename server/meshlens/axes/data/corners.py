@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from meshlens.axes.data.exchanges import RECEIVED
-from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.joining import labels_of, leaves
 from meshlens.axes.domain.labels import BORDER, CORNER_WEIGHT, DIAGONAL, NONE, WEIGHS_CORNERS, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.jax.naming import by_parameter
@@ -75,16 +75,10 @@ def _width(args: tuple[Arg, ...]) -> int | None:
     found = by_parameter(("array", "pad_width"), args)
     if len(args) != 2 or "pad_width" not in found:
         return None
-    given = _leaves(found["pad_width"].value)
+    given = list(leaves(found["pad_width"].value))
     widths = {one.value if isinstance(one, Const) else None for one in given}
     width = widths.pop() if len(widths) == 1 and len(given) in (1, 2, 4) else None
     return width if type(width) is int and width > 0 else None
-
-
-def _leaves(value: Value) -> list[Value]:
-    if not isinstance(value, Seq):
-        return [value]
-    return [leaf for item in value.items for leaf in _leaves(item)]
 
 
 def _borders(value: Value) -> list[_Border]:

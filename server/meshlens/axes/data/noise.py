@@ -49,10 +49,8 @@ def is_shared(value: Value, ctx: Context) -> bool:
 def handed_to_model(run: Run, model: Value, call: Invocation) -> None:
     """Notes a shared key among the `rngs` passed to a model, unless it may be a missing one, or draws nothing."""
     args, site, ctx = call.args, call.site, call.ctx
-    if not _draws(model, args):
-        return
     for arg in args:
-        if arg.label != "rngs" or arg.site is None or not on_devices(ctx):
+        if arg.label != "rngs" or arg.site is None or not on_devices(ctx) or not _draws(model, args):
             continue
         keys = tuple(value for _, value in arg.value.items) if isinstance(arg.value, Dict) else (arg.value,)
         for key in keys:

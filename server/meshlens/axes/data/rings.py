@@ -6,7 +6,6 @@ is `step` places before it, so `axis_index - step` is the owner.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,9 +14,9 @@ from meshlens.axes.data.exchanges import RECEIVED
 from meshlens.axes.data.halos import direction_of
 from meshlens.axes.data.parts import OWN_INDEX
 from meshlens.axes.domain.axis_sizes import PAIRS_FOR_EXAMPLE, SOME_COUNT, size_along
-from meshlens.axes.domain.joining import labels_of, variation_of
+from meshlens.axes.domain.joining import labels_of, leaves, variation_of
 from meshlens.axes.domain.labels import COUNT, FROM_ZERO, NONE, of_kinds
-from meshlens.axes.domain.values import Arg, Const, Data, Dict, Seq, Site, Value
+from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.domain.variation import is_apart
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
@@ -105,7 +104,7 @@ def note_hop(run: Run, value: Value, perm: Value, axis: str, ctx: Context) -> No
     if len(run.hops) >= _MOST_HOPS or direction_of(perm) is None or not isinstance(perm, Seq):
         return
     if perm.kind == PAIRS_FOR_EXAMPLE or len(perm.items) == size_along(ctx.env, axis):
-        run.hops += [(sent, axis) for sent in _leaves(value)]
+        run.hops += [(sent, axis) for sent in leaves(value)]
 
 
 def note_turns(run: Run, turns: Turns, ctx: Context) -> None:
@@ -114,7 +113,7 @@ def note_turns(run: Run, turns: Turns, ctx: Context) -> None:
     The sum must begin with something computed from the device's own rows; whether that is the same function of its own
     block is for the rule to find out.
     """
-    places = list(zip(_leaves(turns.start), _leaves(turns.stepped), strict=False))
+    places = list(zip(leaves(turns.start), leaves(turns.stepped), strict=False))
     axes = {axis for _, axis in turns.hops}
     if len(axes) != 1 or turns.steps.site is None:
         return
@@ -145,15 +144,6 @@ def _is_size(steps: Value, axis: str, ctx: Context) -> bool:
         return count == size_along(ctx.env, axis)
     labels = labels_of(steps)
     return SOME_COUNT in labels and of_kinds(labels, "size-of") == (("size-of", axis),)
-
-
-def _leaves(value: Value) -> Iterator[Value]:
-    """Yields the arrays in a tree of tuples, lists and dictionaries."""
-    if isinstance(value, (Seq, Dict)):
-        for item in value.items:
-            yield from _leaves(item[1] if isinstance(item, tuple) else item)
-    else:
-        yield value
 
 
 def _is_fixed(value: Value) -> bool:

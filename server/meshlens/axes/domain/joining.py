@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from meshlens.axes.domain import variation
 from meshlens.axes.domain.labels import joined, of_kinds
@@ -113,6 +113,18 @@ def join_all(values: Iterable[Value]) -> Value:
     for value in values:
         result = value if result is None else join(result, value)
     return UNKNOWN if result is None else result
+
+
+def leaves(value: Value) -> Iterator[Value]:
+    """Yields every leaf of nested tuples, lists and dictionaries; a value that is not a container is its own leaf."""
+    if isinstance(value, Seq):
+        for item in value.items:
+            yield from leaves(item)
+    elif isinstance(value, Dict):
+        for _, item in value.items:
+            yield from leaves(item)
+    else:
+        yield value
 
 
 def options(value: Value) -> tuple[Value, ...]:

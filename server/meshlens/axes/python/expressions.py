@@ -449,7 +449,8 @@ def _walrus(run: Run, node: Walrus, frame: Frame, ctx: Context) -> Value:
 def _yield(run: Run, node: Yield, frame: Frame, ctx: Context) -> Value:
     frame.yielded.append(evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None))
     frame.yields_surely = not ctx.conditional
-    frame.current.append(run.current())
+    if run.scoping:
+        frame.current.append(run.current())
     return UNKNOWN
 
 

@@ -47,7 +47,7 @@ class Frame:
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
         yields_surely: whether the last of these was passed without a condition.
-        current: what `with` statements had made current at each of these.
+        current: what `with` statements had made current at each of these, if a context manager is running.
         given: the parameters that still hold the caller's container.
         altered: the parameters whose container was changed in place.
         blurred: the parameters that may have been rebound, after a change or on one of several paths.

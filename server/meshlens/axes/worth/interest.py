@@ -44,7 +44,6 @@ _ENTRY_METHODS = ("__init__", "__call__", "setup", "__post_init__")
 Facts = Mapping[str, FileFacts]
 Mentions = dict[str, tuple[str, ...]]
 Ranks = dict[str, int]
-
 Row = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 """The names that a changed block owned and mentioned before, and those that it owns and mentions now."""
 

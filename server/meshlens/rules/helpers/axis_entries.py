@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.domain.joining import leaves
 from meshlens.axes.domain.values import Arg, Const, Seq, Site
 from meshlens.axes.runs.records import Binding, MappedCall
 from meshlens.checking.model import Finding, Fix
@@ -14,7 +15,6 @@ from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
 from meshlens.project.writing.literals import is_string
 from meshlens.rules.helpers.entries import as_tuple
-from meshlens.rules.helpers.leaves import leaves
 from meshlens.text import Edit, FileEdit, Span
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from meshlens.axes.domain.joining import leaves
 from meshlens.axes.domain.values import Arg, Const, Site
 from meshlens.axes.jax.mapped_values import axis_of
 from meshlens.axes.runs.records import MappedCall
@@ -12,7 +13,6 @@ from meshlens.checking.model import Finding, Related
 from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.leaves import leaves
 from meshlens.rules.helpers.splitting import shape_of_array
 from meshlens.rules.helpers.static import static_places
 

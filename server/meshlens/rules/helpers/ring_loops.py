@@ -79,11 +79,10 @@ def _argument_at(call: Call, site: Site) -> Node | None:
 
 def _carry_of(loop: Call, expected: int) -> Node | None:
     """Returns the argument of a loop that is carried from step to step."""
-    return next((one.value for place, one in enumerate(loop.arguments) if _is_carry(one, place, expected)), None)
-
-
-def _is_carry(argument: Argument, place: int, expected: int) -> bool:
-    return argument.label in _INIT or (argument.label is None and place == expected)
+    for place, one in enumerate(loop.arguments):
+        if one.label in _INIT or (one.label is None and place == expected):
+            return one.value
+    return None
 
 
 def _is_named(node: object, name: str) -> bool:

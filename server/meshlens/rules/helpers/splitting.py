@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from meshlens.axes.data.arrays import product
+from meshlens.axes.domain.joining import leaves
 from meshlens.axes.domain.values import Arg, Const, Data, Made, Mesh, Seq, Site, Spec, Value
 from meshlens.axes.jax.mapped_values import axis_of
 from meshlens.axes.runs.records import ApiCall, MappedCall
@@ -14,8 +15,8 @@ from meshlens.checking.model import Finding, Related
 from meshlens.checking.routes import certain
 from meshlens.jaxapi.names import canonical
 from meshlens.project.view import FileView
-from meshlens.rules.helpers.leaves import leaves, spec_pairs
 from meshlens.rules.helpers.miscounts import entries_of, positional
+from meshlens.rules.helpers.spec_pairs import spec_pairs
 from meshlens.rules.helpers.specs import argument_of
 
 _SHARD_MAPS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})

@@ -1,4 +1,4 @@
-"""The leaves of a tree of values, as far as its structure is known, and the specs that apply to them."""
+"""The arrays in a tree of values, as far as its structure is known, and the specs that apply to them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,6 @@ from typing import NamedTuple
 from meshlens.axes.domain.values import Dict, Seq, Spec, Value
 
 _MOST_PAIRS = 256
-
-
-def leaves(value: Value) -> Iterator[Value]:
-    """Yields every leaf of nested tuples, lists and dictionaries; a value that is not a container is its own leaf."""
-    if isinstance(value, Seq):
-        for item in value.items:
-            yield from leaves(item)
-    elif isinstance(value, Dict):
-        for _, item in value.items:
-            yield from leaves(item)
-    else:
-        yield value
 
 
 class SpecPair(NamedTuple):
