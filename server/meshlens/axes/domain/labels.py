@@ -102,6 +102,7 @@ first operation on the value.
     key, keys              one PRNG key; an array of them
     fresh                  state just made by an `init`, one copy
     ("state-of", shapes)   exactly the state of an optimizer, with arrays of the shapes that the parameters have
+    traced                 exactly a traced argument, or certainly an array computed from one
     devices                an array or list of devices
     device                 one device
     in-order               in the order of `jax.devices()`
@@ -225,8 +226,11 @@ STATE_OF = "state-of"
 
 _OF_STENCILS = frozenset({WEIGHS_CORNERS, CORNER_WEIGHT})
 
+TRACED = "traced"
+"""The label of what is certainly a tracer, or a tree of tracers."""
+
 OF_ONE_COPY = (
-    frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES, INTEGERS, ONES})
+    frozenset({"fresh", "key", "same", "reduced", "entered", "of-jax", "untouched", ON_DEVICES, INTEGERS, ONES, TRACED})
     | PLACES
     | _OF_STENCILS
 )

@@ -41,12 +41,14 @@ class Const:
         origin: the site of the literal, if it is in the workspace.
         via: the argument or default that passed it to the function that uses it.
         part: for a number that may be the size of a part of an array, where it was taken.
+        traced: the call on whose route it is a tracer; None if it is a plain value.
     """
 
     value: Any
     origin: Site | None = field(default=None, compare=False)
     via: Site | None = field(default=None, compare=False)
     part: Part | None = field(default=None, compare=False)
+    traced: Site | None = field(default=None, compare=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value

@@ -35,6 +35,7 @@ from meshlens.axes.jax.mapping import apply_binder
 from meshlens.axes.jax.meshes import make_mesh, make_sharding, make_spec, mesh_for_specs
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.parameter_trees import with_leaves_named
+from meshlens.axes.jax.traced import note_call, of_operation
 from meshlens.axes.jax.transparent import apply_transparent
 from meshlens.axes.python import builtin_calls
 from meshlens.axes.runs.invocation import Invocation
@@ -43,6 +44,7 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.jaxapi.binders import binder
 from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
+from meshlens.jaxapi.concrete import CONCRETE
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.layers import INITIALIZERS
 from meshlens.jaxapi.libraries import AS_ARRAY, SAVES
@@ -77,6 +79,7 @@ class Callee:
         recorded: which calls are recorded: "all", "named" for those with a string argument, "" for none.
         takes_spec: whether an argument may be a spec for the current mesh.
         combines: whether it may combine arrays.
+        needs_values: whether it needs arguments as plain values, which tracers do not have.
     """
 
     handle: Callable[[Run, Callee, Invocation], Value]
@@ -86,6 +89,7 @@ class Callee:
     recorded: str
     takes_spec: bool
     combines: bool
+    needs_values: bool
 
 
 @cache
@@ -95,7 +99,8 @@ def _callee(dotted: str) -> Callee:
     is_known = handle is not _ordinary
     is_recorded = name.startswith(_RECORDED_ROOTS) and (is_known or not name.startswith(_NOT_RECORDED))
     recorded = "named" if name in NAMED_REDUCTIONS else "all" if is_recorded else ""
-    return Callee(handle, row, dotted, name, recorded, name in TAKE_SPECS, name.startswith("jax.numpy."))
+    combines = name.startswith("jax.numpy.")
+    return Callee(handle, row, dotted, name, recorded, name in TAKE_SPECS, combines, name in CONCRETE)
 
 
 def _handler(name: str) -> tuple[Callable[[Run, Callee, Invocation], Value], Any]:
@@ -109,10 +114,14 @@ def _handler(name: str) -> tuple[Callable[[Run, Callee, Invocation], Value], Any
 def call_external(run: Run, dotted: str, call: Invocation) -> Value:
     """Returns the result of calling a name outside the workspace."""
     callee = _callee(dotted)
+    if callee.needs_values:
+        note_call(run, callee.name, call)
     result = call_option(run, callee.name, call) if run.world.by_default else None
     if result is None:
         result = callee.handle(run, callee, call)
     name, recorded, args = callee.name, callee.recorded, call.args
+    if callee.combines and type(result) is Data and result.array:
+        result = of_operation(result, tuple([arg.value for arg in args]), call.ctx)
     if callee.combines and call.ctx.env.maps:
         note_combined(run, name, args, call.site, call.ctx)
     takes_spec = callee.takes_spec or OUT_SHARDING in [arg.label for arg in args]

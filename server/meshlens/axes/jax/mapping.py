@@ -36,6 +36,7 @@ from meshlens.axes.jax.mapped_values import (
 )
 from meshlens.axes.jax.meshes import grid_names, mesh_for_specs, mesh_names, with_mesh_in_force
 from meshlens.axes.jax.naming import by_parameter, names_in, value_of
+from meshlens.axes.jax.traced import arguments_of_map
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.runs.context import AxisEnv, Bound, Context, Step
 from meshlens.axes.runs.frames import Frame
@@ -203,6 +204,7 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
         Arg(arg.label, entering(run, binder, place, arg) if fits else UNKNOWN, arg.whole, arg.site)
         for place, arg in enumerate(args)
     )
+    inner_args = arguments_of_map(binder, args, inner_args, site) if fits else inner_args
     returned = run_operand(run, binder, inner_args, site, ctx)
     exact = all(arg.label not in ("*", "**") for arg in args)
     seen = tuple([_as_tree(run, arg) for arg in args])
@@ -277,7 +279,7 @@ def run_uncalled(run: Run, mapped: Mapped, ctx: Context) -> None:
         )
     if binder.kind not in MAPS_ON_DEVICES:
         ctx = ctx._replace(env=replace(ctx.env, open=True))
-    returned = run_operand(run, binder, splat, binder.site, ctx)
+    returned = run_operand(run, binder, arguments_of_map(binder, splat, splat, binder.site), binder.site, ctx)
     returned = as_data(run, returned)
     run.records.mapped_calls.append(MappedCall(binder, binder.site, (), False, ctx, returned, visible=False))
 

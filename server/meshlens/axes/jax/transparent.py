@@ -10,7 +10,7 @@ from meshlens.axes.data.slices import note_chosen
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import anyhow, note_scanned, without_sharding
 from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
-from meshlens.axes.domain.labels import NONE, travelling, without_dimensions
+from meshlens.axes.domain.labels import NONE, TRACED, travelling, without_dimensions
 from meshlens.axes.domain.values import (
     STATIC,
     UNKNOWN,
@@ -47,6 +47,7 @@ from meshlens.axes.jax.mapped_values import axis_of, is_shared
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.padding import padded, unpadded
 from meshlens.axes.jax.parameter_trees import with_leaves
+from meshlens.axes.jax.traced import arguments_of_jit
 from meshlens.axes.jax.tree_maps import Mapping, as_tree, leaf, mapped_tree, mapped_trees, mapped_with_paths
 from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.parameters import with_partial
@@ -157,7 +158,8 @@ def call_wrapped(run: Run, wrapped: Wrapped, call: Invocation) -> Value:
     resharded = _resharded(wrapped)
     if "args" in resharded:
         args = tuple([replace(arg, value=anyhow(arg.value)) for arg in args])
-    value = run.invoke(call.inside(wrapped.operand, args, ctx, how))
+    inner_args = arguments_of_jit(wrapped, args, site) if how == "jit" else args
+    value = run.invoke(call.inside(wrapped.operand, inner_args, ctx, how))
     if "result" in resharded:
         value = anyhow(value)
     # Not for flax.nnx, which puts new arrays into the objects passed to the function.
@@ -279,7 +281,7 @@ def _run_now(
         return behind(found.get(row.parameters[-1]), value, stepped)
     if how == "fori":
         value = given(row.parameters[-1])
-        number = replace(STATIC, labels=counter(first.site or site))
+        number = replace(STATIC, labels=counter(first.site or site) | {TRACED}, array=True)
         outer, run.hops = run.hops, []
         stepped = run_operand(first, positional(number, value))
         hops, run.hops = run.hops, outer

@@ -44,6 +44,7 @@ from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.parameter_trees import flat_state, flattened, unflattened, with_leaves
 from meshlens.axes.jax.replaced_leaves import TREE_AT, call_tree_at
 from meshlens.axes.jax.taken_apart import SPLITS_AND_MERGES, call_split_or_merge
+from meshlens.axes.jax.traced import is_traced_array
 from meshlens.axes.jax.tree_maps import leaf, leaves_of, mapped_with_paths
 from meshlens.axes.python.attributes import attribute
 from meshlens.axes.python.class_variables import set_variable
@@ -78,6 +79,8 @@ _OTHERS = (
     | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile", "importlib.import_module"}
 )
 _RANGE = "range"
+_OF_TRACERS = frozenset({"jax.Array", "jax.core.Tracer", "jax.numpy.ndarray"})
+_NOT_TRACED = frozenset("int float bool complex str bytes list tuple dict set frozenset numpy.ndarray".split())
 """The kind of a sequence of unknown length that begins with 0."""
 PATTERN = "re.Pattern"
 """The type of a compiled pattern; its method `search` is `re.search` with the pattern as the first argument."""
@@ -123,6 +126,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
         return Made(name, site)
     if name == "re.compile" and len(args) == 1:
         return Made(PATTERN, site, (("pattern", args[0].value),))
+    if name == "isinstance" and len(args) == 2 and is_traced_array(args[0].value, call.ctx):
+        return _kind_of_tracer(args[1].value)
     if name == "hasattr":
         if len(args) == 2 and _step_text(args[0].value) is not None and isinstance(args[1].value, Const):
             return Const(not _lacks(args[0].value, args[1].value.value))
@@ -414,6 +419,15 @@ def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
         return Const(STEPS[values[0].items[0][0]] in known) if is_of_steps else None
     verdict = is_instance(values[0], values[1]) if len(values) == 2 else None
     return Const(verdict) if verdict is not None else None
+
+
+def _kind_of_tracer(kind: Value) -> Value:
+    """Returns whether a tracer is an instance of a class: it is an array, but none of NumPy's, and no Python number."""
+    kinds = kind.items if isinstance(kind, Seq) else (kind,)
+    names = [one.dotted for one in kinds if isinstance(one, Ext)]
+    if any(name in _OF_TRACERS for name in names):
+        return Const(True)
+    return Const(False) if len(names) == len(kinds) and _NOT_TRACED.issuperset(names) else UNKNOWN
 
 
 def _type(values: Values, args: tuple[Arg, ...]) -> Value | None:

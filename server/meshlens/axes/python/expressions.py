@@ -19,9 +19,10 @@ from meshlens.axes.data.typed_shardings import is_typed, item_of, with_sharding
 from meshlens.axes.domain.constants import concatenated
 from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
-from meshlens.axes.domain.labels import IMAGINARY, NONE, of_verdict, travelling
+from meshlens.axes.domain.labels import IMAGINARY, NONE, TRACED, of_verdict, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Instance, Seq, Super, Value
 from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
+from meshlens.axes.jax import traced
 from meshlens.axes.python import assign, attributes, conditions, containers, tables_of_modules
 from meshlens.axes.python.calls import invoke
 from meshlens.axes.python.comprehensions import comprehension
@@ -265,6 +266,8 @@ def _if_expression(run: Run, node: IfExpression, frame: Frame, ctx: Context) -> 
     test, then, otherwise = node.test, node.then, node.otherwise
     value = evaluate(run, test, frame, ctx)
     truth = conditions.truth(value)
+    if traced.is_traced_array(value, ctx):
+        traced.note_condition(run, site_of(frame, test), ctx)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
     note_traced(run, value, site_of(frame, test), ctx)
@@ -291,6 +294,8 @@ def _bool(run: Run, node: BoolOperation, frame: Frame, ctx: Context) -> Value:
     for place, item in enumerate(items):
         value = evaluate(run, item, frame, inner)
         truth = conditions.truth(value)
+        if place < len(items) - 1 and traced.is_traced_array(value, ctx):
+            traced.note_condition(run, site_of(frame, item), inner)
         if truth is (operator == "or") or place == len(items) - 1:
             decided = value
             break
@@ -299,7 +304,8 @@ def _bool(run: Run, node: BoolOperation, frame: Frame, ctx: Context) -> Value:
             inner = inner.under_condition(inner.guarded or words.speaks_of_axes(item))
             conditions.refine(run, item, operator == "and", frame, inner)
     frame.vars = before
-    if isinstance(decided, Const) and (decided.value is True if operator == "or" else not decided.value):
+    is_decided = isinstance(decided, Const) and (decided.value is True if operator == "or" else not decided.value)
+    if isinstance(decided, Const) and is_decided and not (possible and decided.traced):
         # `x and False` is false, whatever `x` is; `x or "name"` may be either.
         return decided
     return join_all([*possible, decided] if decided is not None else possible)
@@ -308,6 +314,8 @@ def _bool(run: Run, node: BoolOperation, frame: Frame, ctx: Context) -> Value:
 def _not(run: Run, node: Not, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node.operand, frame, ctx)
     truth = conditions.truth(value)
+    if traced.is_traced_array(value, ctx):
+        traced.note_condition(run, site_of(frame, node.operand), ctx)
     if truth is not None:
         return Const(not truth)
     over = across(transfer.judged, variation_of(value)) if ctx.env.maps else ANYTHING
@@ -317,11 +325,13 @@ def _not(run: Run, node: Not, frame: Frame, ctx: Context) -> Value:
 def _unary(run: Run, node: UnaryOperation, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node.operand, frame, ctx)
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and node.operator in ("-", "+"):
-        return Const(-value.value if node.operator == "-" else value.value, site_of(frame, node))
+        number = -value.value if node.operator == "-" else value.value
+        return Const(number, site_of(frame, node), traced=value.traced)
     how = transfer.linear if node.operator in ("-", "+") else transfer.rowwise
     over = across(how, variation_of(value)) if ctx.env.maps else ANYTHING
     is_array = arrays.is_array(value) or node.operator == "-"
-    labels = travelling(labels_of(value)) | (labels_of(value) & {IMAGINARY})
+    labels = travelling(labels_of(value)) | (labels_of(value) & _KEPT_BY_SIGN)
+    is_array = is_array or TRACED in labels
     if ctx.env.maps:
         labels |= coordinates.unchanged(value)
     result = Data(labels, arrays.shape_of(value), None, is_array, over)
@@ -341,7 +351,7 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
     outcome = conditions.compare(node.operators, items)
     if outcome is not None:
         note_compared(run, node.operators[0], items)
-        return Const(outcome)
+        return traced.of_comparison(Const(outcome), node.operators[0], items, ctx)
     labels = tuple([labels_of(item) for item in items])
     shape = _shape_of_comparison(node.operators, items)
     if conditions.asks_presence(items):
@@ -352,13 +362,15 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
     over = across(transfer.judged, *map(variation_of, items)) if is_of_arrays else ANYTHING
     own = coordinates.combined(run, node.operators[0], items, ctx) if is_of_arrays and any(labels) else NONE
     if not any(labels):
-        return UNKNOWN if over == ANYTHING and shape is None else Data(frozenset(), shape, over=over)
+        unlabeled = UNKNOWN if over == ANYTHING and shape is None else Data(frozenset(), shape, over=over)
+        return traced.of_comparison(unlabeled, node.operators[0], items, ctx)
     noise.meet(run, tuple(items), ctx)
     numbers = next(iter(node.operands))
     if len(items) == 2 and isinstance(numbers, Call) and last_name(numbers.callee) == "arange":
         fillers.note_compared(run, node.operators[0], items[1], site_of(frame, node), ctx)
     decided = of_comparison(*items) if ctx.env.maps and len(items) == 2 else NONE
-    return Data(own.union(decided, *map(of_verdict, labels)), shape, over=over)
+    result = Data(own.union(decided, *map(of_verdict, labels)), shape, over=over)
+    return traced.of_comparison(result, node.operators[0], items, ctx)
 
 
 def _shape_of_comparison(operators: tuple[str, ...], items: list[Value]) -> arrays.Sizes | None:
@@ -372,6 +384,8 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     container = as_tuple(run, evaluate(run, node.object, frame, ctx))
     index = evaluate(run, node.key, frame, ctx)
     site = site_of(frame, node)
+    if type(index) is not Const or index.traced is not None:
+        traced.note_index(run, container, index, site_of(frame, node.key), ctx)
     if type(container) is Data and container.labels and not ctx.env.maps:
         noise.note_device(run, container, index, site, ctx)
     if type(container) is Instance:
@@ -458,6 +472,7 @@ def _star(run: Run, node: Starred, frame: Frame, ctx: Context) -> Value:
     return evaluate(run, node.value, frame, ctx)
 
 
+_KEPT_BY_SIGN = frozenset({IMAGINARY, TRACED})
 _COMPLEX = Data(frozenset({IMAGINARY, "complex"}), (), over=EVERYWHERE)
 """An imaginary number that is written out."""
 

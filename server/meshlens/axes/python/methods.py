@@ -46,7 +46,7 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.variation import ANYTHING
-from meshlens.axes.jax import modules, optimizers, train_states
+from meshlens.axes.jax import modules, optimizers, traced, train_states
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.command_lines import call_parser
 from meshlens.axes.jax.libraries import consume, of_layer
@@ -59,6 +59,7 @@ from meshlens.axes.runs.records import ApiCall, GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.scopes import CONTEXT_VARIABLE, Place, put
 from meshlens.jaxapi.collectives import NAMED_METHODS
+from meshlens.jaxapi.concrete import CONCRETE_METHODS
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.known_names import OPTIMIZERS_IN_PLACE
 from meshlens.jaxapi.layers import METHODS_OF_ROWS, PARAMETERS
@@ -83,6 +84,8 @@ def call_method(run: Run, receiver: Value, dotted: str, call: Invocation) -> Val
     if isinstance(receiver, Instance):
         return modules.call_module_method(run, receiver, dotted, call)
     if isinstance(receiver, Data):
+        if name in CONCRETE_METHODS:
+            traced.note_method(run, name, receiver, call)
         result = _of_array(run, receiver, name, call)
         if not isinstance(result, Data) or not (receiver.labels or call.ctx.env.maps):
             return result

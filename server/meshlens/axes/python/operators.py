@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from meshlens.axes.data import arrays, corners, exchanges, moments, noise
 from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.coordinates import combined as coordinates_combined
@@ -18,9 +20,10 @@ from meshlens.axes.data.slices import note_root
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import IMAGINARY, NONE, UNPLACED, travelling
+from meshlens.axes.domain.labels import IMAGINARY, NONE, TRACED, UNPLACED, travelling
 from meshlens.axes.domain.values import Arg, Const, Data, Value
 from meshlens.axes.domain.variation import ANYTHING
+from meshlens.axes.jax import traced
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
@@ -36,8 +39,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
     known = arrays.constant_operation(operator, *(numbers or (left, right)))
     if known is not None:
         if isinstance(known, Const):
-            return Const(known.value, site, None, quotient(operator, right, sides[1], site))
-        return known
+            known = Const(known.value, site, None, quotient(operator, right, sides[1], site))
+        return traced.of_operation(known, (left, right), ctx)
     left_labels, right_labels = labels_of(left), labels_of(right)
     scaled = operator == "/" and not isinstance(sides[1], Constant)
     labels = _SCALED if scaled else NONE
@@ -99,6 +102,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
     is_number = isinstance(sides[1], Constant)
     over = of_operator(operator, left, right, is_number) if ctx.env.maps else ANYTHING
     result = Data(labels, shape, None, arrays.gives_array(operator, left, right), over)
+    if TRACED in left_labels or TRACED in right_labels:
+        result = replace(result, labels=result.labels | {TRACED}, array=True)
     if ctx.env.maps or not (left_labels or right_labels):
         return result
     return with_sharding(run, operator, (Arg(None, left, None, None), Arg(None, right, None, None)), result, site, ctx)

@@ -75,7 +75,7 @@ def through(arg: Arg) -> Value:
     """Returns an argument as the callee sees it: a constant remembers the argument that passed it."""
     value = arg.value
     if type(value) is Const and value.via is None and arg.site is not None:
-        return Const(value.value, value.origin, arg.site, value.part)
+        return Const(value.value, value.origin, arg.site, value.part, value.traced)
     return value
 
 

@@ -11,6 +11,7 @@ from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, joined
 from meshlens.axes.domain.values import UNKNOWN, Const, Dict, Seq, Value
 from meshlens.axes.jax import skipping
+from meshlens.axes.jax.traced import is_traced_array, note_condition
 from meshlens.axes.python import conditions, definitions, guards, imports, loops
 from meshlens.axes.python.assign import assign, delete
 from meshlens.axes.python.expressions import evaluate
@@ -122,6 +123,8 @@ def _if(run: Run, node: If, frame: Frame, ctx: Context) -> str | None:
     test, body, orelse = node.test, node.body, node.orelse
     value = evaluate(run, test, frame, ctx)
     truth = conditions.truth(value)
+    if is_traced_array(value, ctx):
+        note_condition(run, site_of(frame, test), ctx)
     if truth is not None:
         chosen = body if truth else orelse
         skipping.note_skipped(run, test, orelse if truth else body, frame, ctx)
@@ -183,7 +186,8 @@ def _meet(
 
 
 def _assert(run: Run, node: Assert, frame: Frame, ctx: Context) -> None:
-    evaluate(run, node.test, frame, ctx)
+    if is_traced_array(evaluate(run, node.test, frame, ctx), ctx):
+        note_condition(run, site_of(frame, node.test), ctx)
     conditions.refine(run, node.test, True, frame, ctx)
 
 

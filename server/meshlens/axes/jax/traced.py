@@ -1,0 +1,238 @@
+"""Values that JAX traces, in places where Python or JAX needs plain values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from meshlens.axes.domain.labels import TRACED
+from meshlens.axes.domain.values import (
+    Arg,
+    Binder,
+    Bound,
+    Const,
+    Data,
+    Dict,
+    Function,
+    Partial,
+    Seq,
+    Site,
+    Value,
+    Wrapped,
+)
+from meshlens.axes.jax.mapped_values import axis_of, is_shared
+from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.invocation import Invocation
+from meshlens.axes.runs.records import GradientUse
+from meshlens.axes.runs.run import Run
+from meshlens.facts.nodes import Parameter
+from meshlens.jaxapi.concrete import CONCRETE, CONCRETE_METHODS
+from meshlens.jaxapi.names import canonical
+
+_NUMBERS = (bool, float, int)
+_MAPS = frozenset({"jax.pmap", "jax.vmap", "jax.shard_map"})
+_ORDERED = frozenset({"<", "<=", ">", ">="})
+_EQUAL = frozenset({"==", "!="})
+
+
+def as_traced(value: Value, site: Site) -> Value:
+    """Returns an argument as code sees it that JAX traces: its arrays and numbers are tracers.
+
+    Args:
+        value: the argument.
+        site: the call whose arguments are traced.
+    """
+    if type(value) is Data:
+        return replace(value, labels=value.labels | {TRACED})
+    if type(value) is Const:
+        return replace(value, traced=site) if type(value.value) in _NUMBERS else value
+    if type(value) is Seq:
+        return Seq(value.kind, tuple([as_traced(item, site) for item in value.items]), value.open)
+    if type(value) is Dict and not value.attributes:
+        return Dict(tuple([(key, as_traced(item, site)) for key, item in value.items]), value.open)
+    return value
+
+
+def arguments_of_jit(wrapped: Wrapped, args: tuple[Arg, ...], site: Site) -> tuple[Arg, ...]:
+    """Returns the arguments of a jitted function as it sees them: those that are not static are traced.
+
+    Args:
+        wrapped: the jitted function.
+        args: the arguments.
+        site: the call.
+    """
+    if canonical(wrapped.dotted) != "jax.jit" or any(arg.label in ("*", "**") for arg in (*args, *wrapped.arguments)):
+        return args
+    parameters = _parameters(wrapped.operand)
+    static = _static(wrapped, parameters)
+    if static is None or (parameters is not None and _are_missing(parameters, args)):
+        return args
+    places, names = static
+    return tuple(
+        [
+            arg if place in places or arg.label in names else replace(arg, value=as_traced(arg.value, site))
+            for place, arg in enumerate(args)
+        ]
+    )
+
+
+def _static(wrapped: Wrapped, parameters: tuple[Parameter, ...] | None) -> tuple[frozenset[int], frozenset[str]] | None:
+    """Returns the positions and names of a jitted function's static parameters; None if they are unknown.
+
+    JAX takes the names from the positions, and the positions from the names.
+    """
+    said: list[Value] = []
+    for given in wrapped.arguments:
+        if given.label in ("static_argnums", "static_argnames"):
+            items = given.value.items if isinstance(given.value, Seq) and not given.value.open else (given.value,)
+            said.extend(items)
+    if not said:
+        return frozenset(), frozenset()
+    told = [one.value for one in said if isinstance(one, Const)]
+    if len(told) < len(said) or parameters is None:
+        return None
+    names = [parameter.name for parameter in parameters]
+    numbers = [one for one in told if type(one) is int]
+    if any(not -len(names) <= number < len(names) for number in numbers):
+        return None
+    if any(type(one) is str and one not in names for one in told):
+        return None
+    places = frozenset([number % len(names) for number in numbers])
+    places |= frozenset([place for place, name in enumerate(names) if name in told])
+    return places, frozenset([names[place] for place in places])
+
+
+def _parameters(operand: Value) -> tuple[Parameter, ...] | None:
+    """Returns the parameters that a call of a function may fill; None if they are unknown."""
+    if isinstance(operand, Function):
+        # A wrapper that takes any arguments may have another signature.
+        is_open = any(parameter.how in ("*", "**") for parameter in operand.parameters)
+        return operand.parameters if not is_open else None
+    if isinstance(operand, Bound):
+        parameters = _parameters(operand.function)
+        return parameters[1:] if parameters is not None else None
+    if isinstance(operand, Partial):
+        parameters = _parameters(operand.callee)
+        labels = [arg.label for arg in operand.args]
+        rest = parameters[labels.count(None) :] if parameters is not None else ()
+        return tuple([one for one in rest if one.name not in labels]) if parameters is not None else None
+    return None
+
+
+def _are_missing(parameters: tuple[Parameter, ...], args: tuple[Arg, ...]) -> bool:
+    """Returns whether a call certainly fails because it does not pass every required argument."""
+    labels = [arg.label for arg in args]
+    rest = parameters[labels.count(None) :]
+    return any(one.default is None and one.name not in labels for one in rest)
+
+
+def arguments_of_map(binder: Binder, args: tuple[Arg, ...], entered: tuple[Arg, ...], site: Site) -> tuple[Arg, ...]:
+    """Returns the arguments as a mapped function sees them: `pmap` traces those that are not static, others their rows.
+
+    Outside `jit`, `shard_map` and `vmap` hand on what they do not split: `shard_map` as an array whose value is known.
+
+    Args:
+        binder: the map.
+        args: the arguments of the call.
+        entered: what each device gets of them.
+        site: the call.
+    """
+    if canonical(binder.dotted) not in _MAPS or any(arg.label in ("*", "**") for arg in args):
+        return entered
+    static = binder.argument("static_broadcasted_argnums")
+    items: tuple[Value, ...] = ()
+    if static is not None:
+        items = static.value.items if isinstance(static.value, Seq) else (static.value,)
+    numbers = [item.value for item in items if isinstance(item, Const) and type(item.value) is int]
+    if len(numbers) < len(items) or any(number >= len(args) for number in numbers):
+        return entered
+    return tuple(
+        [
+            replace(arg, value=as_traced(arg.value, site))
+            if (
+                place not in numbers if binder.kind == "pmap" else is_shared(axis_of(binder, place, arg.label)) is False
+            )
+            else arg
+            for place, arg in enumerate(entered)
+        ]
+    )
+
+
+def is_traced(value: Value, ctx: Context) -> bool:
+    """Returns whether a value is certainly a tracer here, or a tree of tracers."""
+    if type(value) is Const:
+        return value.traced is not None and any(step.site == value.traced for step in ctx.route)
+    return type(value) is Data and TRACED in value.labels
+
+
+def is_traced_array(value: Value, ctx: Context) -> bool:
+    """Returns whether a value is certainly one tracer."""
+    if type(value) is Data:
+        return TRACED in value.labels and (value.array or value.shape is not None)
+    return is_traced(value, ctx)
+
+
+def of_operation(result: Value, values: tuple[Value, ...], ctx: Context) -> Value:
+    """Returns the result of an operation, which is a tracer if one of its operands is."""
+    traced = next((value for value in values if is_traced(value, ctx)), None)
+    if traced is None:
+        return result
+    if type(result) is Const:
+        return replace(result, traced=traced.traced) if type(traced) is Const else result
+    return replace(result, labels=result.labels | {TRACED}, array=True) if type(result) is Data else result
+
+
+def of_comparison(result: Value, operator: str, values: list[Value], ctx: Context) -> Value:
+    """Returns the result of a comparison, which is a tracer if a tracer is compared with a number or an array."""
+    if operator in _ORDERED or (operator in _EQUAL and any(is_traced_array(value, ctx) for value in values)):
+        return of_operation(result, tuple(values), ctx)
+    return result
+
+
+def note_needed(run: Run, value: Value, site: Site, ctx: Context) -> None:
+    """Notes that the plain value of a tracer is needed, unless unseen code or a handler decides whether it is."""
+    if is_traced(value, ctx) and not (run.api_guard or ctx.conditional):
+        run.records.gradient_uses.append(GradientUse("value-needed", site, None, ctx))
+
+
+def note_condition(run: Run, site: Site, ctx: Context) -> None:
+    """Notes that Python decides by the truth of a tracer."""
+    if not (run.api_guard or ctx.conditional):
+        run.records.gradient_uses.append(GradientUse("truth-needed", site, None, ctx))
+
+
+def note_call(run: Run, name: str, call: Invocation) -> None:
+    """Notes the arguments of a call that are traced, although the function needs their values."""
+    row = CONCRETE[name]
+    given = by_parameter(row.parameters, call.args)
+    needed = call.args if "*" in row.needed else [given[name] for name in row.needed if name in given]
+    for arg in needed:
+        _note_in(run, arg, call)
+
+
+def note_method(run: Run, name: str, array: Value, call: Invocation) -> None:
+    """Notes a call of a method of an array that needs the value of the array or of an argument."""
+    if CONCRETE_METHODS[name] == "array":
+        note_needed(run, array, call.site, call.ctx)
+        return
+    for arg in call.args:
+        if arg.label not in ("axis", "order", "copy"):
+            _note_in(run, arg, call)
+
+
+def _note_in(run: Run, arg: Arg, call: Invocation) -> None:
+    value = arg.value
+    site = arg.site if arg.site is not None else call.site
+    for item in value.items if type(value) is Seq else (value,):
+        note_needed(run, item, site, call.ctx)
+
+
+def note_index(run: Run, container: Value, index: Value, site: Site, ctx: Context) -> None:
+    """Notes a slice with a traced bound, and a traced key of a list, tuple or dictionary."""
+    if type(index) is Seq and index.kind in ("slice", "tuple"):
+        for item in index.items:
+            if index.kind == "slice" or (type(item) is Seq and item.kind == "slice"):
+                for bound in item.items if type(item) is Seq else (item,):
+                    note_needed(run, bound, site, ctx)
+    elif type(container) is Seq or type(container) is Dict:
+        note_needed(run, index, site, ctx)

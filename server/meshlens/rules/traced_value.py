@@ -1,0 +1,75 @@
+"""A traced argument is used where Python or JAX needs its value.
+
+`jit` and `pmap` replace every argument that is not static with a tracer, which stands for all values of its shape and
+type. So do `scan`, `fori_loop` and `vmap` with what they pass to the function, such as the loop's counter.
+`range(n)` or `jnp.zeros(n)` needs the number itself and raises a `ConcretizationTypeError`, a
+`TracerIntegerConversionError` or a `TypeError` that asks for concrete values; a Python `if`, `while` or `assert` on
+such a value raises a `TracerBoolConversionError` (JAX 0.6.2 to 0.12).
+Make the argument static if it takes few values, because JAX compiles again for each; choose with `jnp.where` or
+`lax.cond`, loop with `lax.fori_loop` and slice with `lax.dynamic_slice` if it takes many.
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+@partial(jax.pmap, in_axes=(0, None))
+def decay(x, steps):
+    for _ in range(steps):
+        #          ^^^^^ AX218: "steps" is traced, but its value is needed here; an argument can be made static
+        x = 0.9 * x
+    return x
+
+
+print(decay(jnp.ones((8, 4)), 3))
+```
+
+With a static argument, the number is known while JAX traces:
+
+```python
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+
+@partial(jax.pmap, in_axes=(0, None), static_broadcasted_argnums=(1,))
+def decay(x, steps):
+    for _ in range(steps):
+        x = 0.9 * x
+    return x
+
+
+print(decay(jnp.ones((8, 4)), 3))
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from meshlens.checking.model import Finding, Severity
+from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain_uses
+from meshlens.project.view import FileView
+
+_MOST_WRITTEN = 40
+
+
+@rule("AX218", Severity.ERROR, reads="places", state="preview")
+def traced_value(view: FileView) -> Iterator[Finding]:
+    """Reports each place that certainly needs the value of a tracer."""
+    tested = {use.site for use in certain_uses(view, ("index-tested",))}
+    for use in certain_uses(view, ("value-needed", "truth-needed")):
+        if use.site in tested:
+            continue
+        span = view.span(use.site)
+        written = view.source[span.start : span.end].decode(errors="replace")
+        what = f'"{written}"' if "\n" not in written and len(written) <= _MOST_WRITTEN else "this"
+        if use.kind == "truth-needed":
+            text = f"{what} is traced, so Python cannot decide by it; choose with jnp.where or lax.cond"
+        else:
+            text = f"{what} is traced, but its value is needed here; an argument can be made static"
+        yield Finding(span, text)
