@@ -7,6 +7,10 @@
 set -euo pipefail
 mkdir -p "$1"
 cd "$1"
+# Another process may be installing it; if that fails, this one tries again.
+exec 9> lock
+flock 9
+[ ! -f config.yaml ] || exit 0
 version=$2
 npm=(npm --no-audit --no-fund --loglevel=error)
 [ -f package.json ] || echo '{"private": true}' > package.json
