@@ -51,6 +51,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlens.checking.model import Finding, Severity
+from meshlens.checking.places import route_places
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain_uses
 from meshlens.project.view import FileView
@@ -72,4 +73,4 @@ def traced_value(view: FileView) -> Iterator[Finding]:
             text = f"{what} is traced, so Python cannot decide by it; choose with jnp.where or lax.cond"
         else:
             text = f"{what} is traced, but its value is needed here; an argument can be made static"
-        yield Finding(span, text)
+        yield Finding(span, text, (), route_places(view, use.context))
