@@ -16,7 +16,7 @@ from meshlens.checking.model import Finding, Fix
 from meshlens.project.notebooks.notebook import read_notebook
 from meshlens.project.settings.configuration import configuration_in, read_configuration
 from meshlens.project.settings.devices import target_of
-from meshlens.project.settings.jax_folders import find_jax_folders
+from meshlens.project.settings.folder_versions import find_folder_versions
 from meshlens.project.settings.jax_version import find_jax_version
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.settings import Settings
@@ -68,7 +68,7 @@ class Project:
             jax_version=find_jax_version(self.root, self.settings),
             devices=target_of(self.settings.devices, None),
             overlay={self.path(name): raw(name, source) for name, source in self.sources.items()},
-        ).with_jax_folders(find_jax_folders(map(self.path, self.sources), self.root, self.settings))
+        ).with_folder_versions(find_folder_versions(map(self.path, self.sources), self.root, self.settings))
 
     def typed(self, workspace: Workspace, name: str, source: bytes) -> Workspace:
         """Returns the workspace after a file has been given this text."""

@@ -72,7 +72,7 @@ def test_results_without_files(project, result, monkeypatch):
     (group,) = ask(
         ["."], {"select": (), "extend_select": (), "ignore": (), "devices": None, "jax_version": None}
     ).groups
-    asked = question(group.settings, group.jax_folders, str(group.root), tuple(map(str, group.files)))
+    asked = question(group.settings, group.folder_versions, str(group.root), tuple(map(str, group.files)))
     forged.write_results(project, forged.every_result({asked: result}))
     assert _checked(project) == FOUND
 

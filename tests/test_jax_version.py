@@ -14,13 +14,21 @@ from packaging.specifiers import SpecifierSet
 
 from command_line import meshlens, write
 from meshlens.jaxapi.changes import NEWEST, spell_version
-from meshlens.project.settings.jax_folders import find_jax_folders, nearest_jax_version, version_in
+from meshlens.project.settings.folder_versions import (
+    FolderVersion,
+    find_folder_versions,
+    library_versions,
+    nearest_jax_version,
+    version_in,
+)
 from meshlens.project.settings.jax_requirements import RELEASES, _plain_bounds
 from meshlens.project.settings.jax_version import (
+    JAX,
     JaxVersion,
     default_jax_version,
     find_jax_version,
     locate_jax_version,
+    locate_version,
 )
 from meshlens.settings import Settings, parse_version
 
@@ -186,10 +194,13 @@ NESTED = {
 
 def test_folders_that_say_themselves(tmp_path):
     root = write(tmp_path, NESTED)
-    folders = find_jax_folders([root / "a/b/c/main.py", root / "ab/main.py", root / "main.py"], root, SETTINGS)
-    assert folders == ((str(root / "a"), (0, 3, 4)), (str(root / "a/b/c"), (0, 7, 0)))
+    folders = find_folder_versions([root / "a/b/c/main.py", root / "ab/main.py", root / "main.py"], root, SETTINGS)
+    assert [one for one in folders if one.library == JAX] == [
+        FolderVersion(str(root / "a"), JAX, (0, 3, 4)),
+        FolderVersion(str(root / "a/b/c"), JAX, (0, 7, 0)),
+    ]
     for name, version in {"a/b/c": (0, 7, 0), "a/b": (0, 3, 4), "ab": (0, 9, 0), ".": (0, 9, 0)}.items():
-        assert version_in(str(root / name / "main.py"), folders, (0, 9, 0)) == version
+        assert version_in(str(root / name / "main.py"), JAX, folders, (0, 9, 0)) == version
         found = nearest_jax_version(root / name, root, SETTINGS)
         assert found is not None
         assert found.version == version
@@ -198,7 +209,7 @@ def test_folders_that_say_themselves(tmp_path):
 @pytest.mark.parametrize("settings", [replace(SETTINGS, jax_version=(0, 10, 0)), replace(SETTINGS, interpreter="py")])
 def test_what_is_set_holds_in_every_folder(tmp_path, settings):
     root = write(tmp_path, NESTED)
-    assert find_jax_folders([root / "a/b/c/main.py"], root, settings) == ()
+    assert find_folder_versions([root / "a/b/c/main.py"], root, settings) == ()
     found = nearest_jax_version(root / "a", root, settings)
     assert found is not None
     assert found.version == (settings.jax_version or (0, 9, 0))
@@ -206,8 +217,73 @@ def test_what_is_set_holds_in_every_folder(tmp_path, settings):
 
 def test_a_folder_outside_the_project_says_nothing(tmp_path):
     root = write(tmp_path, NESTED)
-    assert find_jax_folders([root / "a/b/main.py"], root / "a/b", SETTINGS) == ()
-    assert find_jax_folders([root / "a/b/main.py"], root / "ab", SETTINGS) == ()
+    assert find_folder_versions([root / "a/b/main.py"], root / "a/b", SETTINGS) == ()
+    assert find_folder_versions([root / "a/b/main.py"], root / "ab", SETTINGS) == ()
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, None),
+        ({"requirements.txt": "flax\njax==0.9.0\n"}, None),
+        ({"requirements.txt": "flaxmodels==0.12.1\nsome-flax==0.12.1\n"}, None),
+        ({"requirements.txt": "flax<0.12\n"}, None),
+        ({"requirements.txt": "flax==0.12.1\n"}, ((0, 12, 1), "pinned in requirements.txt")),
+        ({"requirements.txt": "flax>=0.10,<0.13\n"}, ((0, 10, 0), "allowed in requirements.txt")),
+        ({"requirements.txt": "flax>=0.12\n", "setup.py": '["flax>=0.11"]'}, ((0, 11, 0), "allowed in setup.py")),
+        ({"pyproject.toml": '[project]\ndependencies = ["flax~=0.12.1"]\n'}, ((0, 12, 1), "allowed in pyproject.toml")),
+        (
+            {"pyproject.toml": '[tool.poetry.dependencies]\nflax = "^0.12.1"\n'},
+            ((0, 12, 1), "allowed in pyproject.toml"),
+        ),
+        ({"environment.yml": "dependencies:\n  - flax=0.12\n"}, ((0, 12, 0), "allowed in environment.yml")),
+        (
+            {"uv.lock": '[[package]]\nname = "flax"\nversion = "0.12.4"\n', "requirements.txt": "flax==0.12.1\n"},
+            ((0, 12, 4), "locked in uv.lock"),
+        ),
+        (
+            {"pixi.lock": "- pypi: https://files.example/flax-0.12.6-py3-none-any.whl\n"},
+            ((0, 12, 6), "locked in pixi.lock"),
+        ),
+        (
+            {"Pipfile.lock": '{"default": {"flax": {"version": "==0.12.6"}}}'},
+            ((0, 12, 6), "locked in Pipfile.lock"),
+        ),
+        (
+            {"venv/Lib/site-packages/flax-0.12.6.dist-info/METADATA": "", "requirements.txt": "flax==0.12.1\n"},
+            ((0, 12, 6), "installed in venv/Lib/site-packages"),
+        ),
+        (
+            {"flax/version.py": "__version__ = '0.12.7'\n", "flax/nnx/__init__.py": ""},
+            ((0, 12, 7), "the version of the source in flax/version.py"),
+        ),
+    ],
+)
+def test_the_version_of_another_library(tmp_path, files, found):
+    assert locate_version("flax", write(tmp_path, files), SETTINGS) == found
+
+
+def test_an_active_environment_has_the_libraries_of_a_project_that_says_nothing_of_jax(tmp_path, monkeypatch):
+    write(tmp_path, {"env/lib/python3.12/site-packages/flax-0.12.6.dist-info/METADATA": "", "project/a.py": ""})
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "env"))
+    known = (FolderVersion(str(tmp_path / "project"), "flax", (0, 12, 6)),)
+    assert library_versions(tmp_path / "project", SETTINGS) == known
+    assert "# flax version: 0.12.6\n" in meshlens("config", cwd=tmp_path / "project").out
+    write(tmp_path, {"project/requirements.txt": "jax==0.6.2\n"})
+    assert library_versions(tmp_path / "project", SETTINGS) == ()
+
+
+def test_a_folder_with_its_own_jax_does_not_have_the_library_of_the_project(tmp_path):
+    files = {
+        "requirements.txt": "flax==0.12.6\n",
+        "old/requirements.txt": "jax==0.6.2\n",
+        "older/requirements.txt": "flax==0.10.7\n",
+    }
+    root = write(tmp_path, files)
+    sources = [root / name for name in ("a.py", "old/a.py", "older/a.py", "new/a.py")]
+    folders = find_folder_versions(sources, root, SETTINGS)
+    found = [version_in(str(source), "flax", folders) for source in sources]
+    assert found == [(0, 12, 6), (), (0, 10, 7), (0, 12, 6)]
 
 
 def test_the_newest_version_is_newer_than_the_last_patches():

@@ -239,7 +239,10 @@ class Settings:
         "the active environment (`VIRTUAL_ENV`). If none of them names a version, it assumes the newest one "
         "that it knows. `meshlens config` shows the result.\n"
         "A subfolder is checked against the version in its own requirements, lock file or environment, if there is "
-        "one.",
+        "one.\n"
+        "The version of flax is read in the same places, from an active environment only if the project names no "
+        "version of JAX; of bounds such as `flax>=0.12`, the oldest version counts. If none is found, what depends on "
+        "it is not reported.",
     )
     axis_name: str | None = _key(
         None,
@@ -254,7 +257,7 @@ class Settings:
         kind="path",
         parse=_path,
         example='interpreter = ".venv/bin/python"',
-        doc="The project's Python; its installed packages determine the JAX version.\n"
+        doc="The project's Python; its installed packages determine the versions of JAX and flax.\n"
         "A relative path is relative to the configuration file.",
     )
     entries: tuple[tuple[str, str], ...] = _key(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from meshlens.checking.registry import all_rules
 from meshlens.project.disk.discover import python_files
-from meshlens.project.settings.jax_folders import find_jax_folders
+from meshlens.project.settings.folder_versions import find_folder_versions
 from meshlens.project.settings.jax_version import find_jax_version
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.settings import Settings
@@ -29,8 +29,8 @@ def open_folder(root: Path) -> Workspace:
     """Opens a project as `meshlens check` would, without its configuration."""
     files = python_files([root])
     settings = Settings()
-    version, folders = find_jax_version(root, settings), find_jax_folders(files, root, settings)
-    return open_workspace([root], files=files, jax_version=version).with_jax_folders(folders)
+    version, folders = find_jax_version(root, settings), find_folder_versions(files, root, settings)
+    return open_workspace([root], files=files, jax_version=version).with_folder_versions(folders)
 
 
 def run_again(before: Workspace, after: Workspace) -> list[Path]:

@@ -73,7 +73,7 @@ def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
         devices=target_of(group.settings.devices, None),
         overlay=group.texts,
         cache=cache,
-    ).with_jax_folders(group.jax_folders)
+    ).with_folder_versions(group.folder_versions)
 
 
 def check_workspace(workspace: Workspace, group: Group, bar: Progress) -> Checked:

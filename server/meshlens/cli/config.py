@@ -15,7 +15,7 @@ from meshlens.cli.printing.visible import visible
 from meshlens.cli.request import absolute, shown, with_options
 from meshlens.cli.schema import schema
 from meshlens.project.settings.configuration import find_configuration, project_root, read_configuration
-from meshlens.project.settings.jax_folders import nearest_jax_version
+from meshlens.project.settings.folder_versions import library_versions, nearest_jax_version
 from meshlens.project.settings.jax_version import JaxVersion, default_jax_version
 from meshlens.settings import Settings, keys, spell_version
 from meshlens.settings import shown as written
@@ -44,6 +44,8 @@ def command(path: str, as_schema: bool, **options: Any) -> int:
     root = home.parent if home else project_root(start)
     jax = nearest_jax_version(start if start.is_dir() else start.parent, root, settings) or default_jax_version()
     _print(settings, jax, _origins(configuration.origins, given, exclude), root, home)
+    for one in library_versions(root, settings):
+        click.echo(f"# {one.library} version: {spell_version(one.version)}")
     errors = [*configuration.errors]
     errors += [f'{configuration.origins.get(key, "")}: "{key}": {text}' for key, text in unknown_selectors(settings)]
     for error in errors:

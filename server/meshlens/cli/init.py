@@ -24,7 +24,7 @@ from meshlens.devices.runner import Question
 from meshlens.foreign_files import CONFIGURATION, Unread, read_bytes, read_text
 from meshlens.jaxapi.changes import parse_version
 from meshlens.project.settings.configuration import OWN_FILE, SHARED_FILE, configuration_in, project_root
-from meshlens.project.settings.jax_folders import nearest_jax_version
+from meshlens.project.settings.folder_versions import nearest_jax_version
 from meshlens.project.settings.jax_version import JaxVersion, default_jax_version
 from meshlens.settings import DevicesWanted, Settings, parse_devices, spell_version
 from meshlens.settings import shown as written

@@ -19,7 +19,7 @@ from meshlens.project.settings.configuration import (
     project_root,
     read_configuration,
 )
-from meshlens.project.settings.jax_folders import JaxFolders, find_jax_folders
+from meshlens.project.settings.folder_versions import FolderVersions, find_folder_versions
 from meshlens.project.settings.jax_version import JaxVersion, default_jax_version, locate_jax_version
 from meshlens.settings import Settings
 
@@ -35,7 +35,7 @@ class Group:
         configuration: the contents of its configuration file.
         settings: the configuration with the command line's options; the version of JAX is always set.
         jax: the version of JAX and its origin.
-        jax_folders: folders that set their own JAX version.
+        folder_versions: the versions of libraries that folders set for their files.
         files: the files, sorted.
         texts: replacements for files on disk, from stdin.
         others: the other known files of the project, for analyzing code that imports these files.
@@ -45,7 +45,7 @@ class Group:
     configuration: Configuration
     settings: Settings
     jax: JaxVersion
-    jax_folders: JaxFolders
+    folder_versions: FolderVersions
     files: tuple[Path, ...]
     texts: Mapping[Path, bytes]
     others: tuple[Path, ...] = ()
@@ -159,7 +159,7 @@ def _group(
     open_cache: OpenCache,
 ) -> tuple[Group, str | None]:
     settings, trouble = with_detected(with_options(configuration.settings, options), root, options, open_cache)
-    folders = find_jax_folders(files, root, settings)
+    folders = find_folder_versions(files, root, settings)
     jax = locate_jax_version(root, settings) or default_jax_version()
     settings = replace(settings, jax_version=jax.version)
     return Group(root, configuration, settings, jax, folders, tuple(files), texts), trouble

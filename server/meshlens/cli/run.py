@@ -163,7 +163,7 @@ def _check(group: Group, bar: Progress, cache: Cache | None) -> _Found:
 
     started = time.time_ns()
     others = tuple(map(str, group.others))
-    asked = question(group.settings, group.jax_folders, str(group.root), tuple(map(str, group.files)), others)
+    asked = question(group.settings, group.folder_versions, str(group.root), tuple(map(str, group.files)), others)
     results = ResultsCache(cache) if cache is not None else None
     if results is not None:
         known = results.get(asked, map(str, group.files), _stored)

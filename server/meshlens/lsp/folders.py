@@ -11,6 +11,7 @@ from typing import Any
 from meshlens.project.disk.patterns import matches
 from meshlens.project.settings.configuration import Configuration, find_configuration, project_root, read_configuration
 from meshlens.project.settings.devices import target_of
+from meshlens.project.settings.folder_versions import FolderVersions, library_versions
 from meshlens.project.settings.jax_version import JaxVersion, default_jax_version, locate_jax_version
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.settings import EDITOR_GROUPS, BadSetting, EditorSettings, Settings, parse, parse_editor
@@ -87,14 +88,23 @@ def open_folder(
         settings = replace(settings, interpreter=None)
     jax = jax_version_of(root, settings, interpreter)
     workspace = open_workspace([root], files=[], jax_version=jax.version, devices=target_of(settings.devices, None))
+    workspace = workspace.with_folder_versions(library_versions_of(root, settings, interpreter))
     features = editor_features(editor)
     return Folder(root, configuration, settings, jax, workspace, features=features), (*configuration.errors, *errors)
 
 
 def jax_version_of(root: Path, settings: Settings, interpreter: str | None) -> JaxVersion:
     """Returns the JAX version that a project is checked against; by default that of the editor's Python."""
-    known = settings if settings.interpreter else replace(settings, interpreter=interpreter)
-    return locate_jax_version(root, known) or default_jax_version()
+    return locate_jax_version(root, _with_interpreter(settings, interpreter)) or default_jax_version()
+
+
+def library_versions_of(root: Path, settings: Settings, interpreter: str | None) -> FolderVersions:
+    """Returns the versions of other libraries that a project is checked against, found like that of JAX."""
+    return library_versions(root, _with_interpreter(settings, interpreter))
+
+
+def _with_interpreter(settings: Settings, interpreter: str | None) -> Settings:
+    return settings if settings.interpreter else replace(settings, interpreter=interpreter)
 
 
 def editor_settings(editor: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -25,7 +25,7 @@ from meshlens.project.disk.python_text import read_source, utf8
 from meshlens.project.disk.source_files import SourceFile, read_file
 from meshlens.project.imports import imported_files
 from meshlens.project.notebooks.magics import without_magics
-from meshlens.project.settings.jax_folders import find_jax_folders
+from meshlens.project.settings.folder_versions import versions_below
 
 SMALL = 200_000
 """Maximum size, in bytes of Python, of a project that is loaded completely."""
@@ -58,19 +58,19 @@ def load(session: Session, path: Path) -> None:
             wanted.update(_read(session, files or (), {str(path)}))
         known = folder.workspace.files.keys() | set(map(str, wanted))
         wanted.update(_read(session, imports_of(session, folder, path, raw), known))
-        folder = with_jax_folders(folder, wanted)
+        folder = with_folder_versions(folder, wanted)
     session.put(replace(folder, workspace=folder.workspace.with_files(wanted)))
     if folder.small is False:
         session.want_index(folder.root)
 
 
-def with_jax_folders(folder: Folder, paths: Iterable[Path]) -> Folder:
-    """Returns the project with the JAX versions set by the folders of the given files."""
+def with_folder_versions(folder: Folder, paths: Iterable[Path]) -> Folder:
+    """Returns the project with the versions of libraries set by the folders of the given files."""
     workspace = folder.workspace
-    found = {*workspace.jax_folders, *find_jax_folders(paths, folder.root, folder.settings)}
-    if len(found) == len(workspace.jax_folders):
+    found = {*workspace.folder_versions, *versions_below(paths, folder.root, folder.settings)}
+    if len(found) == len(workspace.folder_versions):
         return folder
-    return replace(folder, workspace=replace(workspace, jax_folders=tuple(sorted(found))))
+    return replace(folder, workspace=replace(workspace, folder_versions=tuple(sorted(found))))
 
 
 def _all_if_few(folder: Folder) -> list[Path] | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from meshlens.checking.check import Diagnosed, check
 from meshlens.foreign_files import Unread
-from meshlens.lsp.folders import Folder, jax_version_of, open_folder, root_for
+from meshlens.lsp.folders import Folder, jax_version_of, library_versions_of, open_folder, root_for
 from meshlens.lsp.texts.documents import Document, uri_of
 from meshlens.lsp.texts.notebooks import OpenNotebook
 from meshlens.lsp.wire.client import Client
@@ -144,11 +144,13 @@ class Session:
         self.refresh_shown()
 
     def judge_again(self) -> None:
-        """Reloads the projects whose Python now has another version of JAX."""
+        """Reloads the projects whose Python now has another version of JAX or another library."""
         stale: dict[Path, None] = {}
         for root, folder in self.folders.items():
             said = self.probing.said_of(root) if self.probing is not None else None
-            if jax_version_of(root, folder.settings, said).version != folder.jax.version:
+            known = {one for one in folder.workspace.folder_versions if one.folder == str(root)}
+            is_same_jax = jax_version_of(root, folder.settings, said).version == folder.jax.version
+            if not is_same_jax or known != set(library_versions_of(root, folder.settings, said)):
                 stale[root] = None
         if stale:
             self.reopen(stale)

@@ -11,7 +11,8 @@ from meshlens.axes.runs.records import Records
 from meshlens.devices.report import Report
 from meshlens.facts.model import FileFacts
 from meshlens.project.settings.devices import Devices, devices_for
-from meshlens.project.settings.jax_folders import version_in
+from meshlens.project.settings.folder_versions import version_in
+from meshlens.project.settings.jax_version import JAX
 from meshlens.project.solving.solution import Solution
 from meshlens.project.writing.drafts import NO_DRAFT, Draft
 from meshlens.text import LineIndex, Span
@@ -51,7 +52,7 @@ class FileView:
     @property
     def jax_version(self) -> tuple[int, ...]:
         """Returns the JAX version that this file is written for, such as (0, 10, 2)."""
-        return version_in(str(self.path), self.solution.assumed.jax_folders, self.solution.assumed.jax_version)
+        return version_in(str(self.path), JAX, self.solution.assumed.folder_versions, self.solution.assumed.jax_version)
 
     @property
     def devices(self) -> Devices:

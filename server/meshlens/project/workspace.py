@@ -17,7 +17,7 @@ from meshlens.project.disk.cache import FactsCache
 from meshlens.project.disk.python_text import read_source, utf8
 from meshlens.project.disk.source_files import SourceFile, read_all, read_file
 from meshlens.project.modules import ModuleIndex
-from meshlens.project.settings.jax_folders import JaxFolders
+from meshlens.project.settings.folder_versions import FolderVersions
 from meshlens.project.solving.default_options import roots_with_options, with_default_options
 from meshlens.project.solving.resolving import solve_again
 from meshlens.project.solving.room import enough_room
@@ -40,7 +40,7 @@ class Workspace:
         detected: the detected devices, which do not affect the solution.
         problems: files that could not be read, and why.
         focus: the part that is run; None for everything.
-        jax_folders: folders that set their own JAX version.
+        folder_versions: the versions of libraries that folders set for their files.
         by_default: whether nobody passes options to the programs.
     """
 
@@ -51,7 +51,7 @@ class Workspace:
     devices: Topology | None
     problems: tuple[tuple[Path, str], ...] = ()
     focus: Focus | None = None
-    jax_folders: JaxFolders = ()
+    folder_versions: FolderVersions = ()
     detected: Report | None = None
     by_default: bool = False
     _memory: dict[str, Solution] = field(default_factory=dict, repr=False, compare=False)
@@ -83,15 +83,15 @@ class Workspace:
 
     @property
     def _assumed(self) -> Assumed:
-        return Assumed(self.devices, self.jax_version, self.jax_folders, self.focus, self.by_default)
+        return Assumed(self.devices, self.jax_version, self.folder_versions, self.focus, self.by_default)
 
     def _has_files_of(self, before: Solution) -> bool:
         same = len(before.facts) == len(self.files) and self._changed <= before.facts.keys()
         return same and before.assumed == self._assumed
 
-    def with_jax_folders(self, jax_folders: JaxFolders) -> Workspace:
-        """Returns the workspace with the given folders as those that set their own JAX version."""
-        return replace(self, jax_folders=jax_folders, _memory={}, _beside={})
+    def with_folder_versions(self, folder_versions: FolderVersions) -> Workspace:
+        """Returns the workspace with the given versions of libraries in its folders."""
+        return replace(self, folder_versions=folder_versions, _memory={}, _beside={})
 
     def _index(self) -> ModuleIndex:
         before = self._memory.get("before")

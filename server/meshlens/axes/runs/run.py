@@ -111,6 +111,10 @@ class World(Protocol):
         """Returns the JAX version that a file targets."""
         ...
 
+    def version_of(self, library: str, path: str) -> tuple[int, ...]:
+        """Returns the version of another library that a file targets; empty if it is unknown."""
+        ...
+
     def devices_of(self, path: str) -> Topology | None:
         """Returns the devices that a file targets; None if not configured."""
         ...

@@ -25,7 +25,7 @@ from meshlens.foreign_files import Unread
 from meshlens.project.disk.discover import python_files
 from meshlens.project.disk.python_text import read_source
 from meshlens.project.settings.devices import target_of
-from meshlens.project.settings.jax_folders import find_jax_folders
+from meshlens.project.settings.folder_versions import find_folder_versions
 from meshlens.project.solving.neighbours import neighbourhoods
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.settings import Settings
@@ -113,7 +113,7 @@ def _open(root: Path, settings: Settings, version: tuple[int, ...], overlay: Map
         devices=target_of(settings.devices, None),
         overlay=overlay,
         cache=cache_of(root),
-    ).with_jax_folders(find_jax_folders(files, root, settings))
+    ).with_folder_versions(find_folder_versions(files, root, settings))
     return Project(root, settings, workspace, dict(overlay))
 
 

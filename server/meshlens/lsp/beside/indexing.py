@@ -11,7 +11,7 @@ from typing import Any
 
 from meshlens.lsp.beside.index import Index, IndexFailed
 from meshlens.lsp.folders import Folder
-from meshlens.lsp.loading import raw_of, read_quietly, unneeded, with_jax_folders
+from meshlens.lsp.loading import raw_of, read_quietly, unneeded, with_folder_versions
 from meshlens.lsp.progress import working
 from meshlens.lsp.session import Session
 from meshlens.project.jedi_bridge import Found
@@ -160,7 +160,7 @@ class Indexing:
         near = self._near(root, mine)
         files = {Path(name) for one in near for name in one.files}
         read = await read_quietly(session, root, files)
-        folder = with_jax_folders(session.folders[root], read)
+        folder = with_folder_versions(session.folders[root], read)
         folder = replace(folder, workspace=folder.workspace.with_read(read))
         if self._open_in(root) != mine:
             session.put(folder)

@@ -1,10 +1,11 @@
-"""Reads the version of JAX from the lock files of several tools."""
+"""Reads the version of a library, such as JAX, from the lock files of several tools."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from meshlens.foreign_files import Unread
 from meshlens.jaxapi.changes import Version, parse_version
@@ -13,35 +14,43 @@ from meshlens.project.disk.toml_text import parse_toml
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "Pipfile.lock", "pixi.lock")
 """The names of lock files, in order of precedence."""
 
-_PIXI = re.compile(
-    r"/jax-([\d.]+?)-[^/\s]*\.(?:whl|conda|tar\.bz2)|\bname:[ \t]*jax[ \t]*\r?\n[ \t]*version:[ \t]*['\"]?([\d.]+)"
-)
-_NAME = re.compile(r"^name[ \t]*=[ \t]*\"jax\"[ \t]*\r?$", re.MULTILINE)
 _MOST_TABLES = 20
 
 
-def locked_version(name: str, text: str) -> Version | None:
-    """Returns the version of JAX in a lock file; None if there is none.
+@cache
+def _in_pixi(library: str) -> re.Pattern[str]:
+    name = rf"\bname:[ \t]*{library}[ \t]*\r?\n[ \t]*version:[ \t]*['\"]?([\d.]+)"
+    return re.compile(rf"/{library}-([\d.]+?)-[^/\s]*\.(?:whl|conda|tar\.bz2)|{name}")
+
+
+@cache
+def _names(library: str) -> re.Pattern[str]:
+    return re.compile(rf"^name[ \t]*=[ \t]*\"{library}\"[ \t]*\r?$", re.MULTILINE)
+
+
+def locked_version(library: str, name: str, text: str) -> Version | None:
+    """Returns the version of a library in a lock file; None if there is none.
 
     Args:
+        library: the library.
         name: the name of the file, which determines its format.
         text: its contents.
     """
-    if "jax" not in text:
+    if library not in text:
         return None
     if name == "pixi.lock":
-        found = _PIXI.search(text)
+        found = _in_pixi(library).search(text)
         return parse_version(next(filter(None, found.groups()))) if found is not None else None
     if name == "Pipfile.lock":
-        return _by_pipenv(text)
-    return next(filter(None, map(_version_in, _tables(text))), None)
+        return _by_pipenv(library, text)
+    return next(filter(None, map(_version_in, _tables(library, text))), None)
 
 
-def _tables(text: str) -> Iterator[str]:
-    """Yields only the tables of a lock file that name JAX, because those of other packages can take megabytes."""
+def _tables(library: str, text: str) -> Iterator[str]:
+    """Yields only the tables of a lock file that name the library, because those of others can take megabytes."""
     at = 0
     for _ in range(_MOST_TABLES):
-        found = _NAME.search(text, at)
+        found = _names(library).search(text, at)
         if found is None:
             return
         begin = text.rfind("\n[[", at, found.start()) + 1
@@ -60,14 +69,14 @@ def _version_in(table: str) -> Version | None:
     return parse_version(version) if isinstance(version, str) else None
 
 
-def _by_pipenv(text: str) -> Version | None:
+def _by_pipenv(library: str, text: str) -> Version | None:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
         return None
     for section in ("default", "develop"):
         packages = document.get(section) if isinstance(document, dict) else None
-        package = packages.get("jax") if isinstance(packages, dict) else None
+        package = packages.get(library) if isinstance(packages, dict) else None
         version = package.get("version") if isinstance(package, dict) else None
         if isinstance(version, str) and (found := parse_version(version.lstrip("= "))) is not None:
             return found

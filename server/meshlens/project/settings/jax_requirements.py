@@ -1,5 +1,6 @@
-"""Reads the JAX version from requirements: pip's files, `pyproject.toml`, `setup.py`, `setup.cfg`, `environment.yml`.
+"""Reads the version of JAX or another library from a project's requirements.
 
+These are pip's files, `pyproject.toml`, `setup.py`, `setup.cfg` and `environment.yml`.
 If bounds are more than comparisons with releases, `packaging` decides what they allow, as in pip. `setup.py` is not
 run, and YAML is read line by line, because finding `jax>=0.4` needs no parser.
 """
@@ -10,6 +11,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,6 @@ RELEASES: tuple[Version, ...] = (
     *(tuple(int(part) for part in release.split(".")) for release in released.RELEASES.split()),
 )
 
-_LINE = re.compile(r"[\s\"'-]*jax(?![\w.-])[ \t]*(?:\[[^\]]*\])?[ \t]*(?P<bounds>\(?[<>=!~][^;#@\\\"']*)")
 _STRING = re.compile(r"\"([^\"\n]*)\"|'([^'\n]*)'")
 _CONDA = re.compile(r"^dependencies:[ \t]*\r?$", re.MULTILINE)
 _CONDA_BOUND = re.compile(r"(?:^|,)[ \t]*=[ \t]*([0-9][0-9.]*)(?:\.\*)?[^,]*")
@@ -47,56 +48,64 @@ _MOST_FILES = 100
 _DEEPEST = 20
 
 
-def required_version(root: Path) -> tuple[Version, str] | None:
+@cache
+def _requires(library: str) -> re.Pattern[str]:
+    return re.compile(rf"[\s\"'-]*{library}(?![\w.-])[ \t]*(?:\[[^\]]*\])?[ \t]*(?P<bounds>\(?[<>=!~][^;#@\\\"']*)")
+
+
+def required_version(library: str, root: Path) -> tuple[Version, str] | None:
     """Returns the version implied by a project's requirements, and how they imply it; None if they imply none.
 
-    A pinned version wins. Otherwise, the result is the newest allowed version up to `SETTLED`, because the project may
-    not support later ones; if all allowed versions are later, the result is the oldest of them.
+    A pinned version wins. Otherwise, the result for JAX is the newest allowed version up to `SETTLED`, because the
+    project may not support later ones; if all allowed versions are later, the result is the oldest of them.
+    For other libraries, whose releases are in no table, the result is the oldest version that the bounds name.
 
     Args:
+        library: the library.
         root: the folder of the project.
     """
     capped: tuple[Version, str] | None = None
-    for name, bounds in islice(_requirements(root), _MOST_BOUNDS):
-        exact, newest = _meant(bounds)
+    for name, bounds in islice(_requirements(library, root), _MOST_BOUNDS):
+        exact, meant = _meant(library, bounds)
         if exact is not None:
             return exact, f"pinned in {name}"
-        if newest is not None and (capped is None or newest < capped[0]):
-            capped = newest, f"allowed in {name}"
+        if meant is not None and (capped is None or meant < capped[0]):
+            capped = meant, f"allowed in {name}"
     return capped
 
 
-def _requirements(root: Path) -> Iterator[tuple[str, str]]:
-    """Yields the bounds on JAX, each with its file."""
+def _requirements(library: str, root: Path) -> Iterator[tuple[str, str]]:
+    """Yields the bounds on a library, each with its file."""
     patterns = ("*requirements*.txt", "requirements/*.txt")
     names = {path.relative_to(root).as_posix() for pattern in patterns for path in root.glob(pattern)}
     order = sorted(names, key=lambda name: (name.count("/"), Path(name).name != "requirements.txt", name))
     for name in order[:_MOST_FILES]:
-        yield from ((name, bounds) for bounds in _in_lines(read_text(root / name, CONFIGURATION).splitlines()))
+        yield from ((name, bounds) for bounds in _in_lines(library, read_text(root / name, CONFIGURATION).splitlines()))
     text = read_text(root / "pyproject.toml", CONFIGURATION)
-    project = parse_toml(text) if "jax" in text else {}
+    project = parse_toml(text) if library in text else {}
     if isinstance(project, dict):
-        yield from (("pyproject.toml", bounds) for bounds in _in_project(project))
+        yield from (("pyproject.toml", bounds) for bounds in _in_project(library, project))
     for name in ("setup.py", "setup.cfg"):
         text = read_text(root / name, CONFIGURATION)
         strings = (first or second for first, second in _STRING.findall(text))
-        yield from ((name, bounds) for bounds in _in_lines([*strings, *text.splitlines()]))
+        yield from ((name, bounds) for bounds in _in_lines(library, [*strings, *text.splitlines()]))
     for path in sorted((*root.glob("*.yml"), *root.glob("*.yaml")))[:_MOST_FILES]:
         text = read_text(path, CONFIGURATION)
-        if "jax" in text and _CONDA.search(text):
-            yield from ((path.name, _CONDA_BOUND.sub(r"==\1.*", b)) for b in _in_lines(text.splitlines()))
+        if library in text and _CONDA.search(text):
+            lines = _in_lines(library, text.splitlines())
+            yield from ((path.name, _CONDA_BOUND.sub(r"==\1.*", bounds)) for bounds in lines)
 
 
-def _in_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yields the bounds in the lines that require JAX."""
+def _in_lines(library: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yields the bounds in the lines that require a library."""
     for line in lines:
-        if "jax" in line and len(line) <= _LONGEST_LINE and (found := _LINE.match(line)):
+        if library in line and len(line) <= _LONGEST_LINE and (found := _requires(library).match(line)):
             # pip's options may follow, such as hashes.
             yield found["bounds"].partition(" --")[0].strip("() \t,")
 
 
-def _in_project(project: Table) -> Iterator[str]:
-    """Yields the bounds on JAX in a `pyproject.toml`: in dependencies, dependency groups, and the tables of tools."""
+def _in_project(library: str, project: Table) -> Iterator[str]:
+    """Yields the bounds on a library in a `pyproject.toml`: in dependencies, dependency groups, the tables of tools."""
     own = project.get("project")
     own = own if isinstance(own, dict) else {}
     tables = [own.get("dependencies"), own.get("optional-dependencies"), project.get("dependency-groups")]
@@ -106,10 +115,10 @@ def _in_project(project: Table) -> Iterator[str]:
         if depth > _DEEPEST:
             continue
         if isinstance(value, list):
-            yield from _in_lines(one for one in value if isinstance(one, str))
+            yield from _in_lines(library, [one for one in value if isinstance(one, str)])
             waiting += ((one, depth + 1) for one in reversed(value) if isinstance(one, (dict, list)))
         elif isinstance(value, dict):
-            said = value.get("jax")
+            said = value.get(library)
             said = said.get("version") if isinstance(said, dict) else said
             if isinstance(said, str):
                 yield _from_poetry(said.strip())
@@ -165,11 +174,12 @@ def _any_bounds(bounds: str) -> _Bounds:
     return _Bounds(said, lambda release: allowed.contains(spell_version(release), prereleases=True))
 
 
-def _meant(bounds: str) -> tuple[Version | None, Version | None]:
-    """Returns the pinned version and the newest allowed version up to `SETTLED`; at most one of them is not None.
+def _meant(library: str, bounds: str) -> tuple[Version | None, Version | None]:
+    """Returns the pinned version and the one that other bounds imply; at most one of them is not None.
 
-    The second is None if a version is pinned, or if the bounds allow both `SETTLED` and the newest release. If all
-    allowed releases are newer than `SETTLED`, the second is the oldest of them.
+    For JAX, the second is the newest allowed version up to `SETTLED`. It is None if a version is pinned, or if the
+    bounds allow both `SETTLED` and the newest release. If all allowed releases are newer than `SETTLED`, it is the
+    oldest of them. For other libraries, it is the newest lower bound.
     """
     if len(bounds) > _LONGEST_BOUNDS or not any(how in bounds for how in ("=", "<", ">", "~")):
         return None, None
@@ -180,6 +190,9 @@ def _meant(bounds: str) -> tuple[Version | None, Version | None]:
     for how, version in allowed.said:
         if how in ("==", "===") and not version.endswith(".*"):
             return parse_version(version), None
+    if library != "jax":
+        lower = [version.removesuffix(".*") for how, version in allowed.said if how.startswith((">", "~", "=="))]
+        return None, max(filter(None, map(parse_version, lower)), default=None)
     fit = [one for one in RELEASES if allowed.allow(one)]
     if not fit:
         unknown = (parse_version(version) for how, version in allowed.said if how.startswith((">", "~")))

@@ -1,6 +1,6 @@
-"""Determines a project's JAX version from its environment, lock file or requirements.
+"""Determines the versions of JAX and of libraries that a project uses, from its environment, lock file or requirements.
 
-Reads only text files; no interpreter is started and JAX is not imported.
+Reads only text files; no interpreter is started and nothing is imported.
 """
 
 from __future__ import annotations
@@ -18,8 +18,18 @@ from meshlens.project.settings.jax_locks import LOCKS, locked_version
 from meshlens.project.settings.jax_requirements import required_version
 from meshlens.settings import Settings, spell_version
 
+JAX = "jax"
+
+_PARTS = {JAX: "lax", "flax": "nnx"}
+"""The libraries whose versions are read, each with a folder in it that tells its own source apart."""
+
+LIBRARIES = tuple(library for library in _PARTS if library != JAX)
+"""The libraries other than JAX whose versions are read."""
+
 _SOURCE = re.compile(r"^_{1,2}version(?:__)?\s*=\s*[\"'](\d+(?:\.\d+)*)", re.MULTILINE)
-_TELLING = re.compile(r"requirements|\.lock$|\.toml$|\.ya?ml$|^setup\.(?:py|cfg)$|venv$|^\.pixi$|^\.conda$|^jax$")
+_TELLING = re.compile(
+    r"requirements|\.lock$|\.toml$|\.ya?ml$|^setup\.(?:py|cfg)$|venv$|^\.pixi$|^\.conda$|^(?:jax|flax)$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +62,35 @@ def locate_jax_version(root: Path, settings: Settings) -> JaxVersion | None:
     """Returns the version of JAX that a project uses and its origin; None if unknown."""
     if settings.jax_version is not None:
         return JaxVersion(settings.jax_version, "set")
-    if (own := _of_its_own_source(root)) is not None:
+    found = locate_version(JAX, root, settings)
+    return JaxVersion(*found) if found is not None else None
+
+
+def locate_version(library: str, root: Path, settings: Settings) -> tuple[Version, str] | None:
+    """Returns the version of a library in a project's files, and its origin in words; None if unknown."""
+    if (own := _of_its_own_source(library, root)) is not None:
         return own
     for packages in package_folders(root, settings):
-        if (version := _installed(packages)) is not None:
-            return JaxVersion(version, f"installed in {_short(packages, root)}")
+        if (version := _installed(library, packages)) is not None:
+            return version, f"installed in {_short(packages, root)}"
     for name in LOCKS:
-        if (locked := locked_version(name, read_text(root / name, LOCK))) is not None:
-            return JaxVersion(locked, f"locked in {name}")
-    required = required_version(root)
-    return JaxVersion(*required) if required is not None else None
+        if (locked := locked_version(library, name, read_text(root / name, LOCK))) is not None:
+            return locked, f"locked in {name}"
+    return required_version(library, root)
 
 
-def _of_its_own_source(root: Path) -> JaxVersion | None:
-    """Returns the version of a checkout of JAX itself, whose tests and examples use the source next to them."""
-    if not (root / "jax" / "lax").is_dir():
+def _of_its_own_source(library: str, root: Path) -> tuple[Version, str] | None:
+    """Returns the version of a checkout of the library itself, whose tests and examples use the source next to them."""
+    if not (root / library / _PARTS[library]).is_dir():
         return None
-    found = _SOURCE.search(read_text(root / "jax" / "version.py", CONFIGURATION))
+    name = f"{library}/version.py"
+    found = _SOURCE.search(read_text(root / name, CONFIGURATION))
     version = parse_version(found[1]) if found is not None else None
-    return JaxVersion(version, "the version of the source in jax/version.py") if version is not None else None
+    return (version, f"the version of the source in {name}") if version is not None else None
 
 
 def speaks_of_versions(folder: Path) -> bool:
-    """Returns whether a folder has files that may set a JAX version, judging by their names alone."""
+    """Returns whether a folder has files that may set a library's version, judging by their names alone."""
     try:
         return any(_TELLING.search(name) for name in os.listdir(folder))
     except OSError:
@@ -83,11 +99,19 @@ def speaks_of_versions(folder: Path) -> bool:
 
 def default_jax_version() -> JaxVersion:
     """Returns the version to use if the project sets none: that of the active environment, or else an assumed one."""
+    found = active_version(JAX)
+    return (
+        JaxVersion(*found) if found else JaxVersion(SETTLED, "assumed, because no version was found", is_assumed=True)
+    )
+
+
+def active_version(library: str) -> tuple[Version, str] | None:
+    """Returns the version of a library in the active environment, and its origin in words; None if it has none."""
     active = os.environ.get("VIRTUAL_ENV")
     for packages in packages_of(Path(active)) if active else ():
-        if (version := _installed(packages)) is not None:
-            return JaxVersion(version, f"installed in the active environment, {active}")
-    return JaxVersion(SETTLED, "assumed, because no version was found", is_assumed=True)
+        if (version := _installed(library, packages)) is not None:
+            return version, f"installed in the active environment, {active}"
+    return None
 
 
 def package_folders(root: Path, settings: Settings) -> Iterator[Path]:
@@ -115,9 +139,9 @@ def _environments(root: Path, settings: Settings) -> Iterator[Path]:
     yield from (environment.folder for environment in environments_of(root))
 
 
-def _installed(packages: Path) -> Version | None:
-    for folder in packages.glob("jax-*.dist-info"):
-        found = re.fullmatch(r"jax-(\d+(?:\.\d+)*)[\w.+]*\.dist-info", folder.name)
+def _installed(library: str, packages: Path) -> Version | None:
+    for folder in packages.glob(f"{library}-*.dist-info"):
+        found = re.fullmatch(rf"{library}-(\d+(?:\.\d+)*)[\w.+]*\.dist-info", folder.name)
         if found is not None and (version := parse_version(found[1])) is not None:
             return version
     return None

@@ -18,7 +18,7 @@ from meshlens.facts.model import FileFacts
 from meshlens.project.failures import Failure
 from meshlens.project.modules import ModuleIndex, packages_around
 from meshlens.project.settings.devices import says_devices
-from meshlens.project.settings.jax_folders import JaxFolders
+from meshlens.project.settings.folder_versions import FolderVersions
 from meshlens.project.solving.changes import BlockKey, changed_blocks, with_worth
 from meshlens.project.solving.ledgers import LedgerIndex, OneAfterTheOther
 from meshlens.project.solving.links import LinkIndex
@@ -75,14 +75,14 @@ class Assumed(NamedTuple):
     Attributes:
         devices: the target devices.
         jax_version: the version of JAX.
-        jax_folders: folders that set their own JAX version.
+        folder_versions: the versions of libraries that folders set for their files.
         focus: the part to run; None for everything.
         by_default: whether nobody passes options, so that they have their defaults; otherwise they are unknown.
     """
 
     devices: Topology | None
     jax_version: tuple[int, ...]
-    jax_folders: JaxFolders = ()
+    folder_versions: FolderVersions = ()
     focus: Focus | None = None
     by_default: bool = False
 

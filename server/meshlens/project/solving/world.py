@@ -17,7 +17,8 @@ from meshlens.project.disk.toml_text import Table, parse_toml
 from meshlens.project.failures import contained
 from meshlens.project.modules import imported_by
 from meshlens.project.settings.devices import devices_for
-from meshlens.project.settings.jax_folders import version_in
+from meshlens.project.settings.folder_versions import version_in
+from meshlens.project.settings.jax_version import JAX
 from meshlens.project.solving.ledgers import AsOfTurn, OneAfterTheOther
 
 if TYPE_CHECKING:
@@ -73,7 +74,11 @@ class SolvingWorld:
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
         """Returns the version of JAX that a file uses."""
-        return version_in(path, self._solution.assumed.jax_folders, self._solution.assumed.jax_version)
+        return version_in(path, JAX, self._solution.assumed.folder_versions, self._solution.assumed.jax_version)
+
+    def version_of(self, library: str, path: str) -> tuple[int, ...]:
+        """Returns the version of another library that a file uses; empty if it is unknown."""
+        return version_in(path, library, self._solution.assumed.folder_versions)
 
     def devices_of(self, path: str) -> Topology | None:
         """Returns the target devices of a file."""
