@@ -183,8 +183,32 @@ NAME_MESH_AXES: dict[str, str] = {
 SHARDS_NEW_VARIABLES = "flax.nnx.with_partitioning"
 """The callable whose initializers make variables that are sharded at once, over the mesh of `jax.set_mesh`."""
 
-SHARDS_NEW_VARIABLES_SINCE = (0, 8)
-"""The JAX release from which on projects have flax 0.12, which shards new variables at once."""
+SHARDS_NEW_VARIABLES_SINCE: Version = (0, 12)
+"""The first release of flax that shards new variables at once."""
+
+USED_WITH_SHARDING_FLAX: Version = (0, 8)
+"""The first release of JAX with which a project whose flax is unknown is taken to have such a flax."""
+
+TAKES_ENTERED_MESH_UNTIL: Version = (0, 12, 1)
+"""The first release of flax that does not shard new variables over the mesh of `with mesh:`."""
+
+VARIABLES = frozenset(f"flax.nnx.{name}" for name in "Variable Param BatchStat Cache Intermediate".split())
+"""The classes of nnx's variables, which take annotations as keywords."""
+
+ANNOTATE_VARIABLES: dict[str, Version] = {"sharding": (0, 12), "sharding_names": (0, 12), "out_sharding": (0, 12, 4)}
+"""The keywords that annotate a variable, each with the first release of flax that shards the variable because of it."""
+
+ANNOTATED_PARAMETERS = frozenset({"kernel", "embedding", "scale"})
+"""The parameters of nnx's layers that exist unless `use_…=False`; `…_init` and `…_metadata` may annotate them."""
+
+SHARDS_FLAG = "flax_always_shard_variable"
+"""The flag of flax by which new variables are sharded, and in capitals the environment variable that sets it."""
+
+STOPS_SHARDING = "flax.nnx.use_eager_sharding"
+"""The callable that may make flax create variables without sharding them."""
+
+SETS_FLAX_FLAGS = frozenset({STOPS_SHARDING, "flax.config.update", "os.environ.setdefault", "os.putenv"})
+"""Callables that may set flags of flax, whose names are their first arguments."""
 
 SPECS_OF_METADATA = frozenset({"flax.linen.get_partition_spec", "flax.nnx.get_partition_spec"})
 """Callables that return the specs given by the metadata of arrays."""

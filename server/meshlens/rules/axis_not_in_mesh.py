@@ -41,6 +41,7 @@ from meshlens.axes.domain.values import Arg, Const, Made, Mesh, Seq, Site, Spec,
 from meshlens.axes.jax.logical_rules import TO_SHARDINGS, assigned
 from meshlens.axes.jax.meshes import takes_mesh_in_force
 from meshlens.axes.jax.naming import names_in
+from meshlens.axes.jax.new_variables import stops_sharding
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import ApiCall, Records
 from meshlens.checking.model import Finding, Related, Severity
@@ -52,6 +53,7 @@ from meshlens.jaxapi.meshes import (
     NAME_MESH_AXES,
     OUT_SHARDING,
     PARTITIONED,
+    SETS_FLAX_FLAGS,
     SHARDINGS_OF_METADATA,
     SPECS_OF_METADATA,
     TAKE_SPECS,
@@ -189,7 +191,9 @@ def _meshes_of_metadata(solution: Solution) -> _MeshesOfMetadata:
     found: dict[Site | None, list[Value | None]] = defaultdict(list)
     shards_at_once = True
     for call in (call for records in solution.by_file.values() for call in records.calls):
-        shards_at_once = shards_at_once and not _stops_sharding(call)
+        shards_at_once = shards_at_once and not (
+            call.dotted in SETS_FLAX_FLAGS and stops_sharding(call.dotted, call.args)
+        )
         if call.dotted.endswith("axis_rules") or any(arg.label == "sharding_rules" for arg in call.args):
             return _MeshesOfMetadata({}, (), is_logical=True)
         asks, mesh = _mesh_of_metadata(call)
@@ -200,12 +204,6 @@ def _meshes_of_metadata(solution: Solution) -> _MeshesOfMetadata:
     is_whole = len(of_starts) == len(found)
     of_all = tuple(dict.fromkeys(chain(*known.values()))) if is_whole else ()
     return _MeshesOfMetadata(of_starts, of_all, shards_at_once=shards_at_once)
-
-
-def _stops_sharding(call: ApiCall) -> bool:
-    """Returns whether a call may make flax create variables without sharding them at once."""
-    said = call.args[0].value if call.args else None
-    return call.dotted == "flax.nnx.use_eager_sharding" or said == Const("flax_always_shard_variable")
 
 
 def _start_of(call: ApiCall) -> Site | None:

@@ -1,4 +1,4 @@
-"""A `PartitionSpec`, or a `shard_map` without a mesh, is used where no mesh is set.
+"""A `PartitionSpec`, a `shard_map` without a mesh, or a new variable of flax is used where no mesh is set.
 
 A bare spec refers to the axes of the current mesh, set by `with jax.set_mesh(mesh):` or a call to `jax.set_mesh`.
 Without one, `with_sharding_constraint` and `jit` with shardings raise `RuntimeError: with_sharding_constraint requires
@@ -41,6 +41,61 @@ def scaled(x):
 
 scaled(jnp.ones((8, 4)))
 ```
+
+Since flax 0.12, nnx shards a variable as soon as it is created if the variable has sharding annotations, such as those
+of `nnx.with_partitioning` or `nnx.Param(value, sharding=…)`. It then raises `ValueError: An auto mesh context or
+metadata is required` if no mesh is set, also in `nnx.jit` and `nnx.eval_shape`, and since flax 0.12.1 also inside the
+older `with mesh:`.
+The annotations `mesh=…` and `eager_sharding=False`, and `nnx.use_eager_sharding(False)`, make the variable independent
+of the current mesh.
+The rule reads the version of flax where it reads that of JAX, and reports nothing about variables if it finds none.
+
+`requirements.txt`:
+
+```text
+flax==0.12.6
+```
+
+`train.py`:
+
+```python
+import jax
+from flax import nnx
+
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+
+
+class Mlp(nnx.Module):
+    def __init__(self, rngs):
+        init = nnx.with_partitioning(nnx.initializers.lecun_normal(), (None, "model"))
+        self.up = nnx.Linear(8, 32, kernel_init=init, rngs=rngs)
+
+
+model = Mlp(nnx.Rngs(0))
+#       ^^^^^^^^^^^^^^^^ AX214: flax shards new variables that have sharding annotations, which needs a mesh, but \\
+#       none is set here; create them inside `with jax.set_mesh(mesh):`
+```
+
+Create the model while the mesh is set:
+
+`fixed.py`:
+
+```python
+import jax
+from flax import nnx
+
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+
+
+class Mlp(nnx.Module):
+    def __init__(self, rngs):
+        init = nnx.with_partitioning(nnx.initializers.lecun_normal(), (None, "model"))
+        self.up = nnx.Linear(8, 32, kernel_init=init, rngs=rngs)
+
+
+with jax.set_mesh(mesh):
+    model = Mlp(nnx.Rngs(0))
+```
 """
 
 from __future__ import annotations
@@ -52,8 +107,9 @@ from meshlens.axes.domain.specs import possible_specs
 from meshlens.axes.domain.values import Site, Value
 from meshlens.axes.jax.compiled_calls import CALLED, RETURNED
 from meshlens.axes.jax.meshes import NO_MESH, takes_mesh_in_force
+from meshlens.axes.jax.new_variables import ENTERED_MESH, NEW_VARIABLE
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.records import Records
+from meshlens.axes.runs.records import ApiCall, Records
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
 from meshlens.checking.routes import certain
@@ -63,12 +119,16 @@ from meshlens.rules.helpers.specs import argument_of
 
 _SPEC = "the spec needs a mesh, but none is set here; {}, or pass a `NamedSharding`"
 _MAP = "this `shard_map` has no mesh, and none is set here; {}, or pass `mesh=`"
+_VARIABLES = (
+    "flax shards new variables that have sharding annotations, which needs a mesh, but none is set here{}; "
+    "create them inside `with jax.set_mesh(mesh):`"
+)
 _HAS_SET_MESH = (0, 7, 1)
 
 
 @rule("AX214", Severity.ERROR, reads="places", state="preview")
 def no_mesh_in_force(view: FileView) -> Iterator[Finding]:
-    """Looks for specs, and maps without a mesh, that are certainly used where no mesh is current."""
+    """Looks for specs, maps without a mesh, and new variables that are certainly used where no mesh is current."""
     places: dict[tuple[Site, str], list[tuple[Context, bool]]] = defaultdict(list)
     for site, message, context, lacks in (*_specs(view.records), *_maps(view.records)):
         if view.is_here(site):
@@ -77,6 +137,24 @@ def no_mesh_in_force(view: FileView) -> Iterator[Finding]:
     for (site, message), routes in places.items():
         if certain((site, context, lacks and _is_program(context)) for context, lacks in routes) is not None:
             yield Finding(view.span(site), message.format(f"call this inside `{enter}`"))
+    yield from _variables(view)
+
+
+def _variables(view: FileView) -> Iterator[Finding]:
+    """Yields a finding for each model or variable that is certainly created without the mesh that it needs."""
+    places: dict[Site, list[ApiCall]] = defaultdict(list)
+    for call in view.records.calls:
+        if call.dotted == NEW_VARIABLE and not call.guarded and view.is_here(call.call):
+            places[call.call].append(call)
+    for site, calls in places.items():
+        found = certain((call, call.context, _lacks_mesh(call) and _is_program(call.context)) for call in calls)
+        if found is not None:
+            entered = " (`with mesh:` does not set it)" if found.mesh == ENTERED_MESH else ""
+            yield Finding(view.span(site), _VARIABLES.format(entered))
+
+
+def _lacks_mesh(call: ApiCall) -> bool:
+    return call.mesh in (NO_MESH, ENTERED_MESH)
 
 
 def _is_program(context: Context) -> bool | None:

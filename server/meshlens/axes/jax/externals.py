@@ -34,6 +34,13 @@ from meshlens.axes.jax.command_lines import call_option
 from meshlens.axes.jax.mapping import apply_binder
 from meshlens.axes.jax.meshes import make_mesh, make_sharding, make_spec, mesh_for_specs
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.new_variables import (
+    is_class_of_nnx,
+    may_stop_sharding,
+    note_new_variables,
+    shards_new_variables,
+    stops_sharding,
+)
 from meshlens.axes.jax.parameter_trees import with_leaves_named
 from meshlens.axes.jax.traced import note_call, of_operation
 from meshlens.axes.jax.transparent import apply_transparent
@@ -54,8 +61,8 @@ from meshlens.jaxapi.meshes import (
     MESHES,
     OUT_SHARDING,
     PARTITION_SPEC,
+    SETS_FLAX_FLAGS,
     SHARDS_NEW_VARIABLES,
-    SHARDS_NEW_VARIABLES_SINCE,
     TAKE_SPECS,
 )
 from meshlens.jaxapi.names import canonical
@@ -80,6 +87,8 @@ class Callee:
         takes_spec: whether an argument may be a spec for the current mesh.
         combines: whether it may combine arrays.
         needs_values: whether it needs arguments as plain values, which tracers do not have.
+        makes_variables: whether it may create variables of flax's nnx.
+        sets_flags: whether it may set flags of flax.
     """
 
     handle: Callable[[Run, Callee, Invocation], Value]
@@ -90,6 +99,8 @@ class Callee:
     takes_spec: bool
     combines: bool
     needs_values: bool
+    makes_variables: bool
+    sets_flags: bool
 
 
 @cache
@@ -99,8 +110,18 @@ def _callee(dotted: str) -> Callee:
     is_known = handle is not _ordinary
     is_recorded = name.startswith(_RECORDED_ROOTS) and (is_known or not name.startswith(_NOT_RECORDED))
     recorded = "named" if name in NAMED_REDUCTIONS else "all" if is_recorded else ""
-    combines = name.startswith("jax.numpy.")
-    return Callee(handle, row, dotted, name, recorded, name in TAKE_SPECS, combines, name in CONCRETE)
+    return Callee(
+        handle,
+        row,
+        dotted,
+        name,
+        recorded,
+        takes_spec=name in TAKE_SPECS,
+        combines=name.startswith("jax.numpy."),
+        needs_values=name in CONCRETE,
+        makes_variables=is_class_of_nnx(name),
+        sets_flags=name in SETS_FLAX_FLAGS,
+    )
 
 
 def _handler(name: str) -> tuple[Callable[[Run, Callee, Invocation], Value], Any]:
@@ -124,6 +145,10 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
         result = of_operation(result, tuple([arg.value for arg in args]), call.ctx)
     if callee.combines and call.ctx.env.maps:
         note_combined(run, name, args, call.site, call.ctx)
+    if callee.makes_variables:
+        note_new_variables(run, name, call)
+    elif callee.sets_flags and stops_sharding(name, args):
+        may_stop_sharding(run)
     takes_spec = callee.takes_spec or OUT_SHARDING in [arg.label for arg in args]
     if takes_spec and name != CONSTRAINT and not call.ctx.env.maps:
         parameter = TAKE_SPECS.get(name, OUT_SHARDING)
@@ -134,8 +159,7 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
     if recorded == "all" or (recorded and any(_is_text(arg.value) for arg in args)) or takes_spec:
         mesh = mesh_for_specs(run, call.ctx, name == CONSTRAINT) if takes_spec else None
         if name == SHARDS_NEW_VARIABLES and run.ambient:
-            is_sharded = run.world.jax_version_of(call.site.path) >= SHARDS_NEW_VARIABLES_SINCE
-            mesh = run.ambient[-1] if is_sharded else None
+            mesh = run.ambient[-1] if shards_new_variables(run, call.site.path) else None
         guarded = run.api_guard > 0 or call.ctx.expected
         written = dotted if dotted != name else ""
         run.records.calls.append(

@@ -19,6 +19,7 @@ from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.command_lines import call_decorator
 from meshlens.axes.jax.library_calls import is_harmless
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.new_variables import annotates
 from meshlens.axes.jax.parameter_trees import note_layer
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.python.unknown_calls import call_unknown
@@ -64,6 +65,8 @@ def call_made(run: Run, made: Made, call: Invocation) -> Value:
     if isinstance(result, Data) and is_initializer(made):
         shape = by_parameter(("key", "shape"), args).get("shape")
         return replace(result, shape=sizes(shape.value) if shape is not None else None)
+    if isinstance(result, Data) and annotates(made):
+        return replace(result, made_by=made.dotted)
     if isinstance(result, Data) and made.dotted.startswith(_LAYERS):
         labels = result.labels | run.given_parameters.labels if run.given_parameters is not None else result.labels
         return replace(result, labels=labels, shape=shape_of_layer(made, args), over=of_layer(run, made, result, args))

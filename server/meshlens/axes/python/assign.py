@@ -10,6 +10,7 @@ from meshlens.axes.domain.joining import join, join_all, labels_of, options
 from meshlens.axes.domain.keys import key_of
 from meshlens.axes.domain.labels import ONES
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Ext, Instance, Made, Seq, Value
+from meshlens.axes.jax.new_variables import may_stop_sharding, sets_sharding
 from meshlens.axes.python.class_variables import change_variable, set_variable
 from meshlens.axes.python.shared_tables import tell_others
 from meshlens.axes.python.tables import changed, is_table, with_entry, with_unknown_entry
@@ -177,6 +178,8 @@ def _to_item(run: Run, target: Subscript, value: Value, frame: Frame, ctx: Conte
         every = changed(container, lambda one: with_entry(one, key[0], value)) if key is not None else None
         after = UNKNOWN if every is None else every
     else:
+        if sets_sharding(index):
+            may_stop_sharding(run)
         return
     change_in_place(run, target.object, container, after, frame, ctx)
 

@@ -43,7 +43,8 @@ _EXPECTED_TO_RAISE = frozenset(
 
 _KEEP_MESH = frozenset(
     "open suppress nullcontext tqdm trace StepTraceAnnotation TraceAnnotation named_scope default_matmul_precision "
-    "default_device debug_nans log_compiles enable_x64 disable_jit errstate TemporaryDirectory".split()
+    "default_device debug_nans log_compiles enable_x64 disable_jit errstate TemporaryDirectory "
+    "logical_axis_rules".split()
 )
 """The context managers that certainly make no mesh current."""
 

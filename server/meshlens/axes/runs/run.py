@@ -352,6 +352,9 @@ class Run:
         """Notes that from here on, an unknown mesh may be current where none was."""
         if not self.ambient and not self.entered_meshes:
             self.ambient.append(UNKNOWN)
+        elif not self.ambient:
+            # Constraints keep to the mesh of the `with`; whether there is another one is unclear.
+            self.unclear_contexts += 1
 
     def find(self, item: Item) -> Entry | None:
         """Returns the entry of an item from other roots, as of this root's first request."""
