@@ -190,9 +190,9 @@ def _merged(
         Obstacle: only some of the results are rows.
     """
     out = step.out
-    if not calls or out is None or (isinstance(out, tuple) and 0 not in out):
+    if not calls or out is None:
         return [], ()
-    if isinstance(out, tuple):
+    if not isinstance(out, int):
         line = line_of(view, calls[0].whole)
         raise Obstacle(
             "rows-among-results",

@@ -65,7 +65,7 @@ from meshlens.project.trees import path_to, walk
 from meshlens.project.view import FileView
 from meshlens.project.writing.new_arguments import with_argument
 from meshlens.project.writing.new_imports import import_edits
-from meshlens.refactoring.following.averaging import OutAxes, reductions
+from meshlens.refactoring.following.averaging import reductions
 from meshlens.refactoring.following.gradients import differentiated
 from meshlens.refactoring.following.shared import in_axes_of
 from meshlens.refactoring.maps.on_one_device import uses_under
@@ -107,7 +107,7 @@ def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[File
     specs: dict[str, Prefix] = {"in_specs": Items("tuple", axes)}
     if "out_specs" in missing:
         out = _out(view, target, axes)
-        specs["out_specs"] = Items("tuple", out) if isinstance(out, tuple) else out
+        specs["out_specs"] = out
         _must_have_an_axis(view, binding, out)
     texts = [f"{name}={specs_text(specs[name], spec, axis)}" for name in missing]
     if (
@@ -122,7 +122,7 @@ def _written(view: FileView, binding: Binding, missing: list[str]) -> tuple[File
     return in_order((*import_edits(view, spelling.needed), *(edit for edit in edits if edit is not None)))
 
 
-def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
+def _out(view: FileView, target: Target, axes: tuple[int | None, ...]) -> Prefix:
     parameters = zip(target.parameters, axes, strict=False)
     found = reductions(view, target, frozenset(parameter.name for parameter, axis in parameters if axis is None))
     if found.lines or found.inside:
@@ -193,13 +193,13 @@ def _given(target: Target, specs: Value) -> tuple[int | None, ...]:
     return tuple(None if is_shared else 0 for is_shared in plain)
 
 
-def _must_have_an_axis(view: FileView, binding: Binding, out: Prefix | tuple[int | None, ...]) -> None:
+def _must_have_an_axis(view: FileView, binding: Binding, out: Prefix) -> None:
     """Checks that a result that differs between devices has an axis to concatenate it along."""
     for call in view.records.calls_of_maps:
         if call.binder.site != binding.binder.site:
             continue
-        parts = call.returned.items if isinstance(call.returned, Seq) and isinstance(out, tuple) else (call.returned,)
-        for axes, part in zip(out if isinstance(out, tuple) else (out,), parts, strict=False):
+        parts = call.returned.items if isinstance(call.returned, Seq) and isinstance(out, Items) else (call.returned,)
+        for axes, part in zip(out.items if isinstance(out, Items) else (out,), parts, strict=False):
             if axes == 0 and isinstance(part, Data) and part.shape == () and "reduced" not in labels_of(part):
                 raise Obstacle(
                     "unreduced-number",

@@ -103,7 +103,7 @@ from meshlens.project.writing.new_imports import import_edits
 from meshlens.refactoring.maps.form import Form, as_decorator, form_of
 from meshlens.refactoring.maps.form_around import UNSEEN, form_around
 from meshlens.refactoring.maps.pmap import Obstacle
-from meshlens.refactoring.maps.prefix import Items, specs_text
+from meshlens.refactoring.maps.prefix import specs_text
 from meshlens.refactoring.maps.step import Step, averaged, read_step
 from meshlens.refactoring.model import Answer, Proposal, Wishes
 from meshlens.refactoring.offering import offered_with_note
@@ -193,11 +193,10 @@ def _in_specs(target: Target, step: Step, spec: str) -> str:
 
 def _decorator(view: FileView, target: Target, step: Step, spelling: Spelling, helper: str, below: str) -> FileEdit:
     spec = spelling.spec()
-    out = Items("tuple", step.out) if isinstance(step.out, tuple) else step.out
     folded = step.arguments(target)
     arguments = (
         f"in_specs={_in_specs(target, step, spec)}",
-        f"out_specs={specs_text(out, spec, step.axis)}",
+        f"out_specs={specs_text(step.out, spec, step.axis)}",
         *(argument.replace("static_broadcasted_argnums=", "static_argnums=") for argument in folded),
     )
     span = view.span(step.folded.site if step.folded is not None else target.at(target.node.site))

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
-from typing import TypeAlias
 
 from meshlens.axes.domain.values import Site
 from meshlens.facts.nodes import (
@@ -33,12 +32,22 @@ from meshlens.refactoring.following.helpers import (
     must_reduce_alike,
     reducing_helpers,
 )
-from meshlens.refactoring.following.kinds import OVER_DEVICES, SAME, Kind, either, flat
+from meshlens.refactoring.following.kinds import (
+    LINEAR,
+    OVER_DEVICES,
+    SAME,
+    Keyed,
+    Kind,
+    Listed,
+    either,
+    leaves,
+)
 from meshlens.refactoring.following.known_classes import annotated_classes
 from meshlens.refactoring.following.random import bundles_of, is_key, stream_of, streams_of
 from meshlens.refactoring.following.sizes import Shape, nothing_known, shapes_inside
 from meshlens.refactoring.following.within import must_always_reduce, within
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.maps.prefix import Entries, Items, Prefix
 from meshlens.refactoring.reading.axes_shown import axes_shown
 from meshlens.refactoring.reading.functions import Target, dotted_name, line_of
 from meshlens.refactoring.reading.made import BATCH, used_as_arrays
@@ -49,7 +58,6 @@ from meshlens.refactoring.writing.spelling import Spelling, fresh
 from meshlens.refactoring.writing.writing import lines_before, wrapping
 from meshlens.text import Edit, FileEdit, Span
 
-OutAxes: TypeAlias = "tuple[int | None, ...] | int | None"
 _PUTS_TOGETHER = frozenset(
     "flax.nnx.merge flax.nnx.bind equinox.combine equinox.nn.inference_mode equinox.tree_at".split()
 )
@@ -81,7 +89,7 @@ class Reductions:
 
     lines: tuple[tuple[Node, tuple[str, ...], str], ...]
     inside: tuple[tuple[Node, str], ...]
-    out: OutAxes
+    out: Prefix
     results: Kind = "same"
     keys: tuple[str, ...] = ()
     streams: tuple[tuple[str, str], ...] = ()
@@ -169,7 +177,7 @@ def reductions(
             except Obstacle as obstacle:
                 first = first or obstacle
                 continue
-            if not _holds(found.results, "own", "mixed"):
+            if not _holds(found.results, "own", "mixed", "count", *LINEAR):
                 return found
             renewing = renewing or _renewing(view, target, found)
             if unknown is None and not _holds(found.results, "own"):
@@ -223,7 +231,7 @@ def _makes_keys(view: FileView, statement: Assign) -> bool:
 
 
 def _holds(kind: Kind, *wanted: str) -> bool:
-    return any(_holds(one, *wanted) for one in kind) if isinstance(kind, tuple) else kind in wanted
+    return any(one in wanted for one in leaves(kind))
 
 
 def _reductions(
@@ -286,7 +294,7 @@ def helper_reductions(helper: Helper) -> Reductions:
     return Reductions(lines, tuple(helper.inside.values()), None)
 
 
-def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> OutAxes:
+def out_axes_as_written(view: FileView, target: Target, axes: tuple[int | None, ...]) -> Prefix:
     """Returns None for every result that is certainly the same on all devices, and 0 for every other result.
 
     Args:
@@ -337,11 +345,15 @@ def _results(returned: list[Kind]) -> Kind:
     return kind
 
 
-def _out(kind: Kind) -> OutAxes:
+def _out(kind: Kind) -> Prefix:
     if isinstance(kind, str):
         return None if kind in SAME else 0
-    found = tuple(None if flat(one) in SAME else 0 for one in kind)
-    return found[0] if len(set(found)) == 1 else found
+    found = {None if one in SAME else 0 for one in leaves(kind)}
+    if len(found) <= 1:
+        return found.pop() if found else None
+    if isinstance(kind, Keyed):
+        return Entries(tuple((key, _out(one)) for key, one in kind.items))
+    return Items("list" if isinstance(kind, Listed) else "tuple", tuple(map(_out, kind)))
 
 
 def _reduced(target: Target) -> frozenset[str]:

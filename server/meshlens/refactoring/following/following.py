@@ -50,13 +50,19 @@ from meshlens.refactoring.following.kinds import (
     LINEAR,
     MEANS,
     SUMS,
+    Keyed,
     Kind,
+    Listed,
     applied,
     combined,
     either,
     flat,
     index_of,
+    is_mixture,
+    joined,
     kept,
+    leaves,
+    plain,
     together,
 )
 from meshlens.refactoring.following.known_classes import Owner, annotated_classes, class_of
@@ -285,9 +291,11 @@ class Follow:
     def whole(self, node: Node) -> Kind:
         """Returns the kind of a complete expression, reducing means and sums in it."""
         if isinstance(node, (TupleDisplay, ListDisplay)):
-            return tuple(kind for item in node.items for kind in self._whole_items(item))
-        if isinstance(node, DictDisplay) and self.reduce is not None:
-            return self._entries(node)
+            kinds = tuple(kind for item in node.items for kind in self._whole_items(item))
+            return kinds if isinstance(node, TupleDisplay) else Listed(kinds)
+        display = self._displayed(node)
+        if display is not None:
+            return self._entries(display)
         if self.is_inner:
             return self.kind(node)
         return self.put_together(node, self.kind(node))
@@ -300,20 +308,32 @@ class Follow:
     def _whole_items(self, node: Node) -> tuple[Kind, ...]:
         return self.items(node) if isinstance(node, Starred) else (self.whole(node),)
 
+    def _displayed(self, node: Node) -> DictDisplay | None:
+        """Returns a dictionary as written, also for a call such as `dict(loss=loss)`; None for other expressions."""
+        if isinstance(node, DictDisplay):
+            return node
+        if not isinstance(node, Call) or not isinstance(node.callee, Name) or node.callee.name != "dict":
+            return None
+        if self.binds("dict") or not {None, "*", "**"}.isdisjoint(label for label, _, _ in node.arguments):
+            return None
+        pairs = (Pair(Constant("const", site, label), value) for label, site, value in node.arguments)
+        return DictDisplay("dict", node.site, tuple(pairs))
+
+    def forget_keys(self, name: str) -> None:
+        """Marks the keys of a dictionary as unknown, because other code may add or remove some."""
+        held = self.env.get(name)
+        if isinstance(held, Keyed):
+            self.env[name] = kept(held.kinds)
+
     def _entries(self, node: DictDisplay) -> Kind:
         """Returns a dictionary's kind; in a function that the step defines, entries of different kinds are reduced."""
         kinds = [self.whole(value) for _, value in node.pairs]
         found = {flat(kind) for kind in kinds}
         is_summed = found <= {"total", "count"}
-        if (
-            self.is_inner
-            and found & LINEAR
-            and len(found) > 1
-            and not is_summed
-            and found <= {*LINEAR, "same", "count"}
-        ):
+        known = {*LINEAR, "same", "count"} | ({"rows"} if self.helper is not None else set())
+        if self.is_inner and found & LINEAR and len(found) > 1 and not is_summed and found <= known:
             kinds = [self.put_together(value, kind) for (_, value), kind in zip(node.pairs, kinds, strict=True)]
-        return kept(kinds)
+        return dictionary(node, kinds)
 
     def put_together(self, node: Node, kind: Kind) -> Kind:
         """Returns the kind of a value for all devices, after reducing a mean, a sum or a number of rows over them."""
@@ -324,7 +344,7 @@ class Follow:
 
     def settled(self, node: Node, kind: Kind) -> Kind:
         """Returns the kind of an expression that is used nonlinearly, after reducing it if possible."""
-        one = kept(kind) if isinstance(kind, tuple) else kind
+        one = kind if isinstance(kind, str) else kept(leaves(kind))
         if self.reduce is None or one not in LINEAR:
             return kind
         self.reduce(node, "pmean" if one == "mean" else "psum")
@@ -341,7 +361,7 @@ class Follow:
             return applied((around or self).names(body)) if self.depth < DEPTH else "mixed"
         if name not in self.env and name not in self.imports:
             return kind_outside(self.view, self.home, name)
-        return self.env.get(name, "same")
+        return plain(self.env.get(name, "same"))
 
     def binds(self, name: str) -> bool:
         """Returns whether a name is bound here, and so does not have its meaning at the file's top level."""
@@ -746,11 +766,30 @@ def _name(follow: Follow, node: Name) -> Kind:
     return "rows" if kind == "tree" and node.name in follow.computed else kind
 
 
+def dictionary(node: DictDisplay, kinds: Iterable[Kind]) -> Kind:
+    """Returns the kind of a dictionary, given the kinds of its values."""
+    found: dict[str, Kind] = {}
+    kinds = list(kinds)
+    for (key, _), kind in zip(node.pairs, kinds, strict=True):
+        if key is None and isinstance(kind, Keyed):
+            found |= dict(kind.items)
+        elif isinstance(key, Constant) and isinstance(key.value, str):
+            found[key.value] = kind
+        else:
+            return kept(kinds)
+    return Keyed(tuple(found.items())) if found else kept(kinds)
+
+
 def _item(follow: Follow, node: Subscript) -> Kind:
     kind, index = follow.kind(node.object), node.key
+    if isinstance(kind, Keyed):
+        entry = kind.at(index.value) if isinstance(index, Constant) else None
+        return entry if entry is not None else "mixed"
     if isinstance(kind, tuple):
         number = index.value if isinstance(index, Constant) and type(index.value) is int else None
-        return kind[number] if number is not None and -len(kind) <= number < len(kind) else flat(kind)
+        if number is not None and -len(kind) <= number < len(kind):
+            return kind[number]
+        return "mixed" if is_mixture(kind) else flat(kind)
     if kind == "shape" and _has_no_rows(follow, node.object, index):
         return "same"
     if kind == "shape":
@@ -820,6 +859,8 @@ def _binary(follow: Follow, node: BinaryOperation) -> Kind:
     if summed is not None:
         return summed
     left, right = (_operand(follow, operand) for operand in (node.left, node.right))
+    if (both := joined(node.operator, left, right)) is not None:
+        return both
     if node.operator != "@" and rows_meet(follow, (node.left, node.right), (left, right)):
         return "mixed"
     if node.operator == "@" and flat(left) == flat(right) == "rows" and have_batches(follow, node.left, node.right):
@@ -947,7 +988,7 @@ def _comprehension(follow: Follow, node: Comprehension) -> Kind:
         is_array = kind == "rows" or (isinstance(iterable, Name) and flat(kind) == "rows")
         for name in names_used(target):
             inner.forget(name)
-            inner.env[name] = "mixed" if is_array else "tree" if kind == "tree" else flat(kind)
+            inner.env[name] = "mixed" if is_array or is_mixture(kind) else "tree" if kind == "tree" else flat(kind)
         inner.looped |= loop_variables(target, iterable)
     for one in walk(node):
         if isinstance(one, Walrus):
@@ -1007,8 +1048,8 @@ _EXPRESSIONS: dict[type[Node], Callable[[Follow, Any], Kind]] = {
     BinaryOperation: _binary,
     UnaryOperation: lambda follow, node: follow.kind(node.operand),
     TupleDisplay: lambda follow, node: tuple(kind for item in node.items for kind in follow.items(item)),
-    ListDisplay: lambda follow, node: tuple(kind for item in node.items for kind in follow.items(item)),
-    DictDisplay: lambda follow, node: kept(follow.kind(value) for _, value in node.pairs),
+    ListDisplay: lambda follow, node: Listed(kind for item in node.items for kind in follow.items(item)),
+    DictDisplay: lambda follow, node: plain(dictionary(node, [follow.kind(value) for _, value in node.pairs])),
     IfExpression: _choice,
     Comparison: lambda follow, node: _each(follow, node.operands),
     BoolOperation: lambda follow, node: _each(follow, node.items),

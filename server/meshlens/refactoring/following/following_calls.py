@@ -47,14 +47,17 @@ from meshlens.refactoring.following.kinds import (
     SAME,
     SUMS,
     UNCHANGED,
+    Keyed,
     Kind,
     applied,
     couples,
     flat,
     index_of,
+    is_mixture,
     is_product,
     kept,
     over_rows,
+    plain,
     reduced,
 )
 from meshlens.refactoring.following.layer_calls import rearranged
@@ -93,6 +96,8 @@ _OF_ARRAYS = frozenset("array asarray astype float32 squeeze".split())
 _ENTRY_BY_ENTRY = frozenset("iter next list tuple sorted reversed min max map filter".split())
 """Python's built-in functions that take an array apart into its rows."""
 _WITH_ROWS = frozenset({"rows", "turned"})
+_READS = frozenset("items values keys get copy".split())
+"""The methods of a dictionary that do not change it."""
 
 
 def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
@@ -115,6 +120,7 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         given = [(label, follow.kind(value)) for label, _, value in node.arguments]
         result = result_of(follow, known[0], _around(follow, home, known, node), given, node.arguments)
         follow.results[node.site] = result.axes
+        _may_change(follow, node)
         return result.kind
     defined = function_defined(home, callee)
     if defined is not None and isinstance(defined[0], FunctionDef):
@@ -122,11 +128,22 @@ def call_of(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         if maker is not None:
             return gradient_kind(follow, maker, home, node, defined)
         return decorated_kind(follow, defined[0], defined[1], node)
-    loss = loss_applied(follow, home, callee, node)
-    if loss is not None:
-        return loss
-    special = transformed_kind(follow, home, callee, node)
-    return special if special is not None else _unread(follow, home, callee, node)
+    found = loss_applied(follow, home, callee, node)
+    found = found if found is not None else transformed_kind(follow, home, callee, node)
+    found = found if found is not None else _unread(follow, home, callee, node)
+    if not is_of_library(dotted):
+        _may_change(follow, node)
+    return found
+
+
+def _may_change(follow: Follow, node: Call) -> None:
+    """Notes that a call may add entries to the dictionaries among its arguments, or to the one whose method it is."""
+    given = [value for _, _, value in node.arguments]
+    if isinstance(node.callee, Attribute) and last_name(node.callee) not in _READS:
+        given.append(node.callee.object)
+    for value in given:
+        if isinstance(value, Name):
+            follow.forget_keys(value.name)
 
 
 def _around(follow: Follow, home: Follow, known: Defined, node: Call) -> Follow | None:
@@ -183,6 +200,8 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
         return "rows"
     if name in UNCHANGED or (is_method and name in ("items", "values") and first in ("own", "key")):
         return first
+    if is_method and name in ("items", "values", "get") and (first == "both" or isinstance(first, Keyed)):
+        return "mixed"
     if name == "len" and flat(first) in ("rows", "shape"):
         # The length of a shape is the number of axes.
         return "count" if flat(first) == "rows" else "same"
@@ -206,7 +225,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     held = set(map(flat, kinds))
     may_hold = not is_method and not home.binds(name) and (LINEAR & held or held == {"rows", "same"})
     if may_hold and (is_record(home.view, callee) or (name == "dict" and is_bare)):
-        return kept(kinds)
+        return _container(node, name, kinds)
     kinds = [follow.settled(value, kind) for value, kind in zip(values, kinds, strict=True)]
     has_rows = not _WITH_ROWS.isdisjoint(map(flat, kinds))
     if not is_method and not isinstance(callee, (Name, Attribute)):
@@ -225,7 +244,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if not has_rows:
         return applied(kinds)
     if is_bare and name == "dict":
-        return kept(kinds)
+        return _container(node, name, kinds)
     if is_bare and name in _ENTRY_BY_ENTRY:
         return "mixed"
     if any(_closes_over_rows(follow, value) for value in values) or method_called(home, callee) == "unread":
@@ -238,13 +257,26 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     is_of_array = is_method and flat(kinds[0]) in _WITH_ROWS and is_of_arrays(name)
     if name == "reshape" and (is_known or is_of_array) and flat(first) == "rows" and takes_features_apart(follow, node):
         return "rows"
+    if dotted.startswith("jax.tree") and any(map(is_mixture, kinds)):
+        return "mixed"
     if is_known or is_of_array:
         given = Given(name, positional, named, kinds, follow.kind, follow.least_axes)
         return row_by_row(given) if _is_plain(node) else "mixed"
     if dotted.startswith("einops."):
         return rearranged(dotted, node.arguments, kinds[0])
     found = applied(kinds, coupled=is_product(name))
+    if found == "rows" and any(map(is_mixture, kinds)):
+        # The result may be a container of both, too.
+        return "both" if _of_object(follow, home, callee, node) == "rows" else "mixed"
     return _of_object(follow, home, callee, node) if found == "rows" else found
+
+
+def _container(node: Call, name: str, kinds: list[Kind]) -> Kind:
+    """Returns the kind of a record, or of a dictionary whose keys are known if a call passes only keywords."""
+    labels = [label for label, _, _ in node.arguments]
+    if name != "dict" or not {None, "*", "**", "axis"}.isdisjoint(labels):
+        return kept(kinds)
+    return plain(Keyed(tuple((label or "", kind) for label, kind in zip(labels, kinds, strict=True))))
 
 
 def _counts_into_zeros(follow: Follow, name: str, array: Node, index: Node, kinds: list[Kind]) -> bool:

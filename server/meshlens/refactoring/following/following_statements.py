@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from meshlens.facts.nodes import (
@@ -20,12 +20,14 @@ from meshlens.facts.nodes import (
     Comparison,
     Constant,
     Continue,
+    Delete,
     DictDisplay,
     ExpressionStatement,
     For,
     FunctionDef,
     Global,
     If,
+    IfExpression,
     Import,
     ImportFrom,
     Lambda,
@@ -42,6 +44,8 @@ from meshlens.facts.nodes import (
     Walrus,
     While,
     With,
+    last_name,
+    parameters_of,
     root_name,
 )
 from meshlens.project.trees import Node, children, name_of_block, names_bound, tree, walk
@@ -61,7 +65,22 @@ from meshlens.refactoring.following.following import (
 )
 from meshlens.refactoring.following.following_calls import gathered, is_array
 from meshlens.refactoring.following.grad_calls import takes
-from meshlens.refactoring.following.kinds import LINEAR, SAME, Kind, applied, combined, either, flat, together
+from meshlens.refactoring.following.kinds import (
+    LINEAR,
+    SAME,
+    Keyed,
+    Kind,
+    applied,
+    combined,
+    either,
+    flat,
+    is_mixture,
+    joined,
+    kept,
+    plain,
+    subscript,
+    together,
+)
 from meshlens.refactoring.following.known_classes import Owner
 from meshlens.refactoring.following.random import makes_one_key
 from meshlens.refactoring.following.settled_tests import outcome
@@ -69,6 +88,8 @@ from meshlens.refactoring.maps.pmap import Obstacle
 from meshlens.refactoring.reading.mentions import mentions_of
 
 _CHECKS = frozenset({"chex.assert_shape", "chex.assert_axis_dimension"})
+_STORES = frozenset("append extend insert add update setdefault".split())
+_DICT = Name("name", 0, "dict")
 _ASSERTED = "an assertion expects all rows of the batch, but each device has only some; use jit with sharding"
 _SCALAR = re.compile(r"(?:.*_)?(?:loss|accuracy|acc|error|cost|bpd|elbo|nll|perplexity|metrics?)")
 
@@ -113,6 +134,8 @@ def _walruses(follow: Follow, *nodes: Node) -> None:
 
 def _assign(follow: Follow, statement: Assign) -> None:
     value = statement.value
+    for name in _handed_on(value):
+        follow.forget_keys(name)
     made = made_by(follow, value)
     is_plain = not isinstance(statement.value, (DictDisplay, TupleDisplay, ListDisplay)) and all(
         map(_is_name, statement.targets)
@@ -206,7 +229,8 @@ def _annotated(follow: Follow, statement: AnnAssign) -> None:
 
 def _augmented(follow: Follow, statement: AugAssign) -> None:
     before, added = follow.kind(statement.target), follow.kind(statement.value)
-    found = combined(statement.operator, before, added)
+    both = joined(statement.operator, before, added)
+    found = both if both is not None else combined(statement.operator, before, added)
     if found == "mixed" and flat(before) == "same":
         # The variable must not be counted once per device, so the added mean or sum is reduced first.
         found = combined(statement.operator, before, follow.put_together(statement.value, added))
@@ -228,15 +252,33 @@ def _reduce(follow: Follow, statement: Node, targets: tuple[Node, ...]) -> None:
     if lines is None or len(targets) != 1:
         return
     names = [name for name in _names(targets[0]) if name not in follow.reduced_later and _is_read(follow, name)]
+    kinds = {name: flat(follow.env.get(name, "same")) for name in names}
+    kinds |= {code: kind for name in names for code, kind in _entries(follow, statement, name)}
     if follow.helper is not None:
-        for name in names:
-            follow.helper.kinds.setdefault((statement.site, name), set()).add(flat(follow.env.get(name, "same")))
+        for code, kind in kinds.items():
+            follow.helper.kinds.setdefault((statement.site, code), set()).add(kind)
     for kind in LINEAR:
-        found = tuple(name for name in names if flat(follow.env.get(name, "same")) == kind)
+        found = tuple(code for code, one in kinds.items() if one == kind)
         if found:
             _, known = lines.get((statement.site, kind), (statement, ()))
             lines[(statement.site, kind)] = (statement, tuple(dict.fromkeys((*known, *found))))
-            follow.env |= dict.fromkeys(found, "same")
+    for name in names:
+        held = follow.env.get(name, "same")
+        if isinstance(held, Keyed) and kinds[name] not in LINEAR:
+            reduced = ((key, kinds.get(f"{name}{subscript(key)}"), kind) for key, kind in held.items)
+            follow.env[name] = Keyed(tuple((key, "same" if one in LINEAR else kind) for key, one, kind in reduced))
+        elif kinds[name] in LINEAR:
+            follow.env[name] = "same"
+
+
+def _entries(follow: Follow, statement: Node, name: str) -> Iterator[tuple[str, str]]:
+    """Yields the means and sums that a call returns in a dictionary with other values, each with the code for it."""
+    held = follow.env.get(name)
+    is_new = isinstance(statement, (Assign, AnnAssign)) and isinstance(statement.value, Call)
+    if isinstance(held, Keyed) and is_new and flat(held) not in LINEAR:
+        for key, kind in held.items:
+            if kind in LINEAR:
+                yield f"{name}{subscript(key)}", flat(kind)
 
 
 def _takes_gradient(follow: Follow, statement: Node) -> bool:
@@ -274,9 +316,15 @@ def _bind(follow: Follow, target: Node, kind: Kind) -> None:
         _bind(follow, target.value, "tree" if kind == "tree" else flat(kind))
     elif isinstance(target, (Attribute, Subscript)):
         for name in names_bound([Assign("assign", 0, (target,), Constant("const", 0, None))]):
-            before = follow.look_up(name)
+            before, raw = follow.look_up(name), follow.env.get(name)
             if not SAME.issuperset([flat(kind)]):
                 follow.changed.append(name)
+            key = target.key if isinstance(target, Subscript) and isinstance(target.object, Name) else NOTHING
+            if isinstance(raw, Keyed) and isinstance(key, Constant) and isinstance(key.value, str):
+                follow.env[name] = raw.having(key.value, kind)
+                continue
+            if isinstance(raw, Keyed):
+                before = kept(raw.kinds)
             is_more = before in ("tree", "both") and flat(kind) == "rows"
             is_both = {flat(before), flat(kind)} == {"rows", "same"}
             follow.env[name] = before if is_more else "both" if is_both else together((before, kind))
@@ -298,7 +346,7 @@ def _expression(follow: Follow, statement: ExpressionStatement) -> None:
     if not isinstance(node, Call):
         return
     _checked(follow, node)
-    if gathered(follow, node):
+    if gathered(follow, node) or _updated(follow, node):
         return
     given = applied(follow.kind(value) for _, _, value in node.arguments)
     holders = [value.name for _, _, value in node.arguments if isinstance(value, Name)]
@@ -306,11 +354,51 @@ def _expression(follow: Follow, statement: ExpressionStatement) -> None:
         holders = [node.callee.object.name]
         given = together(follow.kind(value) for _, _, value in node.arguments)
     if given == "same":
+        for name in holders if last_name(node.callee) in _STORES else ():
+            if flat(follow.look_up(name)) == "rows":
+                follow.env[name] = "both"
         return
     # A call may store an argument in any other argument, and in the object whose method it calls.
     follow.changed += [*holders, root_name(node.callee) if isinstance(node.callee, Attribute) else ""]
     for name in holders:
-        follow.env[name] = together((follow.look_up(name), given))
+        before = follow.look_up(name)
+        is_both = is_mixture(before) or (flat(before) == "same" and given == "rows")
+        follow.env[name] = "both" if is_both and given == "rows" else together((before, given))
+
+
+def _updated(follow: Follow, node: Call) -> bool:
+    """Stores the values of a call such as `metrics.update(loss=loss)`; returns whether all keys are known."""
+    if not isinstance(node.callee, Attribute) or node.callee.name != "update":
+        return False
+    name = node.callee.object.name if isinstance(node.callee.object, Name) else ""
+    held, given = follow.env.get(name), [value for label, _, value in node.arguments if label is None]
+    made = node._replace(callee=_DICT) if not given else given[0]
+    if not isinstance(held, Keyed) or len(given) > 1 or (given and len(node.arguments) > 1):
+        return False
+    added = follow.whole(made)
+    if not isinstance(added, Keyed):
+        return False
+    follow.env[name] = Keyed(tuple({**dict(held.items), **dict(added.items)}.items()))
+    if not SAME.issuperset([flat(added)]):
+        follow.changed.append(name)
+    return True
+
+
+def _delete(follow: Follow, statement: Delete) -> None:
+    for target in statement.targets:
+        follow.forget_keys(root_name(target))
+
+
+def _handed_on(value: Node) -> Iterator[str]:
+    """Yields the variables whose own values, not copies, are part of a value."""
+    if isinstance(value, Name):
+        yield value.name
+    elif isinstance(value, IfExpression):
+        yield from (*_handed_on(value.then), *_handed_on(value.otherwise))
+    elif isinstance(value, (TupleDisplay, ListDisplay)):
+        yield from (name for item in value.items for name in _handed_on(item))
+    elif isinstance(value, DictDisplay):
+        yield from (name for key, item in value.pairs if key is not None for name in _handed_on(item))
 
 
 def _assert(follow: Follow, statement: Assert) -> None:
@@ -369,7 +457,7 @@ def _checked(follow: Follow, call: Call) -> None:
 
 
 def _return(follow: Follow, statement: Return) -> None:
-    follow.returned.append(follow.whole(statement.value) if statement.value is not None else "same")
+    follow.returned.append(plain(follow.whole(statement.value)) if statement.value is not None else "same")
     follow.returned_axes.append(least_of(statement.value, follow.known_axes) if statement.value is not None else 0)
     follow.has_ended = True
 
@@ -397,7 +485,8 @@ def _for(follow: Follow, statement: For) -> None:
     if counts_rows(follow, statement.iterable):
         _lose(follow, statement)
         return
-    kind = flat(follow.kind(statement.iterable))
+    held = follow.kind(statement.iterable)
+    kind = "mixed" if is_mixture(held) else flat(held)
 
     def begin() -> None:
         _bind(follow, statement.target, "mixed" if kind in ("rows", "turned") else kind)
@@ -455,6 +544,22 @@ def _try(follow: Follow, statement: Try) -> None:
 def _function(follow: Follow, statement: FunctionDef) -> None:
     follow.forget(statement.function.name)
     follow.local[statement.function.name] = (statement, follow)
+    _stores_outside(follow, statement)
+
+
+def _stores_outside(follow: Follow, function: FunctionDef) -> None:
+    """Marks as unknown the containers of the enclosing function in which an inner function stores values."""
+    inside = tuple(node for one in function.function.body for node in walk(one))
+    own = {*names_bound(node for node in inside if _binds_names(node)), *(one.name for one in parameters_of(function))}
+    for node in inside:
+        targets = node.targets if isinstance(node, Assign) else (node.target,) if isinstance(node, AugAssign) else ()
+        for name in {root_name(one) for one in targets if isinstance(one, Subscript)} - own:
+            if name in follow.env:
+                follow.env[name] = "mixed"
+
+
+def _binds_names(node: Node) -> bool:
+    return not isinstance(node, (Assign, AugAssign)) or (isinstance(node, Assign) and any(map(_is_name, node.targets)))
 
 
 def _block(follow: Follow, statement: SeparateDef) -> None:
@@ -462,6 +567,7 @@ def _block(follow: Follow, statement: SeparateDef) -> None:
     if isinstance(found, FunctionDef):
         follow.forget(name_of_block(statement.key))
         follow.local[name_of_block(statement.key)] = (found, follow)
+        _stores_outside(follow, found)
 
 
 def _class(follow: Follow, statement: ClassDef) -> None:
@@ -560,4 +666,5 @@ _STATEMENTS: dict[type[Node], Callable[[Follow, Any], None]] = {
     Import: _import,
     ImportFrom: _import,
     Assert: _assert,
+    Delete: _delete,
 }

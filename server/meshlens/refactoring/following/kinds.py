@@ -13,18 +13,46 @@
 with rows.
 "own": a random key that differs on each device.
 "mixed": anything else; nothing is known about it.
-A tuple of kinds describes a tuple or list of values.
+A tuple of kinds describes a tuple of values, and `Listed` a list; `Keyed` describes a dictionary with known keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from meshlens.facts.nodes import Constant, ListDisplay, TupleDisplay, UnaryOperation
 from meshlens.project.trees import Node
 
-Kind: TypeAlias = "str | tuple[Kind, ...]"
+Kind: TypeAlias = "str | tuple[Kind, ...] | Keyed"
+
+
+class Listed(tuple["Kind", ...]):
+    """The kinds of the values in a list."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A dictionary with known keys, and the kind of each value."""
+
+    items: tuple[tuple[str, Kind], ...]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Returns the kinds of the values."""
+        return tuple(kind for _, kind in self.items)
+
+    def at(self, key: object) -> Kind | None:
+        """Returns the kind of the value with a key; None if there is no such value."""
+        return next((kind for known, kind in self.items if known == key), None)
+
+    def having(self, key: str, kind: Kind) -> Keyed:
+        """Returns the dictionary after a value of the given kind is stored under a key."""
+        return Keyed(tuple({**dict(self.items), key: kind}.items()))
+
 
 LINEAR = frozenset({"mean", "total"})
 MEANS = frozenset({"mean", "average"})
@@ -45,6 +73,8 @@ def flat(kind: Kind) -> str:
     """Returns a single kind for a value, combining the kinds of its parts."""
     if isinstance(kind, tuple):
         return together(kind)
+    if isinstance(kind, Keyed):
+        kind = kept(kind.kinds)
     return "rows" if kind in ("tree", "both") else kind
 
 
@@ -58,7 +88,7 @@ def together(kinds: Iterable[Kind]) -> str:
 
 def kept(kinds: Iterable[Kind]) -> str:
     """Returns the kind of a container: "mixed" if reducing it would also average values stored next to a mean."""
-    parts = list(kinds)
+    parts = [held for kind in kinds for held in leaves(kind)]
     found = {flat(kind) for kind in parts}
     if found == {"total", "count"}:
         # Both are summed.
@@ -68,19 +98,67 @@ def kept(kinds: Iterable[Kind]) -> str:
     return "mixed" if found & LINEAR and len(found) > 1 else together(found)
 
 
+def leaves(kind: Kind) -> Iterator[str]:
+    """Yields the kinds of the values in nested tuples, lists and dictionaries."""
+    for _, leaf in named_leaves(kind):
+        yield leaf
+
+
+def named_leaves(kind: Kind) -> Iterator[tuple[str, str]]:
+    """Yields the kinds of the values in nested tuples, lists and dictionaries, each with the code that selects it."""
+    if isinstance(kind, str):
+        yield "", kind
+        return
+    parts = kind.items if isinstance(kind, Keyed) else enumerate(kind)
+    for key, part in parts:
+        for rest, leaf in named_leaves(part):
+            yield f"{subscript(key)}{rest}", leaf
+
+
+def subscript(key: str | int) -> str:
+    """Returns the code that selects a value of a container, such as `["loss"]`."""
+    is_plain = isinstance(key, str) and key.isprintable() and set(key).isdisjoint('"\\')
+    return f'["{key}"]' if is_plain else f"[{key!r}]"
+
+
+def is_mixture(kind: Kind) -> bool:
+    """Returns whether a value is a container of rows and of values that are the same on every device."""
+    return kept(leaves(kind)) == "both"
+
+
+def plain(kind: Kind) -> Kind:
+    """Returns a single kind for a dictionary whose values all have that kind."""
+    if not isinstance(kind, Keyed):
+        return kind
+    one = kept(kind.kinds)
+    return kind if one in ("both", "mixed") else one
+
+
 def either(left: Kind, right: Kind) -> Kind:
     """Returns the kind of a value that may have either of two kinds."""
-    if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
-        return tuple(either(one, other) for one, other in zip(left, right, strict=True))
-    if "both" in (left, right):
+    if isinstance(left, Keyed) and isinstance(right, Keyed) and dict(left.items).keys() == dict(right.items).keys():
+        return Keyed(tuple((key, either(kind, dict(right.items)[key])) for key, kind in left.items))
+    if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right) and type(left) is type(right):
+        return type(left)(either(one, other) for one, other in zip(left, right, strict=True))
+    if isinstance(left, Keyed) or isinstance(right, Keyed) or "both" in (left, right):
         return kept((left, right))
+    if {flat(left), flat(right)} == {"rows", "same"}:
+        return "both"
     return left if left == right else together((left, right))
+
+
+def joined(operator: str, left: Kind, right: Kind) -> Kind | None:
+    """Returns the kind of two tuples or lists after each other; None for other operations."""
+    if operator == "+" and isinstance(left, tuple) and isinstance(right, tuple):
+        return type(left)((*left, *right))
+    return None
 
 
 def combined(operator: str, left: Kind, right: Kind) -> str:
     """Returns the kind of `left operator right`."""
     one, other = flat(left), flat(right)
-    if "mixed" in (one, other) or "places" in (one, other):
+    is_container = any(is_mixture(kind) and (operator == "|" or kind != "both") for kind in (left, right))
+    if "mixed" in (one, other) or "places" in (one, other) or is_container:
         return "mixed"
     if operator in ("+", "-"):
         # A constant added to a mean is its own mean, but one added to a sum would be counted once per device.

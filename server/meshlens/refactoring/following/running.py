@@ -8,7 +8,7 @@ from collections.abc import Callable
 from meshlens.facts.nodes import Argument, Call, Constant, Expression, FunctionDef, ListDisplay, Name, TupleDisplay
 from meshlens.project.trees import Node, names_used
 from meshlens.refactoring.following.following import Follow, called, function_defined, function_of
-from meshlens.refactoring.following.kinds import Kind, applied, either, flat
+from meshlens.refactoring.following.kinds import SAME, Keyed, Kind, applied, either, flat, is_mixture
 from meshlens.refactoring.reading.decorators import applied_by
 
 _TRANSPARENT = frozenset(
@@ -117,6 +117,12 @@ def _mapped(follow: Follow, seen: list[Kind], given: tuple[Argument, ...], node:
         flat(follow.settled(value, follow.kind(value))) if not _is_none(axis) else _whole(follow, value)
         for axis, (_, _, value) in zip(along, node.arguments, strict=True)
     ]
+    if "key" in seen or "key" in kinds:
+        # Every row gets the same key, on one device as on several.
+        if SAME.issuperset((*kinds, *seen)):
+            return "alike"
+        seen = ["same" if kind == "key" else kind for kind in seen]
+        kinds = ["same" if kind == "key" and _is_none(axis) else kind for axis, kind in zip(along, kinds, strict=True)]
     if applied((*kinds, *seen)) == "same":
         return "same"
     out = named.get("out_axes", positional[2] if len(positional) > 2 else None)
@@ -201,11 +207,19 @@ def _run(follow: Follow, function: Node | None, kinds: list[Kind]) -> Kind:
     return called(follow, *known, [(None, kind) for kind in kinds])
 
 
+def _each(kind: Kind, change: Callable[[str], Kind]) -> Kind:
+    """Returns the kind of a container after a function is applied to each of its values."""
+    if isinstance(kind, tuple):
+        return type(kind)(_each(one, change) for one in kind)
+    if isinstance(kind, Keyed):
+        return Keyed(tuple((key, _each(one, change)) for key, one in kind.items))
+    return change(kind)
+
+
 def _stacked(kind: Kind) -> Kind:
     """Returns the kind of a stack of values of the given kind, one per loop step."""
-    if isinstance(kind, tuple):
-        return tuple(_stacked(one) for one in kind)
-    return {"rows": "turned", "tree": "turned", "same": "same", "mean": "mean", "total": "total"}.get(kind, "mixed")
+    kinds = {"rows": "turned", "tree": "turned", "same": "same", "mean": "mean", "total": "total"}
+    return _each(kind, lambda one: kinds.get(one, "mixed"))
 
 
 def _scan(follow: Follow, node: Call) -> Kind:
@@ -268,6 +282,10 @@ def _tree_map(follow: Follow, node: Call) -> Kind:
         return "same" if applied(kinds) == "same" else "mixed"
     kinds = [follow.kind(value) for _, _, value in trees]
     known = function_of(home, callee)
+    if len(kinds) == 1 and known is not None and not isinstance(kinds[0], str):
+        return _each(kinds[0], lambda kind: flat(called(follow, *known, [(None, flat(kind))])))
+    if any(is_mixture(kind) or isinstance(kind, Keyed) for kind in kinds):
+        return "mixed"
     if known is None:
         return flat(follow.constructs.call(follow, home, callee, node._replace(arguments=trees)))
     found = flat(called(follow, *known, [(None, flat(kind)) for kind in kinds]))

@@ -64,10 +64,11 @@ def _are_made_same(view: FileView, pmap: Pmap) -> bool:
         return False
     items = axes.items if isinstance(axes, Items) else (axes,) * len(target.parameters)
     out = out_axes_as_written(view, target, tuple(None if item is None else 0 for item in items))
-    if not isinstance(pmap.out_axes, Items) or not isinstance(out, tuple):
+    if not isinstance(pmap.out_axes, Items) or not isinstance(out, Items):
         return out is None
-    pairs = zip(pmap.out_axes.items, out, strict=False)
-    return len(out) == len(pmap.out_axes.items) and all(wanted is not None or made is None for wanted, made in pairs)
+    pairs = zip(pmap.out_axes.items, out.items, strict=False)
+    is_complete = len(out.items) == len(pmap.out_axes.items)
+    return is_complete and all(wanted is not None or made is None for wanted, made in pairs)
 
 
 def _must_be_known(view: FileView, use: AxisUse) -> None:

@@ -24,10 +24,10 @@ from meshlens.facts.nodes import (
 )
 from meshlens.project.trees import Node, children, names_bound, walk
 from meshlens.project.view import FileView
-from meshlens.refactoring.following.averaging import OutAxes, Reductions, reducing, reductions
+from meshlens.refactoring.following.averaging import Reductions, reducing, reductions
 from meshlens.refactoring.following.gradients import differentiated
 from meshlens.refactoring.following.jitting import jitting
-from meshlens.refactoring.following.kinds import SAME, Kind, flat, over_rows
+from meshlens.refactoring.following.kinds import SAME, Kind, flat, leaves, named_leaves, over_rows
 from meshlens.refactoring.following.random import bundles_of, holds_keys, streams_of
 from meshlens.refactoring.following.roles import read_roles
 from meshlens.refactoring.following.shared import axes_of_rest, in_axes_of, is_split_by_a_vmap
@@ -35,6 +35,7 @@ from meshlens.refactoring.following.sizes import Shape, shapes_given
 from meshlens.refactoring.maps.form import Form
 from meshlens.refactoring.maps.last_axis import may_be_flat
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.maps.prefix import Prefix
 from meshlens.refactoring.model import Wishes
 from meshlens.refactoring.reading.calls import PlainCall
 from meshlens.refactoring.reading.functions import Target, Use, dotted_name, reached
@@ -60,7 +61,7 @@ _WHY = {
     "mixed": "may differ between devices and may not have one row for each row of the batch",
     "rows": "may have its rows in a different order",
     "tree": "may have its rows in a different order",
-    "both": "holds rows next to values without rows; return them as separate results",
+    "both": "may hold rows next to values without rows; return them as separate results",
     "turned": "does not have its rows along the first axis",
     "own": f"{_DIFFERS}, because each has its own random key",
     "count": f"{_DIFFERS}, because each counts only its own rows",
@@ -143,7 +144,7 @@ class Step:
         return any(one.default is not None for one in target.node.function.parameters if one.name in names)
 
     @property
-    def out(self) -> OutAxes:
+    def out(self) -> Prefix:
         """Returns None for every result that is the same on all devices, else 0."""
         return self.reductions.out
 
@@ -279,13 +280,14 @@ def _must_come_together(view: FileView, target: Target, found: Reductions) -> No
         Obstacle: a result is neither.
     """
     results = found.results if isinstance(found.results, tuple) else (found.results,)
-    for number, kind in enumerate(results):
-        one = kind if isinstance(kind, str) else _whole(kind)
+    every = [(number, entry, one) for number, kind in enumerate(results) for entry, one in named_leaves(kind)]
+    for number, entry, one in every:
         if one in SAME or (one in ("rows", "tree") and not _moves_rows(view, target)):
             continue
         if one in ("rows", "tree") and may_be_flat(view, target, found.seen):
             break
         which = f"result {number} of" if len(results) > 1 else "the result of"
+        which = f"the value at {entry} in {which}" if entry else which
         raise Obstacle("unreduced-output", f'{which} "{target.name}" {_WHY.get(one, _DIFFERS)}')
     if may_be_flat(view, target, found.seen):
         message = f'"{target.name}" works along the last axis, which may be the batch axis'
@@ -321,9 +323,7 @@ def _must_stay_state(view: FileView, call: PlainCall, axes: tuple[int | None, ..
 
 def _whole(kind: Kind) -> str:
     """Returns the kind of a result with parts: "same" or "rows" if all parts are of that kind, else "mixed"."""
-    kinds = {
-        _part(one) if isinstance(one, str) else _whole(one) for one in ((kind,) if isinstance(kind, str) else kind)
-    }
+    kinds = {_part(one) for one in leaves(kind)}
     if kinds <= SAME:
         return "same"
     return "rows" if kinds == {"rows"} else "mixed"

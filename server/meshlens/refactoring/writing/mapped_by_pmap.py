@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from meshlens.project.view import FileView
 from meshlens.refactoring.maps.pmap import Obstacle
+from meshlens.refactoring.maps.prefix import axes_text
 from meshlens.refactoring.maps.step import Step
 from meshlens.refactoring.reading.functions import Target
 from meshlens.refactoring.reading.jit import operand_of
@@ -72,7 +73,7 @@ def _arguments(target: Target, step: Step, devices: str | None) -> tuple[str, ..
     if around or any(one is None for one in axes):
         arguments.append(f"in_axes=({', '.join(map(str, axes))}{',' * (len(axes) == 1)})")
     if around or step.out != 0:
-        arguments.append(f"out_axes={step.out}")
+        arguments.append(f"out_axes={axes_text(step.out)}")
     if devices is not None:
         arguments.append(f"devices={devices}")
     return (*arguments, *folded)

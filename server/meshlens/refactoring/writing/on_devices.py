@@ -52,10 +52,11 @@ def {name}(in_axes, out_axes, {options}):
             blocks = iter({shard}(batch))
             args = [next(blocks) if axis == 0 else arg for arg, axis in pairs]
             result = mapped(len(args))(*args)
-            if isinstance(out_axes, tuple):
-                pairs = zip(result, out_axes, strict=True)
-                return tuple({merge}(x, batch) if axis == 0 else x for x, axis in pairs)
-            return {merge}(result, batch) if out_axes == 0 else result
+
+            def whole(axis, x):
+                return {merge}(x, batch) if axis == 0 else x
+
+            return {tree_map}(whole, out_axes, result, is_leaf=lambda axis: axis is None)
 
         return run
 
@@ -107,6 +108,7 @@ def pmap_helper(
         pmap=spelling.of(*MAPS[library]),
         wraps=spelling.of("functools", "wraps"),
         signature=spelling.of("inspect", "signature"),
+        tree_map=spelling.tree_map(),
         shard=shard,
         merge=merge,
     )
