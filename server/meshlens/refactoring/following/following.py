@@ -795,6 +795,8 @@ def _item(follow: Follow, node: Subscript) -> Kind:
     if kind == "shape":
         # A size that is counted from the end may be the number of rows or another size.
         return "count" if isinstance(index, Slice) or index_of(index) == 0 else "mixed"
+    if kind == "both" and isinstance(index, Constant) and isinstance(index.value, str):
+        return "both"
     is_array = isinstance(node.object, Name) and node.object.name in follow.arrays
     if kind == "tree" and not is_array and _is_key(follow, index):
         return "tree" if flat(follow.kind(index)) == "same" else "mixed"

@@ -59,6 +59,7 @@ from meshlens.refactoring.following.kinds import (
     over_rows,
     plain,
     reduced,
+    together,
 )
 from meshlens.refactoring.following.layer_calls import rearranged
 from meshlens.refactoring.following.models import (
@@ -198,6 +199,9 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     first = follow.kind(values[0])
     if name in UNCHANGED and first == "tree" and (name in _OF_ARRAYS or is_array(follow, values[0])):
         return "rows"
+    if name in ("array", "asarray") and isinstance(first, tuple):
+        found = together(first)
+        return "turned" if found == "rows" else found if found in {"same", *LINEAR} else "mixed"
     if name in UNCHANGED or (is_method and name in ("items", "values") and first in ("own", "key")):
         return first
     if is_method and name in ("items", "values", "get") and (first == "both" or isinstance(first, Keyed)):

@@ -157,6 +157,9 @@ def _assign(follow: Follow, statement: Assign) -> None:
     least = axes_assigned(statement, follow.known_axes)
     owner = follow.class_of(value)
     for target in statement.targets:
+        if isinstance(target, TupleDisplay) and kind == "rows" and isinstance(value, Call) and not is_of_arrays:
+            # The first result of an unknown function has rows; the others may be state.
+            kind = ("rows", *("both",) * (len(target.items) - 1))
         functions = _functions_in(follow, target, value)
         more = axes_more(follow, value) if isinstance(target, Name) and flat(kind) == "rows" else None
         _bind(follow, target, kind)

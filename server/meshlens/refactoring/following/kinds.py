@@ -80,7 +80,11 @@ def flat(kind: Kind) -> str:
 
 def together(kinds: Iterable[Kind]) -> str:
     """Returns the common kind of several values, or of a value that may be any of them."""
-    found = {flat(kind) for kind in kinds} - {"same"}
+    found = {flat(kind) for kind in kinds}
+    if found == {"total", "same"}:
+        # Adding the devices' sums would count the other value once for each device.
+        return "mixed"
+    found -= {"same"}
     if not found:
         return "same"
     return found.pop() if len(found) == 1 else "mixed"
