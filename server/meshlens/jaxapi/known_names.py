@@ -69,6 +69,8 @@ STRING_ENUMS = frozenset({"enum.StrEnum", "strenum.StrEnum"})
 """Enums whose members are strings."""
 ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.Flag", "enum.IntFlag"})
 """Other enums."""
+AS_DICTIONARY = frozenset({"vars", "dataclasses.asdict", "attr.asdict", "attrs.asdict"})
+"""Callables that return the attributes of an object as a dictionary."""
 REPLACES = frozenset({"dataclasses.replace", "copy.replace", "attr.evolve", "attrs.evolve"})
 """Functions that copy an object with some attributes replaced."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from meshlens.axes.domain.constants import worked_out
+from meshlens.axes.domain.constants import formatted, worked_out
 from meshlens.axes.domain.labels import COUNT, UNPLACED, travelling
 from meshlens.axes.domain.values import Const, Data, Dict, Ext, Made, Seq, Value
 from meshlens.jaxapi.layers import PARAMETERS
@@ -59,6 +59,11 @@ def _scales(value: Value) -> bool:
 
 def constant_operation(operator: str, left: Value, right: Value) -> Value | None:
     """Returns the result of an operation on known numbers, strings, tuples or dictionaries."""
+    if operator == "%" and isinstance(left, Const) and isinstance(left.value, str):
+        given = right.items if isinstance(right, Seq) and right.kind == "tuple" and not right.open else (right,)
+        values = [item.value for item in given if isinstance(item, Const)]
+        text = formatted(left.value, values) if len(values) == len(given) else None
+        return Const(text) if text is not None else None
     if isinstance(left, Const) and isinstance(right, Const):
         result = worked_out(operator, left.value, right.value)
         return Const(result) if result is not None else None

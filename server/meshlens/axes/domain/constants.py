@@ -27,6 +27,7 @@ _LONGEST_PATTERN, _MOST_WAYS = 200, 1_000_000
 _COSTLY = re.compile(r"\)[*+{]|\(\?[^:]|\\[0-9]|\[\[|\{")
 """Parts of patterns that may be slow: repeated groups, lookarounds, back references and nested sets."""
 _REPEATED, _ALTERNATIVES = re.compile(r"[*+]"), re.compile(r"[|?]")
+_PERCENT = re.compile(r"%%|%[0-9]?[0-9]?[sdi]")
 _FIELD = re.compile(r"\{\{|\}\}|\{[A-Za-z0-9_]*(?:![rsa])?(?::[^{}0-9]?[^{}0-9]?[0-9]{0,3}[^{}0-9]?)?\}")
 
 
@@ -67,6 +68,19 @@ def text_of_method(text: str, name: str, given: Sequence[Any]) -> str | None:
     except (TypeError, ValueError, IndexError, KeyError, OverflowError):
         return None
     return found if isinstance(found, str) else None
+
+
+def formatted(text: str, values: Sequence[Any]) -> str | None:
+    """Returns the result of `text % values`; None if it is too long, or has other fields than plain `%s` and `%d`."""
+    fields = [field for field in _PERCENT.findall(text) if field != "%%"]
+    if len(text) > MOST_TEXT or "%" in _PERCENT.sub("", text) or len(fields) != len(values):
+        return None
+    if sum(len(str(value)) for value in values) > MOST_TEXT:
+        return None
+    try:
+        return text % tuple(values)
+    except (TypeError, ValueError):
+        return None
 
 
 def tested(text: str, name: str, given: Sequence[Any]) -> bool | None:

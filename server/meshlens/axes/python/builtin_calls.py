@@ -13,7 +13,7 @@ from meshlens.axes.data import fillers
 from meshlens.axes.data.arrays import count_of, product, shape_of, sizes
 from meshlens.axes.data.gradients import rows_here
 from meshlens.axes.data.operating import of_all
-from meshlens.axes.domain.classes import class_attribute
+from meshlens.axes.domain.classes import class_attribute, has_unknown_base
 from meshlens.axes.domain.constants import counted, fits_pattern, joined
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import STEPS, as_value, key_of
@@ -56,19 +56,20 @@ from meshlens.axes.python.shared_tables import copied, holds_others, mark_unclea
 from meshlens.axes.python.tables import make_table
 from meshlens.axes.python.unpacking import element, items_of
 from meshlens.axes.runs.context import Context
-from meshlens.axes.runs.heap import altered, set_attribute
+from meshlens.axes.runs.heap import altered, attributes_of, set_attribute
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.scopes import CONTEXT_VARIABLE, THREAD_LOCAL
-from meshlens.axes.runs.tree_objects import as_tuple
+from meshlens.axes.runs.tree_objects import as_tuple, fields_of
 from meshlens.facts.nodes import Call, Return, last_name
-from meshlens.jaxapi.known_names import REPLACES, TABLES
+from meshlens.jaxapi.known_names import AS_DICTIONARY, REPLACES, TABLES
 from meshlens.jaxapi.names import canonical
 
 _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
 
 _MOST_ITEMS = 16
 _MOST_CHOICES = 64
+_DEEPEST_DICTIONARY = 8
 _ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain"})
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
 _SCOPED = frozenset({CONTEXT_VARIABLE, THREAD_LOCAL})
@@ -78,9 +79,9 @@ _OTHERS = (
     | _SCOPED
     | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile", "importlib.import_module"}
 )
-_RANGE = "range"
 _OF_TRACERS = frozenset({"jax.Array", "jax.core.Tracer", "jax.numpy.ndarray"})
 _NOT_TRACED = frozenset("int float bool complex str bytes list tuple dict set frozenset numpy.ndarray".split())
+_RANGE = "range"
 """The kind of a sequence of unknown length that begins with 0."""
 PATTERN = "re.Pattern"
 """The type of a compiled pattern; its method `search` is `re.search` with the pattern as the first argument."""
@@ -96,6 +97,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     handler = _HANDLERS.get(name)
     if name == TREE_AT:
         return call_tree_at(run, call)
+    if name in AS_DICTIONARY and len(args) == 1 and isinstance(args[0].value, Instance):
+        return _as_dictionary(run, args[0].value, nested=name != "vars")
     if name == "flax.traverse_util.flatten_dict":
         return flattened(run, call)
     if name == "flax.traverse_util.unflatten_dict":
@@ -169,6 +172,19 @@ def _setattr(run: Run, args: tuple[Arg, ...], ctx: Context) -> Value:
     if len(args) == 3 and isinstance(args[0].value, Class) and isinstance(args[1].value, Const):
         set_variable(run, args[0].value, str(args[1].value.value), args[2].value, not ctx.conditional)
     return Const(None)
+
+
+def _as_dictionary(run: Run, value: Value, *, nested: bool, depth: int = 0) -> Value:
+    """Returns the attributes of an object as a dictionary, and those of the objects in it too if they are `nested`."""
+    if not isinstance(value, Instance) or depth > _DEEPEST_DICTIONARY:
+        return value
+    held = fields_of(run, value) if nested else attributes_of(run, value)
+    if held is None:
+        return value if depth else UNKNOWN
+    items = [
+        (name, _as_dictionary(run, one, nested=True, depth=depth + 1) if nested else one) for name, one in held.items()
+    ]
+    return Dict(tuple(items), open=has_unknown_base(value.cls))
 
 
 def _replace(run: Run, instance: Instance, args: tuple[Arg, ...], site: Site) -> Value | None:

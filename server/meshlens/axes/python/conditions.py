@@ -79,6 +79,15 @@ def truth(value: Value) -> bool | None:
     return verdicts.pop() if len(verdicts) == 1 else None
 
 
+def fits(subject: Value, pattern: Expression) -> bool | None:
+    """Returns whether a value matches the pattern of a `case`; None if unknown."""
+    if isinstance(pattern, Name):
+        return True
+    if not isinstance(pattern, Constant) or not isinstance(subject, Const):
+        return None
+    return _same(subject, Const(pattern.value))
+
+
 def is_now_and_then(test: Expression) -> bool:
     """Returns whether a condition in a loop holds in some iterations and not in others: `step % 100 == 0`."""
     if isinstance(test, Not):

@@ -141,7 +141,7 @@ def _attr(run: Run, node: Attribute, frame: Frame, ctx: Context) -> Value:
         if node.name == "shape" and ctx.env.maps and receiver.labels:
             return coordinates.shape_in_part(receiver, found, site_of(frame, node))
         return found
-    if type(receiver) is Ext:
+    if type(receiver) is Ext and not run.world.by_default:
         dotted = f"{receiver.dotted}.{node.name}"
         if is_dated(dotted):
             note_mention(run, dotted, site_of(frame, node), ctx, "attribute")
@@ -156,7 +156,7 @@ def _call(run: Run, node: Call, frame: Frame, ctx: Context, decorator: bool = Fa
         return Super(frame.receiver, owner) if owner is not None and frame.receiver is not None else UNKNOWN
     callee = evaluate(run, callee_node, frame, ctx)
     args = arguments(run, node.arguments, frame, ctx)
-    if type(callee) is Ext and callee.dotted in _UNSEEN:
+    if type(callee) is Ext and callee.dotted in _UNSEEN and not (callee.dotted == "vars" and args):
         return UNKNOWN
     if type(callee) is Ext and callee.dotted == "next" and node.arguments[:1] and _is_fresh(node.arguments[0]):
         found = args[0].value

@@ -204,18 +204,28 @@ def _nonlocal(run: Run, node: Nonlocal, frame: Frame, ctx: Context) -> None:
     frame.nonlocals |= frozenset(node.names)
 
 
-def _match(run: Run, node: Match, frame: Frame, ctx: Context) -> None:
-    evaluate(run, node.subject, frame, ctx)
+def _match(run: Run, node: Match, frame: Frame, ctx: Context) -> str | None:
+    subject = evaluate(run, node.subject, frame, ctx)
     inner = ctx.under_condition(ctx.guarded or speaks_of_axes(node.subject))
     before = frame.vars
     after = dict(before)
-    for _, guard, body in node.arms:
+    is_first = True
+    for pattern, guard, body in node.arms:
+        fits = conditions.fits(subject, pattern) if guard is None else None
+        if fits is False:
+            continue
         frame.vars = dict(before)
+        if fits and is_first:
+            return run_block(run, body, frame, ctx)
+        is_first = False
         if guard is not None:
             evaluate(run, guard, frame, inner)
         if run_block(run, body, frame, inner) is None:
             after = joined(after, frame.vars)
+        if fits:
+            break
     frame.vars = after
+    return None
 
 
 def _pass(run: Run, node: Pass, frame: Frame, ctx: Context) -> None:
