@@ -3,6 +3,8 @@
 Each device then trains its own copy on its part of the data, and the copies drift apart, without an error.
 The rule reports a step that reduces its loss but not its gradients; if the loss or the state comes from code that
 MeshLens cannot see, the finding is a hint.
+Differentiating the reduced loss does not help: outside a checked `shard_map`, `pmean` transposes to itself, so each
+device gets the gradient of its own loss.
 It also reports gradients that are not reduced over an axis if another update in the same map reduces its gradients over
 that axis; if nothing in the map uses the axis at all, the finding is a hint.
 A step that reduces nothing may be meant to train independent members of a population; if they start as copies of one
@@ -469,7 +471,8 @@ def _synchronized_layers(view: FileView, binder: Binder) -> list[AxisUse]:
 
 
 def _differentiated(use: AxisUse) -> bool:
-    return any(step.how == "grad" for step in use.context.route)
+    """Returns whether a sum is differentiated, which may add up what the devices computed; a mean leaves it as it is."""
+    return use.kind not in _MEANS and any(step.how == "grad" for step in use.context.route)
 
 
 def _of_number(use: AxisUse) -> bool:

@@ -123,7 +123,8 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
         return Data(frozenset(labels), over=over)
     # A value that was gathered earlier is differentiated as a whole.
     gathered = [label for label in of_kinds(loss_labels - own, "gathered") if label[1] in own]
-    if "varying" not in loss_labels or "reduced-behind" in loss_labels:
+    is_own = not (binder.checked and sums) and _is_averaged(loss_labels)
+    if ("varying" not in loss_labels and not is_own) or "reduced-behind" in loss_labels:
         labels |= {"varying", *_slices(gathered)}
         return Data(frozenset(labels), over=over if "reduced-behind" not in loss_labels else ANYTHING)
     if binder.checked and sums and not _is_varying(value):
@@ -132,6 +133,15 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
         return _scattered(run, loss, gathered, Data(frozenset(labels | {"varying"}), over=over), ctx)
     wrt = {("wrt", label) for label in travelling(own) if isinstance(label, tuple) and label[0] == "argument"}
     return Data(frozenset(labels | wrt | {"gradient", "varying"}), over=over)
+
+
+def _is_averaged(labels: frozenset[Any]) -> bool:
+    """Returns whether a loss was averaged over the devices, but never summed.
+
+    In an unchecked map, `pmean` transposes to itself, so the gradient of such a loss is that of the device's own loss
+    (measured on JAX 0.6.2, 0.10.2 and 0.12.0.1).
+    """
+    return bool(of_kinds(labels, "reduced-at")) and not of_kinds(labels, "psum")
 
 
 def _is_summed(loss: Value, value: Value) -> bool:
