@@ -13,9 +13,17 @@ from meshlens.jaxapi.known_names import FLAT_TABLES, NESTED_TABLES, UNKNOWN_ENTR
 
 _COPIES = frozenset({"copy_and_resolve_references", "copy", "as_configdict", "__copy__"})
 _PLAIN = frozenset({"to_dict", "_asdict"})
-_QUIET = frozenset({"lock", "unlock", "unlocked", "ignore_type", "eval", "is_locked"})
+_ITSELF = frozenset({"lock", "unlock"})
+_QUIET = frozenset({"unlocked", "ignore_type", "eval", "is_locked"})
 _READS = frozenset({"items", "keys", "values", "get"})
-METHODS = _COPIES | _PLAIN | _QUIET | _READS | {"update", "get_ref", "get_oneway_ref", "get_type", "setdefault", "pop"}
+METHODS = (
+    _COPIES
+    | _PLAIN
+    | _ITSELF
+    | _QUIET
+    | _READS
+    | {"update", "get_ref", "get_oneway_ref", "get_type", "setdefault", "pop"}
+)
 
 
 def make_table(name: str, args: tuple[Arg, ...]) -> Value | None:
@@ -93,6 +101,8 @@ def call_table(table: Dict, name: str, args: tuple[Arg, ...]) -> Value | None:
         return copied(table)
     if name in _PLAIN:
         return replace(table, attributes=False)
+    if name in _ITSELF:
+        return table
     return Const(None) if name in _QUIET else UNKNOWN if name not in _READS else None
 
 
