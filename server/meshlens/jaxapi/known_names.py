@@ -77,6 +77,16 @@ REPLACES = frozenset({"dataclasses.replace", "copy.replace", "attr.evolve", "att
 FIXTURES = frozenset({"pytest.fixture", "pytest_asyncio.fixture"})
 """Decorators that define pytest fixtures."""
 PARAMETRIZE = "pytest.mark.parametrize"
+NOT_EXPECTED_TO_PASS = frozenset({"pytest.mark.xfail", "pytest.mark.skip"})
+"""Marks of tests that are not run, or are expected to fail."""
+PARAM = "pytest.param"
+RAISES = "pytest.raises"
+OBJECTS_OF_PYTEST = frozenset({PARAM, RAISES})
+"""Callables of pytest whose results hold their arguments."""
+ENDS_TEST = frozenset({"pytest.skip", "pytest.xfail", "pytest.fail", "pytest.exit"})
+"""Functions that end the test that calls them."""
+SKIPS_TEST = "skipTest"
+"""The method of `unittest` that does the same."""
 REQUEST = "pytest.FixtureRequest"
 
 OPTIMIZERS_IN_PLACE = frozenset({"flax.nnx.Optimizer", "flax.nnx.ModelAndOptimizer"})

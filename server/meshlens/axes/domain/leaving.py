@@ -9,6 +9,8 @@ RETURNED = "return"
 LEFT_LOOP = "break"
 NEXT_TURN = "continue"
 RAISED = "raise"
+SKIPPED = "skip"
+"""A test ends here without failing, as after `pytest.skip()`."""
 
 
 def joined(left: dict[str, Value], right: dict[str, Value]) -> dict[str, Value]:

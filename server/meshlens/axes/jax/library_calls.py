@@ -277,13 +277,15 @@ def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
     if decorator and len(args) == 1 and isinstance(args[0].value, Class):
         return args[0].value
     if decorator and len(args) == 1 and wraps_function(args[0].value):
-        if name in known_names.FIXTURES:
+        if name in fixtures.MARKS:
             return fixtures.marked(name, args[0].value, site, ())
         if is_harmless(name):
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
     if name in libraries.GENERATORS:
         return Made(name, site)
+    if name in known_names.OBJECTS_OF_PYTEST:
+        return Made(name, site, _labelled(args))
     if INITIALIZERS in name and name.endswith((".zeros", ".ones")) and len(args) > 1:
         return Data(_labels(args), arrays.sizes(args[1].value))
     if name.startswith(known_names.MODULES_WITHOUT_CALLS):

@@ -26,6 +26,7 @@ from meshlens.facts.nodes import (
     TupleDisplay,
     With,
 )
+from meshlens.jaxapi.known_names import ENDS_TEST, RAISES, SKIPS_TEST
 from meshlens.jaxapi.meshes import ENTERS
 
 _NARROW = frozenset(
@@ -50,6 +51,8 @@ _KEEP_MESH = frozenset(
 
 _PUTS_IN_PLACE = frozenset({"setattr", "patch", "object"})
 
+_ENDS_TEST = frozenset({SKIPS_TEST, *(name.rpartition(".")[2] for name in ENDS_TEST)})
+
 REPLACED = "replaced"
 """An item of a frame's `exits` after code in the frame has replaced a part of JAX."""
 
@@ -62,7 +65,7 @@ def run_with(run: Run, node: With, frame: Frame, ctx: Context) -> str | None:
     entered: list[tuple[Mesh, Any, Context]] = []
     for expression, target in node.items:
         value = evaluate(run, expression, frame, ctx)
-        if mentions(expression, _EXPECTED_TO_RAISE):
+        if mentions(expression, _EXPECTED_TO_RAISE) or (isinstance(value, Made) and value.dotted == RAISES):
             ctx = ctx._replace(guarded=True, conditional=True, expected=True)
             may_raise = True
         if isinstance(value, Made) and value.dotted in (
@@ -154,6 +157,18 @@ def replaces_jax(run: Run, node: Expression, frame: Frame, ctx: Context) -> bool
 def enters_context(node: Expression) -> bool:
     """Returns whether an expression enters a context manager for good, as `mesh.__enter__()` does."""
     return isinstance(node, Call) and isinstance(node.callee, Attribute) and node.callee.name in ENTERS
+
+
+def ends_test(run: Run, node: Expression, frame: Frame, ctx: Context) -> bool:
+    """Returns whether a call ends the test that makes it, as `pytest.skip(…)` and `self.skipTest(…)` do."""
+    if not isinstance(node, Call) or not isinstance(node.callee, (Name, Attribute)):
+        return False
+    if node.callee.name not in _ENDS_TEST:
+        return False
+    if node.callee.name == SKIPS_TEST:
+        return isinstance(node.callee, Attribute) and isinstance(node.callee.object, Name)
+    callee = evaluate(run, node.callee, frame, ctx)
+    return isinstance(callee, Ext) and callee.dotted in ENDS_TEST
 
 
 def assigns_in_jax(target: Expression, frame: Frame) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from meshlens.axes.data.rings import counter
 from meshlens.axes.domain.joining import join, join_all
-from meshlens.axes.domain.leaving import LEFT_LOOP, RAISED, RETURNED, joined
+from meshlens.axes.domain.leaving import LEFT_LOOP, RAISED, RETURNED, SKIPPED, joined
 from meshlens.axes.domain.values import STATIC, UNKNOWN, Data, Dict, Instance, Seq, Site, Value
 from meshlens.axes.jax.traced import is_traced_array, note_condition
 from meshlens.axes.python import conditions
@@ -46,7 +46,7 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
         before = dict(frame.vars)
         assign(run, target, value, frame, ctx)
         left = run.execute(body, frame, inner)
-        if left in (RETURNED, RAISED) and exact:
+        if left in (RETURNED, RAISED, SKIPPED) and exact:
             run.end_loop(share)
             return left
         if left == LEFT_LOOP:

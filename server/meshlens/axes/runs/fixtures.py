@@ -23,9 +23,9 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
-from meshlens.jaxapi.known_names import FIXTURES, PARAMETRIZE, REQUEST
+from meshlens.jaxapi.known_names import FIXTURES, NOT_EXPECTED_TO_PASS, PARAM, PARAMETRIZE, REQUEST
 
-MARKS = FIXTURES | {PARAMETRIZE}
+MARKS = FIXTURES | NOT_EXPECTED_TO_PASS | {PARAMETRIZE}
 _MOST_NESTED = 6
 _MOST_SETS = 4
 
@@ -58,7 +58,7 @@ def sets_of_arguments(
         ctx: the context.
     """
     names = _names(function, 0 if receiver is None else 1)
-    tables = [_parameters(mark) for mark in marks if mark.dotted == PARAMETRIZE]
+    tables = [_direct(mark) for mark in marks if mark.dotted == PARAMETRIZE]
     given: dict[str, list[Value]] = {}
     for table in tables:
         given.update(table)
@@ -78,6 +78,15 @@ def _names(function: Function, first: int) -> list[str]:
     return [
         name for name, _, how, default, _ in function.parameters[first:] if how in ("any", "key") and default is None
     ]
+
+
+def _direct(mark: Wrapped) -> dict[str, list[Value]]:
+    """Returns the values of each parameter that the test itself receives; a fixture receives the others."""
+    indirect = next((arg.value for arg in mark.arguments if arg.label == "indirect"), Const(False))
+    if isinstance(indirect, Seq):
+        others = {item.value for item in indirect.items if isinstance(item, Const)}
+        return {name: values for name, values in _parameters(mark).items() if name not in others}
+    return _parameters(mark) if indirect == Const(False) else {}
 
 
 def _parameters(mark: Wrapped) -> dict[str, list[Value]]:
@@ -106,8 +115,13 @@ def _parameters(mark: Wrapped) -> dict[str, list[Value]]:
 
 
 def _plain(row: Value) -> Value:
-    """Returns the value or tuple of values in a `pytest.param(…, id=…)`; any other value unchanged."""
-    if isinstance(row, Made) and row.dotted == "pytest.param":
+    """Returns the value or tuple of values in a `pytest.param(…, id=…)`; any other value unchanged.
+
+    The values are unknown if the row has marks of its own, because then it may be skipped or expected to fail.
+    """
+    if isinstance(row, Made) and row.dotted == PARAM:
+        if any(name in ("marks", "*", "**") for name, _ in row.arguments):
+            return UNKNOWN
         items = tuple([value for name, value in row.arguments if isinstance(name, int)])
         return items[0] if len(items) == 1 else Seq("tuple", items)
     return row
