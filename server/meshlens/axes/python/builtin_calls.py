@@ -70,7 +70,7 @@ _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
 _MOST_ITEMS = 16
 _MOST_CHOICES = 64
 _DEEPEST_DICTIONARY = 8
-_ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain"})
+_ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain", "itertools.islice"})
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
 _SCOPED = frozenset({CONTEXT_VARIABLE, THREAD_LOCAL})
 _OTHERS = (
@@ -270,6 +270,18 @@ def _chain(values: Values, args: tuple[Arg, ...]) -> Value:
     if columns is not None and sum(map(len, columns)) <= _MOST_CHOICES:
         return Seq("list", tuple(itertools.chain(*columns)))
     return Seq("list", (join_all(element(value) for value in values),), True)
+
+
+def _some_items(values: Values, args: tuple[Arg, ...]) -> Value:
+    """Returns the result of `itertools.islice`: any of the items, because an earlier call may have taken the first."""
+    return Seq("list", (element(values[0]),), True) if values else UNKNOWN
+
+
+def _deque(values: Values, args: tuple[Arg, ...]) -> Value:
+    """Returns a deque as a list; of one that has a maximum length, items may be gone."""
+    items = _sequence("list")(values[:1], args)
+    is_limited = len(args) > 1 or any(arg.label is not None for arg in args)
+    return replace(items, open=True) if is_limited and isinstance(items, Seq) else items
 
 
 def _sequence(kind: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
@@ -602,6 +614,8 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "zip": _zip,
     "itertools.product": _choices,
     "itertools.chain": _chain,
+    "itertools.islice": _some_items,
+    "collections.deque": _deque,
     "tuple": _sequence("tuple"),
     "list": _sequence("list"),
     "set": _sequence("set"),

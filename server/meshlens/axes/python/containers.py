@@ -25,7 +25,8 @@ from meshlens.jaxapi.layers import PARAMETERS
 from meshlens.jaxapi.operations import AT
 
 _OF_ITEMS = frozenset({INTEGERS})
-MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"})
+_OF_DEQUES = frozenset({"appendleft", "extendleft", "popleft", "rotate", "clear"})
+MUTATORS = frozenset({"append", "extend", "update", "setdefault", "insert", "add", "pop"}) | _OF_DEQUES
 
 
 def item(container: Value, index: Value, index_node: Expression, site: Site) -> Value:
@@ -155,6 +156,12 @@ def mutate(run: Run, callee: Attribute, args: tuple[Arg, ...], frame: Frame, ctx
             )
         elif method == "pop" and not (args or repeated) and _is_whole_list(receiver):
             result, changed = receiver.items[-1], Seq("list", receiver.items[:-1])
+        elif method == "popleft" and not repeated and _is_whole_list(receiver):
+            result, changed = receiver.items[0], Seq("list", receiver.items[1:])
+        elif method in ("appendleft", "extendleft"):
+            added = args[0].value if len(args) == 1 else UNKNOWN
+            items = (*receiver.items, added if method == "appendleft" else element(added))
+            changed = Seq(receiver.kind, (join_all(items),), True)
         else:
             result = element(receiver)
             # Of a list with others, it may be the last item that is taken out.
