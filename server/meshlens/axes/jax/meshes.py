@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from meshlens.axes.data.arrays import literal_shape, sizes
 from meshlens.axes.domain.joining import options
-from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Ext, Made, Mesh, Seq, Site, Spec, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Binder, Const, Ext, Made, Mesh, Seq, Site, Spec, Union, Value
 from meshlens.axes.jax.naming import by_parameter, names_in, value_of
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.run import Run
@@ -179,9 +179,20 @@ def _sizes(row: MeshMaker, found: dict[str, Arg]) -> tuple[int | None, ...] | No
 
 def make_spec(args: tuple[Arg, ...], site: Site) -> Spec:
     """Returns the value of `PartitionSpec(…)`."""
-    entries = tuple(arg.value for arg in args if arg.label is None)
+    entries = tuple(_entry(arg.value) for arg in args if arg.label is None)
     sites = tuple(arg.site or site for arg in args if arg.label is None)
     return Spec(entries, site, sites, any(arg.label == "*" for arg in args))
+
+
+def _entry(value: Value) -> Value:
+    """Returns an entry of a spec; of `tuple(names) if isinstance(names, list) else names`, the names."""
+    if not isinstance(value, Union):
+        return value
+    first, *others = value.options
+    if not isinstance(first, Seq) or first.open:
+        return value
+    is_same = all(isinstance(one, Seq) and one.items == first.items and not one.open for one in others)
+    return first if is_same else value
 
 
 def make_sharding(dotted: str, args: tuple[Arg, ...], site: Site) -> Made:
