@@ -168,6 +168,11 @@ AS_ARRAY: frozenset[str] = frozenset(
 )
 """Functions that return a copy of an array."""
 
+RANGES_OF_JAX: frozenset[str] = frozenset(
+    {f"jax.numpy.{name}" for name in ("arange", "linspace", "logspace", "geomspace", "array", "asarray")}
+)
+"""Functions that return a JAX array of numbers if its shape is known."""
+
 MAY_REPEAT: frozenset[str] = frozenset(
     (
         "zeros ones empty full zeros_like ones_like full_like empty_like broadcast_to stack tile repeat broadcast "

@@ -3,8 +3,9 @@
 `static_broadcasted_argnums` refers to the positional arguments of the call by index, starting from 0.
 An index beyond the last one, or a static argument that is passed by keyword or left at its default, raises `ValueError:
 pmapped function has static_broadcasted_argnums=(2,) but was called with only 2 positional arguments`.
-A list, dictionary or array as a static value raises `ValueError: Non-hashable static arguments are not supported`, and
-an argument that is both static and donated raises `ValueError: static_argnums and donate_argnums cannot intersect`.
+A list, dictionary or array as a static value raises `ValueError: Non-hashable static arguments are not supported`; so
+does one number in an array of JAX, such as `jnp.max(x)` or each item of `jnp.linspace(0, 1, 5)`. `float(x)` is right.
+An argument that is both static and donated raises `ValueError: static_argnums and donate_argnums cannot intersect`.
 An argument that is neither an array nor a tree of arrays, such as the `self` of a plain class, must be static;
 otherwise, the call raises `TypeError: Error interpreting argument to … as an abstract array`.
 A static or donated argument that the function does not have makes `jit` raise `ValueError: Jitted function has invalid
@@ -217,4 +218,10 @@ def _kind(value: Value) -> str:
     if isinstance(value, Made) and value.dotted == UNHASHABLE_FIELD:
         (_, cls), (name, held) = value.arguments
         return f'an instance of "{cls.value if isinstance(cls, Const) else name}" whose field "{name}" is {_kind(held)}'
-    return "an array" if isinstance(value, Data) and bool(value.shape) else ""
+    return "an array" if isinstance(value, Data) and (value.shape or _is_number_of_jax(value)) else ""
+
+
+def _is_number_of_jax(value: Data) -> bool:
+    """Returns whether a value is certainly a JAX array without dimensions; only NumPy's numbers are hashable."""
+    made = value.made_by or ""
+    return value.shape == () and ("of-jax" in value.labels or made.startswith(("jax.numpy.", "jax.nn.", "jax.random.")))

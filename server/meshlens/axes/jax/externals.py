@@ -54,7 +54,7 @@ from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
 from meshlens.jaxapi.concrete import CONCRETE
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.layers import INITIALIZERS
-from meshlens.jaxapi.libraries import AS_ARRAY, SAVES
+from meshlens.jaxapi.libraries import AS_ARRAY, RANGES_OF_JAX, SAVES
 from meshlens.jaxapi.meshes import (
     CONSTRAINT,
     MESH_CONTEXTS,
@@ -241,6 +241,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
         return of_grids(call.args, found) if is_grids and isinstance(found, Seq) else found
     if INITIALIZERS in name:
         return replace(found, made_by=name)
+    if found.shape is not None and name in RANGES_OF_JAX:
+        found = replace(found, made_by=name)
     if name in AS_ARRAY and call.args and (apart := of_kinds(labels_of(call.args[0].value), "apart")):
         found = replace(found, labels=found.labels.union(apart))
     if name == "sum" and call.ctx.env.maps and sums_numbers(call.args):

@@ -16,7 +16,7 @@ from meshlens.axes.jax.parameter_trees import part_at
 from meshlens.axes.python.assign import change_in_place
 from meshlens.axes.python.enums import member
 from meshlens.axes.python.tables import updated
-from meshlens.axes.python.unpacking import element
+from meshlens.axes.python.unpacking import element, made_of_row
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.run import Run
@@ -95,6 +95,7 @@ def _of_data(container: Data, index: Value) -> Value:
         return Data(
             labels,
             container.shape[1:] if container.shape else None,
+            made_of_row(container),
             over=of_picked(container, index),
         )
     shape = indexed(container.shape, index) if container.shape is not None else None

@@ -61,7 +61,7 @@ def element(value: Value) -> Value:
     if isinstance(value, Dict):
         return join_all(as_value(key) for key, _ in value.items) if value.items and not value.open else UNKNOWN
     if isinstance(value, Data):
-        made_by = value.made_by if value.made_by in ("jax.random.split", "jax.devices") else None
+        made_by = value.made_by if value.made_by in ("jax.random.split", "jax.devices") else made_of_row(value)
         labels = travelling(value.labels) | (
             value.labels & {"same"} | {"key"} if "keys" in value.labels else value.labels & _OF_ROWS
         )
@@ -69,6 +69,11 @@ def element(value: Value) -> Value:
     if isinstance(value, Union):
         return join_all(element(option) for option in value.options)
     return UNKNOWN
+
+
+def made_of_row(value: Data) -> str | None:
+    """Returns the function of JAX whose result a row is a part of, and so an array of JAX, even without dimensions."""
+    return value.made_by if value.shape and (value.made_by or "").startswith("jax.numpy.") else None
 
 
 def _is_pair(value: Value) -> bool:
