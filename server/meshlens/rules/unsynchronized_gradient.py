@@ -471,7 +471,7 @@ def _synchronized_layers(view: FileView, binder: Binder) -> list[AxisUse]:
 
 
 def _differentiated(use: AxisUse) -> bool:
-    """Returns whether a sum is differentiated, which may add up what the devices computed; a mean leaves it as it is."""
+    """Returns whether a sum is differentiated, which may add up gradients; a mean leaves each device its own."""
     return use.kind not in _MEANS and any(step.how == "grad" for step in use.context.route)
 
 

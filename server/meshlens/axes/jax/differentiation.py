@@ -124,6 +124,7 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
     # A value that was gathered earlier is differentiated as a whole.
     gathered = [label for label in of_kinds(loss_labels - own, "gathered") if label[1] in own]
     is_own = not (binder.checked and sums) and _is_averaged(loss_labels)
+    labels |= {"mean"} if is_own else set()
     if ("varying" not in loss_labels and not is_own) or "reduced-behind" in loss_labels:
         labels |= {"varying", *_slices(gathered)}
         return Data(frozenset(labels), over=over if "reduced-behind" not in loss_labels else ANYTHING)
