@@ -68,7 +68,7 @@ def _of_flax(names: str) -> tuple[str, ...]:
 
 _ELEMENTS = (
     "abs absolute acos acosh angle arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh cbrt ceil "
-    "conj conjugate cos cosh deg2rad degrees exp exp2 expm1 fabs floor frexp i0 log log10 log1p log2 "
+    "cos cosh deg2rad degrees exp exp2 expm1 fabs floor frexp i0 log log10 log1p log2 "
     "modf nan_to_num rad2deg radians reciprocal rint round sign sin sinc sinh sqrt square tan tanh trunc "
     "arctan2 atan2 float_power fmod heaviside hypot ldexp logaddexp logaddexp2 mod nextafter pow power remainder "
     "copysign fmax fmin gcd lcm bitwise_and bitwise_not bitwise_or bitwise_xor left_shift right_shift "
@@ -101,8 +101,8 @@ OPERATIONS: dict[str, Kind] = {
     **dict.fromkeys(_names("numpy lax", _CURVED), "curved"),
     **dict.fromkeys(_names("numpy", "maximum minimum"), "bounded"),
     **dict.fromkeys(_names("lax", "max min"), "bounded"),
-    **dict.fromkeys(_names("numpy", "negative positive real imag astype copy array asarray"), "linear"),
-    **dict.fromkeys(_names("lax", "neg real imag convert_element_type stop_gradient"), "linear"),
+    **dict.fromkeys(_names("numpy", "negative positive real imag conj conjugate astype copy array asarray"), "linear"),
+    **dict.fromkeys(_names("lax", "neg real imag conj convert_element_type stop_gradient"), "linear"),
     **dict.fromkeys(_names("numpy", "float32 float16 bfloat16 int32 int8 uint8"), "linear"),
     "optax.tree.cast": "linear",
     **dict.fromkeys(_names("numpy", "add"), "added"),
@@ -248,7 +248,7 @@ METHODS: dict[str, Kind] = {
     "mean": "mean",
     **dict.fromkeys("max min prod std var".split(), "reduction"),
     **dict.fromkeys("all any argmax argmin".split(), "verdict"),
-    **dict.fromkeys("astype copy block_until_ready".split(), "linear"),
+    **dict.fromkeys("astype copy block_until_ready conj conjugate".split(), "linear"),
     **dict.fromkeys("round clip".split(), "rowwise"),
     **dict.fromkeys("argsort sort".split(), "along"),
     **dict.fromkeys("reshape flatten ravel".split(), "reshaped"),

@@ -150,7 +150,7 @@ def of_data(value: Data, name: str) -> Value:
 
 ARRAY_METHODS = frozenset(
     "reshape mean sum max min var std astype squeeze swapaxes transpose flatten ravel copy dot argmax argmin "
-    "prod all any cumsum clip round repeat block_until_ready tolist item argsort take".split()
+    "prod all any cumsum clip round repeat block_until_ready tolist item argsort take conj conjugate".split()
 )
 
 

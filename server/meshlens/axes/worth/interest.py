@@ -31,7 +31,7 @@ _SMALL = 12
 _SHORT = 40
 _MAKE_ARRAYS = frozenset(
     "integers standard_normal randint randn normal uniform truncated_normal zeros ones full reshape einsum one_hot "
-    "concatenate stack transpose split".split()
+    "concatenate stack transpose split arange linspace meshgrid".split()
 )
 _FILL = frozenset({"pad", "resize"})
 _MATCH = frozenset("search fullmatch keystr tree_map_with_path map_with_path".split())
