@@ -62,6 +62,7 @@ from meshlens.axes.domain.variation import (
     with_axes,
     without_axes,
 )
+from meshlens.axes.jax.parameter_trees import module_of
 from meshlens.axes.jax.train_states import is_state, is_static
 from meshlens.axes.python.outside import axes_of
 from meshlens.axes.runs.heap import altered, attributes_of
@@ -141,6 +142,9 @@ def _argument(binder: Binder, place: int) -> tuple[str, tuple[Any, int]]:
 def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, depth: int = 0) -> Value:
     label = _argument(binder, place)
     value = _shaped_like(value, entry)
+    if isinstance(entry, Instance) and (module := module_of(value)) is not None and module.cls == entry.cls:
+        # The arrays of a module get a tree of specs with the same structure.
+        value = module
     if isinstance(value, Seq):
         parts = entry.items if isinstance(entry, Seq) and len(entry.items) == len(value.items) else None
         if value.open and isinstance(entry, Seq) and entry.items and not entry.open:

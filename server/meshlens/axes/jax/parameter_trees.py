@@ -87,6 +87,15 @@ def of_module(module: Value) -> frozenset[Any]:
     return frozenset({(PARAMETERS, module, (_ITSELF, ()), ())}) if is_tree else frozenset()
 
 
+def module_of(tree: Value) -> Instance | None:
+    """Returns the equinox module whose arrays a tree consists of; None for any other tree."""
+    if isinstance(tree, Made) and tree.dotted == _FILTER:
+        module = dict(tree.arguments).get(0, UNKNOWN)
+        return module if isinstance(module, Instance) and of_module(module) else None
+    label = label_of(tree.labels) if isinstance(tree, Data) and tree.labels else None
+    return label[1] if label is not None and label[2] == (_ITSELF, ()) and not label[3] else None
+
+
 def _is_nnx(value: Value) -> bool:
     return isinstance(value, Instance) and library_method(value, "set_attributes") is not None
 
@@ -126,15 +135,14 @@ def with_leaves(run: Run, tree: Value, call: Invocation) -> Value:
         held = dict(tree.arguments).get("params", UNKNOWN)
         params = with_leaves(run, held, call)
         return tree if params is held else Dict((("params", params), (SOME_KEY, UNKNOWN)), True, True)
-    if isinstance(tree, Made) and tree.dotted == _FILTER:
-        module = dict(tree.arguments).get(0, UNKNOWN)
-        return module if of_module(module) else tree
+    if (module := module_of(tree)) is not None:
+        return module
     label = label_of(tree.labels) if isinstance(tree, Data) and tree.labels else None
     if label is None:
         return tree
     _, model, (how, args), path = label
     if how == _ITSELF:
-        return model if not path else tree
+        return tree
     found: Value | None = None
     if how in (_PLAIN, _OF_STATE):
         found = _of_object(run, model, call)

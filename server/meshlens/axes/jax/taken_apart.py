@@ -16,6 +16,7 @@ from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import MERGED_ARRAYS, attributes_of, set_attribute
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
+from meshlens.axes.runs.tree_objects import DEEPEST
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.jaxapi.names import canonical
 
@@ -41,7 +42,7 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
             arrays = [arg.value for arg in args if arg.label is None and _held(arg.value) is None]
             labels = frozenset().union(*(labels_of(value) for value in arrays))
             over = of_tree([one for value in arrays for one in variations_in(value)])
-            set_attribute(run, module, MERGED_ARRAYS, Data(labels, over=over))
+            _merge(run, module, Data(labels, over=over))
         return module or _combined(name, call)
     if name == _STATE:
         return _arrays(run, args[0].value, args[1].value if args[1:] else None, call.ctx) if args else None
@@ -63,6 +64,18 @@ def call_split_or_merge(run: Run, name: str, call: Invocation) -> Value | None:
     filters: list[Value | None] = [arg.value for arg in args[1:]]
     filters = filters or [None]
     return Seq("tuple", (whole, *[_arrays(run, module, chosen, call.ctx) for chosen in filters]))
+
+
+def _merge(run: Run, part: Value, arrays: Data, depth: int = 0) -> None:
+    """Notes the arrays with which a module and the modules in it were put together."""
+    if isinstance(part, Seq):
+        for item in part.items:
+            _merge(run, item, arrays, depth)
+    elif isinstance(part, Instance) and depth < DEEPEST:
+        held = list(attributes_of(run, part).values())
+        set_attribute(run, part, MERGED_ARRAYS, arrays)
+        for one in held:
+            _merge(run, one, arrays, depth + 1)
 
 
 def _combined(name: str, call: Invocation) -> Value | None:

@@ -48,7 +48,14 @@ from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.jax.padding import padded, unpadded
 from meshlens.axes.jax.parameter_trees import with_leaves
 from meshlens.axes.jax.traced import arguments_of_jit
-from meshlens.axes.jax.tree_maps import Mapping, as_tree, leaf, mapped_tree, mapped_trees, mapped_with_paths
+from meshlens.axes.jax.tree_maps import (
+    Mapping,
+    as_tree,
+    leaf,
+    mapped_module,
+    mapped_trees,
+    mapped_with_paths,
+)
 from meshlens.axes.python.conditions import truth
 from meshlens.axes.python.parameters import with_partial
 from meshlens.axes.python.unpacking import element, items_of
@@ -305,7 +312,7 @@ def _run_now(
                 return stops is not None and truth(run_operand(stops, positional(tree))) is True
 
             mapping = Mapping(lambda given: run_operand(first, given), is_leaf if stops is not None else None)
-            return mapped_tree(run, mapping, _rest_of_map(row, args)[0].value, site)
+            return mapped_module(run, mapping, _rest_of_map(row, args)[0].value, site)
         if how == "tree_map" and trees:
             return mapped_trees(run, run_operand, first, tuple(arg.value for arg in _rest_of_map(row, args)), site)
         if row.dotted == _WITH_PATH and len(trees) == 1 and all(arg.label is None or _is_off(arg) for arg in args):

@@ -9,12 +9,13 @@ from typing import Any
 
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.data.layer_shapes import parameters_of_layer
-from meshlens.axes.domain.joining import join_all, labels_of, variation_of
+from meshlens.axes.domain.joining import join_all, labels_of, options, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, as_value
 from meshlens.axes.domain.labels import PLACES, STATE_OF, of_kinds, travelling
 from meshlens.axes.domain.map_values import Leaf
 from meshlens.axes.domain.specs import chosen_for
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Made, Seq, Site, Spec, Value
+from meshlens.axes.jax.parameter_trees import module_of
 from meshlens.axes.jax.train_states import is_state
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import DEEPEST, fields_of, with_fields
@@ -122,6 +123,21 @@ def mapped_tree(run: Run, mapping: Mapping, tree: Value, site: Site, depth: int 
     if isinstance(tree, Made) and is_state(tree):
         return replace(tree, labels=frozenset(labels_of(value)), over=variation_of(value))
     return value if is_array(tree) else as_tree(value)
+
+
+def mapped_module(run: Run, mapping: Mapping, tree: Value, site: Site) -> Value:
+    """Runs a function on the leaves of the arrays of an equinox module; on others, it works like `mapped_tree`.
+
+    Only a tree of specs, and code that stops at layers, need the structure of the module.
+    """
+    module = module_of(tree)
+    if module is None or mapping.is_leaf is not None:
+        return mapped_tree(run, mapping, module or tree, site)
+    made = mapping.call((Arg(None, Data(travelling(labels_of(tree)), over=variation_of(tree)), None, site),))
+    if is_whole(made):
+        # What is returned for an unknown leaf is returned for each.
+        return mapped_tree(run, Mapping(lambda _: made), module, site)
+    return mapped_tree(run, mapping, module, site) if any(map(is_whole, options(made))) else as_tree(made)
 
 
 def _in_place(value: Value, leaf: Value) -> Value:

@@ -33,12 +33,13 @@ from meshlens.axes.domain.values import (
     Value,
     Wrapped,
 )
+from meshlens.axes.domain.variation import is_same
 from meshlens.axes.jax.module_methods import library_method
 from meshlens.axes.jax.train_states import creator
 from meshlens.axes.python import enums
 from meshlens.axes.python.class_variables import variable
 from meshlens.axes.python.enums import class_of, is_enum
-from meshlens.axes.python.outside import from_outside
+from meshlens.axes.python.outside import axes_of, device_map, from_outside
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.heap import GIVEN, MADE_LATER, MERGED_ARRAYS, altered, attributes_of, set_attribute, through
 from meshlens.axes.runs.invocation import Invocation, from_inside
@@ -92,11 +93,19 @@ def instance_attribute(run: Run, instance: Instance, name: str, site: Site, ctx:
 
 
 def _as_merged(held: dict[str, Value], own: Value, ctx: Context) -> Value:
-    """Returns an array of a module after `nnx.merge`, which may have given each device a different array."""
+    """Returns an array of a module after a merge, which may have given each device a different array, or a part."""
     merged = held.get(MERGED_ARRAYS) if ctx.env.maps else None
-    if isinstance(merged, Data) and (isinstance(own, Data) or (isinstance(own, Made) and own.dotted in PARAMETERS)):
+    if not isinstance(merged, Data):
+        return own
+    if isinstance(own, Made) and own.dotted in PARAMETERS:
         return replace(own, labels=travelling(own.labels), over=merged.over)
-    return own
+    if not isinstance(own, Data):
+        return own
+    binder = device_map(ctx)
+    axes = axes_of(binder) if binder is not None and binder.kind in ("shard_map", "smap") else ()
+    if not all(is_same(merged.over.over(axis).truth) for axis in axes):
+        return Data(travelling(own.labels), None, None, own.array, merged.over)
+    return replace(own, labels=travelling(own.labels), over=merged.over)
 
 
 def _made_later(run: Run, instance: Instance, name: str, site: Site, ctx: Context) -> Value:
