@@ -20,6 +20,8 @@ from meshlens.project.view import FileView
 
 _GROUPS = ("AX1", "AX2")
 """The groups of rules about names, meshes, specs, arguments and shapes, which raise errors."""
+_OF_NUMBERS = "AX4"
+"""The group of rules about values and gradients. With more known, they may report a fault at another place."""
 _WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r'"(\w+)"')
 _MOST_SHOWN = 3
@@ -40,7 +42,9 @@ def found_by_default(
     known: Iterable[Diagnosed],
     run: Callable[[Rule, FileView], Iterator[Diagnosed]],
 ) -> Iterator[Diagnosed]:
-    """Yields the first error of each rule in a file that only occurs if options have their defaults, as a warning.
+    """Yields the first fault of each rule in a file that only occurs if options have their defaults.
+
+    An error is at most a warning then.
 
     Args:
         view: the file.
@@ -52,23 +56,27 @@ def found_by_default(
     if solution is None or str(view.path) not in solution.by_file:
         return
     places = {(one.code, one.finding.span.start) for one in known}
+    told_of = {code for code, _ in places}
     by_default = replace(view, solution=solution)
     options = _options(solution)
     told: set[_Option | None] = set()
     for rule in rules:
-        if not rule.code.startswith(_GROUPS) or rule.severity is not Severity.ERROR:
+        is_of_numbers = rule.code.startswith(_OF_NUMBERS) and rule.code not in told_of
+        if not is_of_numbers and not (rule.code.startswith(_GROUPS) and rule.severity is Severity.ERROR):
             continue
         found = [
             one
             for one in run(rule, by_default)
-            if one.severity is Severity.ERROR and (one.code, one.finding.span.start) not in places
+            if (is_of_numbers or one.severity is Severity.ERROR) and (one.code, one.finding.span.start) not in places
         ]
         for one in sorted(found, key=lambda one: one.finding.span)[:1]:
-            option = _option_of(by_default, one.finding, options)
+            option = None if is_of_numbers else _option_of(by_default, one.finding, options)
             if option not in told:
                 told |= {option} - {None}
-                softened = _softened(by_default, one.finding, option, options)
-                yield replace(one, severity=Severity.WARNING, finding=softened)
+                severity = one.severity if one.severity is Severity.HINT else Severity.WARNING
+                shown = () if is_of_numbers else options
+                softened = replace(_softened(by_default, one.finding, option, shown), severity=severity)
+                yield replace(one, severity=severity, finding=softened)
 
 
 def _options(solution: Solution) -> tuple[_Option, ...]:
@@ -99,7 +107,7 @@ def _option_of(view: FileView, finding: Finding, options: tuple[_Option, ...]) -
 
 
 def _softened(view: FileView, finding: Finding, option: _Option | None, options: tuple[_Option, ...]) -> Finding:
-    """Returns a finding as a warning; marks the default of the given option if its text is the place of the fault."""
+    """Returns a finding that names the default; marks it, if an option is given whose default is the fault."""
     shown = (option,) if option is not None else options[:_MOST_SHOWN]
     defaults = [
         Related(view.path_of(one.site), view.span(one.site), f"the default of {one.name} is set here") for one in shown
@@ -108,6 +116,6 @@ def _softened(view: FileView, finding: Finding, option: _Option | None, options:
     own = {(place.path, place.span) for place in defaults}
     others = [place for place in finding.related if (place.path, place.span) not in own]
     if option is None or not view.is_here(option.site) or len(others) == len(finding.related):
-        return Finding(finding.span, message, related=(*defaults, *others), severity=Severity.WARNING)
+        return Finding(finding.span, message, related=(*defaults, *others))
     used = Related(view.path, finding.span, f"the value of {option.name} is used here")
-    return Finding(view.span(option.site), message, related=(used, *others), severity=Severity.WARNING)
+    return Finding(view.span(option.site), message, related=(used, *others))

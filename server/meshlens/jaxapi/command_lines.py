@@ -24,6 +24,9 @@ ENTRIES = frozenset({"fire.Fire", "jsonargparse.CLI", "jsonargparse.auto_cli", "
 CONFIGURATIONS = frozenset({"draccus.parse", "pyrallis.parse", "simple_parsing.parse", "tyro.cli"})
 """Functions that create a dataclass from the options."""
 
+ARGUMENTS = "sys.argv"
+"""The list of the program's name and what the user passes."""
+
 READS_OPTIONS = frozenset(
     "parse_args parse_known_args parse_args_into_dataclasses getenv FLAGS click rich_click asyncclick typer fire tyro "
     "jsonargparse defopt draccus pyrallis simple_parsing".split()

@@ -8,7 +8,7 @@ from meshlens.axes.data.arrays import count_of
 from meshlens.axes.data.parts import OWN_INDEX
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import COUNT, FROM_ZERO, NONE, of_kinds
+from meshlens.axes.domain.labels import COUNT, COUNTED_AT, FROM_ZERO, NONE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.domain.variation import APART, CHOICE, COLUMNS, NUMBER, ROWS, VARYING
 from meshlens.axes.runs.context import Context
@@ -27,16 +27,17 @@ _POSITIONS = frozenset(
 )
 
 
-def with_positions(name: str, args: tuple[Arg, ...], found: Data) -> Value:
+def with_positions(name: str, args: tuple[Arg, ...], found: Data, site: Site) -> Value:
     """Returns a function's result, labeled if it is 0, 1, 2, … or contains positions along an axis split over devices.
 
     Args:
         name: the function.
         args: its arguments.
         found: its result without the labels.
+        site: the call.
     """
     if name == "jax.numpy.arange" and len(args) == 1:
-        return replace(found, labels=found.labels | {FROM_ZERO})
+        return replace(found, labels=found.labels | {FROM_ZERO, (COUNTED_AT, site)})
     if not args or not (name == TOP_K or (name in _POSITIONS and _is_last(args))):
         return found
     split = [axis for axis, along in variation_of(args[0].value).axes if along.truth == COLUMNS]
@@ -53,7 +54,15 @@ def note_classes(run: Run, name: str, args: tuple[Arg, ...], ctx: Context) -> No
         return
     for _, axis, _ in of_kinds(labels_of(scores), ALL_ROWS):
         if variation_of(scores).over(axis).truth in _OF_OWN_ROWS and args[1].site is not None:
-            run.records.gradient_uses.append(GradientUse("own-rows-of-all", args[1].site, None, ctx, axis))
+            place = _passed_in(labels_of(classes), ctx) or args[1].site
+            run.records.gradient_uses.append(GradientUse("own-rows-of-all", place, None, ctx, axis))
+
+
+def _passed_in(labels: frozenset[object], ctx: Context) -> Site | None:
+    """Returns where the numbers 0, 1, 2, … were made, if a function on the route did that and passed them on."""
+    around = [(step.function.path, step.function.block) for step in ctx.route[:-1] if step.function is not None]
+    found = [site for _, site in of_kinds(labels, COUNTED_AT) if (site.path, site.block) in around]
+    return found[0] if len(found) == 1 else None
 
 
 def _is_last(args: tuple[Arg, ...]) -> bool:

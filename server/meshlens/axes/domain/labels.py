@@ -84,6 +84,7 @@ first operation on the value.
     complex                computed from a written imaginary number
     imaginary              has such a number as a factor
     from-zero              exactly the numbers 0, 1, 2, …, as from `arange`
+    ("counted-at", call)   such numbers, made there
     integers               certainly integers, such as the places of rows
     ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
     ("gathered-position", axis, call)   such positions, gathered from all devices
@@ -180,6 +181,9 @@ _KINDS_OF_ARRAYS = frozenset({"wrt", "stepped"})
 
 FROM_ZERO = "from-zero"
 """The label of the numbers 0, 1, 2, …"""
+
+COUNTED_AT = "counted-at"
+"""The kind of the label that says where such numbers were made."""
 
 IMAGINARY = "imaginary"
 """The label of products with a written imaginary number, such as `2j * pi * x`, whose exponentials are rotations."""

@@ -287,7 +287,7 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     if name in ("jax.numpy.take_along_axis", "jax.numpy.take") and len(call.args) > 1:
         picked = note_picked(run, call.args[0].value, call.args[1].value, call.ctx)
         return replace(value, labels=value.labels | picked) if picked else value
-    return with_positions(name, call.args, value)
+    return with_positions(name, call.args, value, call.site)
 
 
 def _says_no_place(arg: Arg) -> bool:

@@ -10,7 +10,7 @@ from meshlens.axes.data.shapes import indexed
 from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
-from meshlens.axes.domain.labels import FROM_ZERO, INTEGERS, NONE, travelling
+from meshlens.axes.domain.labels import COUNTED_AT, FROM_ZERO, INTEGERS, NONE, of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Union, Value
 from meshlens.axes.jax.parameter_trees import part_at
 from meshlens.axes.python.assign import change_in_place
@@ -104,7 +104,7 @@ def _of_data(container: Data, index: Value) -> Value:
     labels |= container.labels & {"sharded"} if isinstance(index, Const) and isinstance(index.value, str) else NONE
     labels |= {"uniform"} if shape is not None else set()
     if FROM_ZERO in container.labels and isinstance(index, Seq) and all(map(_takes_all, index.items)):
-        labels |= {FROM_ZERO}
+        labels |= {FROM_ZERO, *of_kinds(container.labels, COUNTED_AT)}
     return Data(labels, shape, None, is_array(container), of_picked(container, index))
 
 

@@ -454,6 +454,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if run.world.makes_arrays(function.path, function.block) and _gets_sizes(run, function, args):
         return False
+    if run.world.by_default and any(map(_is_empty, args)) and run.world.is_short(function.path, function.block):
+        # The function may read the command line.
+        return False
     if not ctx.env.maps and run.world.is_short(function.path, function.block):
         if any(map(_is_one_key, args)):
             # The function may make the parameters of a model.
@@ -480,6 +483,11 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         if _iterates(args[0].value):
             return False
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
+
+
+def _is_empty(arg: Arg) -> bool:
+    """Returns whether an argument is an empty list, as are the options that nobody passes."""
+    return isinstance(arg.value, Seq) and not arg.value.items and not arg.value.open
 
 
 def _iterates(value: Value) -> bool:

@@ -47,6 +47,8 @@ def _reading(facts: FileFacts) -> tuple[frozenset[str], bool]:
 def _reads(names: tuple[str, ...]) -> bool:
     if not READS_OPTIONS.isdisjoint(names) or any(name.startswith("DEFINE_") for name in names):
         return True
+    if "argv" in names and "sys" in names:
+        return True
     return "environ" in names and ("get" in names or "setdefault" in names)
 
 
