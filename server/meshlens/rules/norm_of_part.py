@@ -9,6 +9,9 @@ gradient yourself before the update.
 The same holds for a check of a part: if each device checks only whether its own part is finite, some devices skip the
 step while others take it.
 
+The rule gives a hint about a state that is split over devices whose parts exchange halos, such as a wave function, if
+each device divides its part by the norm of the part: neighbors then scale the state differently.
+
 ```python
 import jax
 import jax.numpy as jnp
@@ -66,6 +69,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlens.axes.data.slices import STATE_NORM
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Site
 from meshlens.checking.model import Finding, Related, Severity
 from meshlens.checking.registry import rule
@@ -80,11 +86,15 @@ _MESSAGES = {
     ),
 }
 """The messages, by the kind of the recorded use."""
+_OF_STATE = (
+    "this is the norm of one device's part, by which the part is divided, but the parts exchange halos along "
+    '"{axis}"; sum the squares over "{axis}" first'
+)
 
 
 @rule("AX409", Severity.WARNING, state="preview")
 def norm_of_part(view: FileView) -> Iterator[Finding]:
-    """Reports each norm or check of one device's part of a gradient, unless the result is reduced over the devices."""
+    """Reports each norm or check of one device's part of a gradient or state, unless the result is reduced later."""
     reduced = view.solution.once_of_records("norms that are reduced", _reduced)
     for use in certain_uses(view, _MESSAGES):
         if use.site in reduced or use.other is None:
@@ -92,8 +102,15 @@ def norm_of_part(view: FileView) -> Iterator[Finding]:
         text = _MESSAGES[use.kind].format(axis=use.axis)
         place = Related(view.path_of(use.other), view.span(use.other), "each device receives its part here")
         yield Finding(view.span(use.site), text, (), (place,))
+    for use in certain_uses(view, ("state-scaled",)):
+        if use.site not in reduced:
+            yield Finding(view.span(use.site), _OF_STATE.format(axis=use.axis), severity=Severity.HINT)
 
 
 def _reduced(solution: Solution) -> frozenset[Site]:
-    uses = (use for records in solution.by_file.values() for use in records.gradient_uses)
-    return frozenset([use.site for use in uses if use.kind == "slice-norm-reduced"])
+    """Returns the norms that are reduced, sent to other devices or returned by a map, so that code may undo them."""
+    every = tuple(solution.by_file.values())
+    uses = (use for records in every for use in records.gradient_uses)
+    returned = (labels_of(call.returned) for records in every for call in records.mapped_calls)
+    known = [use.site for use in uses if use.kind in ("slice-norm-reduced", "state-norm-shared")]
+    return frozenset([*known, *(norm for labels in returned for _, _, norm in of_kinds(labels, STATE_NORM))])

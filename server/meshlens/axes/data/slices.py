@@ -1,4 +1,7 @@
-"""Norms and tests of a device's part of a gradient, such as the part that `psum_scatter` gives a sharded optimizer."""
+"""Norms and tests of a device's part of a gradient, such as the part that `psum_scatter` gives a sharded optimizer.
+
+The same for norms of a device's part of a state, such as a wave function, whose parts exchange halos.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.data.exchanges import RECEIVED
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import NONE, of_kinds
+from meshlens.axes.domain.labels import NONE, SPLIT_ALONG, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Site, Value
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
@@ -17,12 +21,16 @@ from meshlens.jaxapi.libraries import NORMS
 _ROOTS = frozenset({"jax.numpy.sqrt", "jax.lax.sqrt", "jax.lax.rsqrt"})
 _POWER, _HALF = "jax.numpy.power", Const(0.5)
 _NORMS = NORMS | {"jax.numpy.linalg.norm"}
+_OF_STATES = _NORMS | {"jax.numpy.sqrt", "jax.lax.sqrt"}
+_SUM, _INNER = "jax.numpy.sum", "jax.numpy.vdot"
+_STATE_SUM, STATE_NORM, _SCALED_BY = "state-sum", "state-norm", "scaled-by-own"
+"""The kinds of the labels of the sum and the norm of a part of a state, and of the part divided by its norm."""
 _VERDICT = "slice-verdict"
 _VERDICTS = frozenset({"jax.numpy.all", "jax.numpy.any"})
 
 
 def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context) -> frozenset[Any]:
-    """Notes the norm of a device's part of a gradient; returns the label of such a norm.
+    """Notes the norm of a device's part of a gradient; returns the labels of a norm, or of a sum of squares.
 
     Args:
         run: the run.
@@ -33,17 +41,68 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
     """
     if name == _POWER:
         return note_root(run, args[0].value, args[1].value, site, ctx) if len(args) == 2 else NONE
+    if (name == _SUM and len(args) == 1) or (name == _INNER and len(args) == 2):
+        return sum_of_state(labels_of(args[0].value))
     along_an_axis = len(args) > 2 or any(arg.label == "axis" for arg in args)
     if not args or name not in _ROOTS | _NORMS or (name in _NORMS and along_an_axis):
         return NONE
     is_norm = name in _NORMS or shape_of(args[0].value) == ()
-    return NONE | {("slice-norm", site)} if is_norm and note_slices(run, args[0].value, site, ctx) else NONE
+    if is_norm and note_slices(run, args[0].value, site, ctx):
+        return NONE | {("slice-norm", site)}
+    return _of_state(args[0].value, site) if is_norm and name in _OF_STATES else NONE
 
 
 def note_root(run: Run, base: Value, exponent: Value, site: Site, ctx: Context) -> frozenset[Any]:
     """Notes a norm computed as a number to the power of 0.5; returns the label of such a norm."""
-    is_norm = exponent == _HALF and shape_of(base) == () and note_slices(run, base, site, ctx)
-    return NONE | {("slice-norm", site)} if is_norm else NONE
+    if exponent != _HALF or shape_of(base) != ():
+        return NONE
+    return NONE | {("slice-norm", site)} if note_slices(run, base, site, ctx) else _of_state(base, site)
+
+
+def _of_state(value: Value, site: Site) -> frozenset[Any]:
+    """Returns the labels of the norm of a device's part, or of the root of its sum, if the parts exchange halos."""
+    labels = labels_of(value)
+    sums = of_kinds(labels if shape_of(value) == () else sum_of_state(labels), _STATE_SUM)
+    return frozenset([(STATE_NORM, axis, site) for _, axis in sums])
+
+
+def sum_of_state(labels: frozenset[Any]) -> frozenset[Any]:
+    """Returns the labels of the sum of a device's part of an array whose parts exchange halos."""
+    if "with-halo" not in labels or "of-gradient" in labels:
+        return NONE
+    split = _split(labels)
+    return frozenset([(_STATE_SUM, axis) for _, axis in of_kinds(labels, RECEIVED) if axis in split])
+
+
+def _split(labels: frozenset[Any]) -> frozenset[str]:
+    return frozenset([axis for _, axis, _ in of_kinds(labels, SPLIT_ALONG)])
+
+
+def divided_by_norm(run: Run, left: Value, right: Value, ctx: Context) -> tuple[frozenset[Any], frozenset[Any]]:
+    """Notes that a device's part is divided by its own norm; returns the labels that the quotient gets and loses."""
+    norms = of_kinds(labels_of(right), STATE_NORM) if shape_of(right) == () else ()
+    split = _split(labels_of(left)) if norms and "with-halo" in labels_of(left) else NONE
+    scaled: set[Any] = set()
+    for _, axis, site in norms:
+        if axis in split:
+            run.records.gradient_uses.append(GradientUse("state-scaled", site, None, ctx, axis))
+            scaled.add((_SCALED_BY, site))
+    return frozenset(scaled), frozenset(norms) if scaled else NONE
+
+
+def note_restored(run: Run, left: Value, right: Value, ctx: Context) -> None:
+    """Notes that what was divided by a norm, or what was computed from it, is multiplied by the norm."""
+    for scaled, norm in ((left, right), (right, left)):
+        norms = {site for _, _, site in of_kinds(labels_of(norm), STATE_NORM)}
+        for _, site in of_kinds(labels_of(scaled), _SCALED_BY) if norms else ():
+            if site in norms:
+                run.records.gradient_uses.append(GradientUse("state-norm-shared", site, None, ctx))
+
+
+def note_shared(run: Run, labels: frozenset[Any], ctx: Context) -> None:
+    """Notes that the norm of a device's part of a state is sent to other devices, or reduced over them."""
+    for _, _, site in of_kinds(labels, STATE_NORM):
+        run.records.gradient_uses.append(GradientUse("state-norm-shared", site, None, ctx))
 
 
 def of_verdict_on(name: str, args: Sequence[Arg], site: Site) -> frozenset[Any]:

@@ -20,7 +20,7 @@ from meshlens.axes.data.pipelines import note_sent_on, note_summed
 from meshlens.axes.data.positions import ALL_ROWS, gathered_positions
 from meshlens.axes.data.rings import note_hop, note_move
 from meshlens.axes.data.running_averages import note_combined
-from meshlens.axes.data.slices import note_reduced
+from meshlens.axes.data.slices import note_reduced, note_shared
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
 from meshlens.axes.domain.labels import COUNT, NONE, after_reduction, of_kinds, travelling
@@ -83,6 +83,7 @@ def apply_collective(run: Run, row: Collective, call: Invocation) -> Value:
         note_reduced(run, labels, ctx)
     if row.communicates:
         note_combined(run, value, site, ctx)
+        note_shared(run, labels, ctx)
     if row.reduces == "mean":
         note_averages(run, value, names, call, _AVERAGED)
         _note_own_means(run, labels, names, call, "ratio-averaged")

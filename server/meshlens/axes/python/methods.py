@@ -15,7 +15,7 @@ from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.pipelines import part_of_held, set_at
 from meshlens.axes.data.running_averages import note_combined_outside
 from meshlens.axes.data.shapes import shape_of_result
-from meshlens.axes.data.slices import note_slices, of_verdict_on
+from meshlens.axes.data.slices import note_slices, of_verdict_on, sum_of_state
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.constants import joined, parts_of, tested, text_of_method
 from meshlens.axes.domain.joining import entry_of_table, labels_of, variation_of
@@ -165,6 +165,7 @@ def _of_array(run: Run, receiver: Data, name: str, call: Invocation) -> Value:
             labels |= noise.summed_on_host(run, receiver.labels, site, ctx)
         labels |= {"mean"} if name == "mean" else NONE
         labels |= counted(over, site) if name == "sum" else NONE
+        labels |= sum_of_state(receiver.labels) if name == "sum" and not args and ctx.env.maps else NONE
         labels |= _MAY_REPEAT if shape else NONE
         return Data(labels, shape, None, arrays.is_array(receiver), over)
     if name in ("copy", "flatten", "ravel", "argsort"):
