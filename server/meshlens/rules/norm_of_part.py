@@ -10,7 +10,8 @@ The same holds for a check of a part: if each device checks only whether its own
 step while others take it.
 
 The rule gives a hint about a state that is split over devices whose parts exchange halos, such as a wave function, if
-each device divides its part by the norm of the part: neighbors then scale the state differently.
+each device divides its part by the norm of the part: neighbors then scale the state differently. The same holds for a
+factor that divides the sum of one device's part by a total of all devices, as in a step of conjugate gradients.
 
 ```python
 import jax
@@ -69,7 +70,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from meshlens.axes.data.slices import STATE_NORM
+from meshlens.axes.data.slices import STATE_NORM, STATE_SHARE
 from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import of_kinds
 from meshlens.axes.domain.values import Site
@@ -86,10 +87,17 @@ _MESSAGES = {
     ),
 }
 """The messages, by the kind of the recorded use."""
-_OF_STATE = (
-    "this is the norm of one device's part, by which the part is divided, but the parts exchange halos along "
-    '"{axis}"; sum the squares over "{axis}" first'
-)
+_OF_STATES = {
+    "state-scaled": (
+        "this is the norm of one device's part, by which the part is divided, but the parts exchange halos along "
+        '"{axis}"; sum the squares over "{axis}" first'
+    ),
+    "state-shared-out": (
+        "this divides the sum of one device's part by a total, and the part is multiplied by the result, but the parts "
+        'exchange halos along "{axis}"; sum over "{axis}" first'
+    ),
+}
+"""The messages about a state whose parts exchange halos."""
 
 
 @rule("AX409", Severity.WARNING, state="preview")
@@ -102,9 +110,10 @@ def norm_of_part(view: FileView) -> Iterator[Finding]:
         text = _MESSAGES[use.kind].format(axis=use.axis)
         place = Related(view.path_of(use.other), view.span(use.other), "each device receives its part here")
         yield Finding(view.span(use.site), text, (), (place,))
-    for use in certain_uses(view, ("state-scaled",)):
+    for use in certain_uses(view, _OF_STATES):
         if use.site not in reduced:
-            yield Finding(view.span(use.site), _OF_STATE.format(axis=use.axis), severity=Severity.HINT)
+            text = _OF_STATES[use.kind].format(axis=use.axis)
+            yield Finding(view.span(use.site), text, severity=Severity.HINT)
 
 
 def _reduced(solution: Solution) -> frozenset[Site]:
@@ -113,4 +122,6 @@ def _reduced(solution: Solution) -> frozenset[Site]:
     uses = (use for records in every for use in records.gradient_uses)
     returned = (labels_of(call.returned) for records in every for call in records.mapped_calls)
     known = [use.site for use in uses if use.kind in ("slice-norm-reduced", "state-norm-shared")]
-    return frozenset([*known, *(norm for labels in returned for _, _, norm in of_kinds(labels, STATE_NORM))])
+    return frozenset(
+        [*known, *(norm for labels in returned for _, _, norm in of_kinds(labels, STATE_NORM, STATE_SHARE))]
+    )

@@ -10,9 +10,10 @@ from typing import Any
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.exchanges import RECEIVED
-from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, SPLIT_ALONG, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Site, Value
+from meshlens.axes.domain.variation import is_same
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
@@ -25,6 +26,8 @@ _OF_STATES = _NORMS | {"jax.numpy.sqrt", "jax.lax.sqrt"}
 _SUM, _INNER = "jax.numpy.sum", "jax.numpy.vdot"
 _STATE_SUM, STATE_NORM, _SCALED_BY = "state-sum", "state-norm", "scaled-by-own"
 """The kinds of the labels of the sum and the norm of a part of a state, and of the part divided by its norm."""
+STATE_SHARE = "state-share"
+"""The kind of the label of such a sum, divided by a total over the devices."""
 _VERDICT = "slice-verdict"
 _VERDICTS = frozenset({"jax.numpy.all", "jax.numpy.any"})
 
@@ -42,7 +45,7 @@ def note_norm(run: Run, name: str, args: Sequence[Arg], site: Site, ctx: Context
     if name == _POWER:
         return note_root(run, args[0].value, args[1].value, site, ctx) if len(args) == 2 else NONE
     if (name == _SUM and len(args) == 1) or (name == _INNER and len(args) == 2):
-        return sum_of_state(labels_of(args[0].value))
+        return sum_of_state(labels_of(args[0].value).union(*(labels_of(arg.value) for arg in args[1:])))
     along_an_axis = len(args) > 2 or any(arg.label == "axis" for arg in args)
     if not args or name not in _ROOTS | _NORMS or (name in _NORMS and along_an_axis):
         return NONE
@@ -90,6 +93,28 @@ def divided_by_norm(run: Run, left: Value, right: Value, ctx: Context) -> tuple[
     return frozenset(scaled), frozenset(norms) if scaled else NONE
 
 
+def share_of_state(left: Value, right: Value, site: Site) -> frozenset[Any]:
+    """Returns the labels of the sum of a device's part of a state, divided by a total over the devices."""
+    sums = of_kinds(labels_of(left), _STATE_SUM) if shape_of(left) == () and shape_of(right) == () else ()
+    totals = {axis for _, axis, _ in of_kinds(labels_of(right), "reduced-at")} if sums else ()
+    over = variation_of(right)
+    shares = [axis for _, axis in sums if axis in totals and is_same(over.over(axis).truth)]
+    return frozenset([(STATE_SHARE, axis, site) for axis in shares])
+
+
+def scaled_by_share(run: Run, left: Value, right: Value, ctx: Context) -> frozenset[Any]:
+    """Notes that a device's part is multiplied by such a share; returns the labels that the product loses."""
+    found: set[Any] = set()
+    for part, share in ((left, right), (right, left)):
+        shares = of_kinds(labels_of(share), STATE_SHARE) if shape_of(share) == () else ()
+        for label in shares:
+            _, axis, site = label
+            if axis in _split(labels_of(part)):
+                run.records.gradient_uses.append(GradientUse("state-shared-out", site, None, ctx, axis))
+                found.add(label)
+    return frozenset(found)
+
+
 def note_restored(run: Run, left: Value, right: Value, ctx: Context) -> None:
     """Notes that what was divided by a norm, or what was computed from it, is multiplied by the norm."""
     for scaled, norm in ((left, right), (right, left)):
@@ -100,8 +125,8 @@ def note_restored(run: Run, left: Value, right: Value, ctx: Context) -> None:
 
 
 def note_shared(run: Run, labels: frozenset[Any], ctx: Context) -> None:
-    """Notes that the norm of a device's part of a state is sent to other devices, or reduced over them."""
-    for _, _, site in of_kinds(labels, STATE_NORM):
+    """Notes that the norm or share of a device's part of a state is sent to other devices, or reduced over them."""
+    for _, _, site in of_kinds(labels, STATE_NORM, STATE_SHARE):
         run.records.gradient_uses.append(GradientUse("state-norm-shared", site, None, ctx))
 
 

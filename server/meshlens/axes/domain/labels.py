@@ -73,6 +73,7 @@ first operation on the value.
     ("slice-norm", call)   computed from the norm of such a part
     ("state-sum", axis)    computed from the sum of a device's part of an array whose parts exchange halos
     ("state-norm", axis, call)   computed from the norm of a device's part of a state whose parts exchange halos
+    ("state-share", axis, place)   computed from such a sum, divided there by a total over the devices
     ("scaled-by-own", call)      computed from such a part, divided by this norm
     ("split-along", axis, n)   dimension n, counted from the front, is split over this axis
     ("own-coordinates", axis, …)   coordinates along such a dimension that are the same on every device
@@ -150,7 +151,7 @@ _TRAVELLING_KINDS = frozenset(
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
         "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
-        "turned-sum injected own-average state-sum state-norm scaled-by-own"
+        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -173,7 +174,7 @@ _KINDS_CLEARED_BY_REDUCTION = frozenset(
     (
         "wrt stepped of-psum drawn reduced-at drifted parted counted own-sum slice slice-norm drawn-along drawn-apart "
         "noised slice-verdict decided set-by-part turned-by-part "
-        "turned-sum injected own-average state-sum state-norm scaled-by-own"
+        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own"
     ).split()
 )
 

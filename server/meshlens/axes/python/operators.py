@@ -16,7 +16,7 @@ from meshlens.axes.data.parts import note_scaled, of_operation
 from meshlens.axes.data.positions import last_index, note_shifted
 from meshlens.axes.data.rings import note_owner, of_sum
 from meshlens.axes.data.running_averages import kept
-from meshlens.axes.data.slices import divided_by_norm, note_restored, note_root
+from meshlens.axes.data.slices import divided_by_norm, note_restored, note_root, scaled_by_share, share_of_state
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number
 from meshlens.axes.domain.joining import labels_of
@@ -87,7 +87,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         elif operator == "/":
             note_quotient(run, left, right, site, ctx)
             scaled_by_own, norms = divided_by_norm(run, left, right, ctx)
-            labels = labels - norms | scaled_by_own
+            labels = labels - norms | scaled_by_own | share_of_state(left, right, site)
             labels |= own_mean(left, right)
         elif operator == "%":
             note_owner(run, operator, (Arg(None, left, None, None),), ctx)
@@ -96,6 +96,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
         elif operator == "*":
             labels |= of_product(left, right)
             note_restored(run, left, right, ctx)
+            labels -= scaled_by_share(run, left, right, ctx)
         elif operator == "**":
             labels |= note_root(run, left, right, site, ctx)
         if operator in ("*", "/"):

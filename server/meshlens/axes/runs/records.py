@@ -191,8 +191,9 @@ class GradientUse:
             "positions-shifted" (a value is added to such positions), "own-rows-of-all" (class labels 0, 1, 2, … count a
             device's own rows, but the columns represent the rows of all devices), "norm-of-slice" (a norm of a device's
             part of a gradient), "slice-norm-reduced" (such a norm is reduced), "state-scaled" (a device's part of a
-            state whose parts exchange halos is divided by the norm of the part), "state-norm-shared" (such a norm is
-            sent to other devices, or multiplied with what was divided by it), "step-reduced" (parameters are updated
+            state whose parts exchange halos is divided by the norm of the part), "state-shared-out" (it is multiplied
+            by the sum of one device's part divided by a total), "state-norm-shared" (such a norm or factor is sent to
+            other devices, or multiplied with what was divided by it), "step-reduced" (parameters are updated
             with gradients that were reduced over this axis), "step-apart" (parameters are updated with gradients that
             were reduced over other axes, but not over this one), "step-alone" (parameters are updated with gradients
             that were not reduced), "copies-saved" (a state with a copy on every device is saved whole), "copies-listed"
