@@ -46,7 +46,7 @@ from meshlens.axes.python.objects import data_attribute, instance_attribute, sta
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.scopes import THREAD_LOCAL
-from meshlens.jaxapi.command_lines import ARGUMENTS, FLAGS
+from meshlens.jaxapi.command_lines import FLAGS
 from meshlens.jaxapi.known_names import REQUEST
 from meshlens.jaxapi.layers import PARAMETERS
 from meshlens.jaxapi.operations import AT, UPDATES
@@ -58,8 +58,6 @@ def attribute(run: Run, value: Value, name: str, site: Site, ctx: Context) -> Va
         if run.world.by_default and value.dotted == FLAGS:
             return flag(run, name, site) or UNKNOWN
         dotted = f"{value.dotted}.{name}"
-        if run.world.by_default and dotted == ARGUMENTS:
-            return Seq("list", (UNKNOWN,))
         note_mention(run, dotted, site, ctx, "attribute")
         return Ext(dotted)
     if type(value) is Data:

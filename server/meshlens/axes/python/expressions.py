@@ -69,6 +69,7 @@ from meshlens.facts.nodes import (
     Yield,
     last_name,
 )
+from meshlens.jaxapi.command_lines import ARGUMENTS, FLAGS
 from meshlens.jaxapi.libraries import UPDATE_METHODS
 from meshlens.jaxapi.operations import AT
 
@@ -125,6 +126,9 @@ def _name(run: Run, node: Name, frame: Frame, ctx: Context) -> Value:
     return UNKNOWN
 
 
+_AFTER_THE_PROGRAM = Seq("slice", (Const(1), Const(None), Const(None)))
+
+
 def _format(run: Run, node: FString, frame: Frame, ctx: Context) -> Value:
     values = [evaluate(run, part, frame, ctx) for part in node.parts]
     known = [value.value for value in values if isinstance(value, Const)]
@@ -141,7 +145,7 @@ def _attr(run: Run, node: Attribute, frame: Frame, ctx: Context) -> Value:
         if node.name == "shape" and ctx.env.maps and receiver.labels:
             return coordinates.shape_in_part(receiver, found, site_of(frame, node))
         return found
-    if type(receiver) is Ext and not run.world.by_default:
+    if type(receiver) is Ext and (not run.world.by_default or receiver.dotted != FLAGS):
         dotted = f"{receiver.dotted}.{node.name}"
         if is_dated(dotted):
             note_mention(run, dotted, site_of(frame, node), ctx, "attribute")
@@ -391,6 +395,8 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     if type(container) is Instance:
         call = Invocation(container, (), site, site, frame, ctx)
         return item_of_object(run, container, index, call) or UNKNOWN
+    if run.world.by_default and container == Ext(ARGUMENTS) and index == _AFTER_THE_PROGRAM:
+        return Seq("list", ())
     found = containers.item(container, index, node.key, site)
     if type(found) is Data and found.made_by == AT and ctx.env.maps:
         found = corners.at_side(at_own_place(found, index), index)
