@@ -123,9 +123,10 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
         return Data(frozenset(labels), over=over)
     # A value that was gathered earlier is differentiated as a whole.
     gathered = [label for label in of_kinds(loss_labels - own, "gathered") if label[1] in own]
-    is_own = not (binder.checked and sums) and _is_averaged(loss_labels)
+    is_reduced = "varying" not in loss_labels
+    is_own = is_reduced and not (binder.checked and sums) and _is_averaged(loss_labels)
     labels |= {"mean"} if is_own else set()
-    if ("varying" not in loss_labels and not is_own) or "reduced-behind" in loss_labels:
+    if (is_reduced and not is_own) or "reduced-behind" in loss_labels:
         labels |= {"varying", *_slices(gathered)}
         return Data(frozenset(labels), over=over if "reduced-behind" not in loss_labels else ANYTHING)
     if binder.checked and sums and not _is_varying(value):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from meshlens.axes.domain.values import Binder, Site
+from meshlens.axes.jax.mapping import name_of
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
@@ -25,13 +26,17 @@ _OWN_OPTIMIZERS = frozenset(
 
 
 def reductions_of(solution: Solution, binder: Binder) -> Iterator[AxisUse]:
-    """Yields every reduction in the workspace that runs under a map and reduces over an axis that the map binds."""
+    """Yields every reduction in the workspace that runs under a map and reduces over an axis that the map binds.
+
+    A helper may map several functions; only those of the same name count.
+    """
     names = {name.value for name in binder.names}
+    mapped = name_of(binder.operand)
     for records in solution.by_file.values():
         for use in records.uses:
             if use.kind not in REDUCTIONS or literal_name(use.name) not in names:
                 continue
-            if any(outer.site == binder.site for outer in use.context.env.maps):
+            if any(outer.site == binder.site and name_of(outer.operand) == mapped for outer in use.context.env.maps):
                 yield use
 
 
