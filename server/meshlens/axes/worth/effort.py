@@ -66,12 +66,15 @@ from meshlens.facts.nodes import (
 )
 from meshlens.facts.walking import nodes
 from meshlens.jaxapi.binders import BINDERS, MAPS_ON_DEVICES
+from meshlens.jaxapi.consumers import CONSUMERS
 
 _HOLD_NAMES = frozenset(
     name for row in BINDERS.values() if row.names_from == "parameters" for name in (row.names, *row.more_names)
 )
 """Keywords that give a binder its axis names; a function that takes one, even through `**`, may pass it to a binder."""
 
+_AXES_OF_LAYERS = frozenset(row.parameter for row in CONSUMERS.values())
+"""Keywords that give a library's layer the axis over which it reduces."""
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
@@ -444,6 +447,9 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if any(_holds_function(arg.value) or arg.label in _HOLD_NAMES or _is_path(arg.value) for arg in args):
         return False
+    if any(type(arg.value) is Dict and _sets_axis(arg.value) for arg in args):
+        # The function may pass the settings on to a layer that reduces over the axis.
+        return False
     if any(type(arg.value) is Mesh for arg in args):
         # The function may place arrays on the devices of the mesh.
         return False
@@ -483,6 +489,13 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         if _iterates(args[0].value):
             return False
     return not any(isinstance(arg.value, Instance) and _is_worthwhile(run, arg.value.cls) for arg in handed)
+
+
+def _sets_axis(settings: Dict) -> bool:
+    """Returns whether a dictionary has an entry that names the axis of a library's layer."""
+    return not settings.open and any(
+        key in _AXES_OF_LAYERS and type(value) is Const and type(value.value) is str for key, value in settings.items
+    )
 
 
 def _is_empty(arg: Arg) -> bool:
