@@ -42,6 +42,7 @@ from meshlens.axes.domain.values import Arg, Const, Seq, Site
 from meshlens.axes.runs.records import AxisUse, literal_name
 from meshlens.checking.model import Finding, Severity
 from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain
 from meshlens.project.view import FileView
 
 _PERMUTES = frozenset({"ppermute", "psend", "precv"})
@@ -49,18 +50,19 @@ _PERMUTES = frozenset({"ppermute", "psend", "precv"})
 
 @rule("AX304", Severity.ERROR, reads="places")
 def one_sided_permute(view: FileView) -> Iterator[Finding]:
-    """Reports each permutation that is known and invalid on every route."""
+    """Reports each permutation that is known and invalid, on every route or on one that certainly runs."""
     by_call: dict[Site, list[AxisUse]] = defaultdict(list)
     for use in view.records.uses:
         if use.kind in _PERMUTES or use.kind == "pshuffle":
             by_call[use.call].append(use)
     for uses in by_call.values():
-        complaints = [_complaint(use) for use in uses]
         perm = _perm(uses[0])
         if perm is None or perm.site is None or not view.is_here(perm.site):
             continue
-        if complaints[0] is not None and all(complaint is not None for complaint in complaints):
-            yield Finding(view.span(perm.site), complaints[0])
+        found = certain((use, use.context, _complaint(use) is not None) for use in uses)
+        complaint = _complaint(found) if found is not None else None
+        if complaint is not None:
+            yield Finding(view.span(perm.site), complaint)
 
 
 def _perm(use: AxisUse) -> Arg | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from meshlens.axes.data.mixing import of_reshape
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, of_kinds
+from meshlens.axes.domain.labels import NONE, OWN_PRODUCT, SPLIT_ALONG, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     APART,
@@ -78,6 +78,7 @@ _KEEP: dict[str, frozenset[str]] = {
 _MAXIMA = frozenset({"max", "amax", "segment_max"})
 _LOOK_UP = frozenset({"take", "take_along_axis"})
 _SLICE = "jax.lax.dynamic_slice_in_dim"
+_PRODUCTS = frozenset({"dot", "matmul"})
 _SPREADS = frozenset({"std", "var"})
 _CONCERNED = frozenset({*_KEEP, *_MAXIMA, *_LOOK_UP, *_SPREADS, "exp", "mean", "dynamic_slice_in_dim"})
 _OF_PARTS = frozenset({ROWS, COLUMNS})
@@ -118,6 +119,8 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
         split = [axis for axis, _ in variation_of(args[0].value).axes]
         over_rows = [axis for axis in split if _is_over_rows(args, found, axis)]
         labels.update((kind, axis, site) for axis in over_rows for kind in (_SPREAD, OWN_VARIANCE))
+    elif short in _PRODUCTS and len(args) == 2:
+        labels.update(_own_products(args[1].value))
     elif short in _LOOK_UP and len(args) > 1 and not any(arg.label in ("mode", "fill_value") for arg in args):
         labels.update(_lookups(args[0].value, args[1].value, site))
     return replace(found, labels=found.labels | labels) if labels else found
@@ -129,6 +132,8 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     if operator == "+":
         added = _added_to_copy(left, right) | _added_to_copy(right, left)
         return _plus(left, right) | _plus(right, left) | added | _with_shared(left, right) | _with_shared(right, left)
+    if operator == "@":
+        return kept(operator, labels) | _own_products(right)
     if operator in ("**", "*"):
         is_square = right == Const(2) if operator == "**" else left is right
         centred = of_kinds(labels[0], CENTRED_BY_ALL, _CENTRED) if is_square else ()
@@ -144,6 +149,13 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
     reduced = [label[1] for label in of_kinds(labels[1], "over", MEAN_OF_ALL)]
     by_all = [axis for axis in reduced if _differs(left, above.over(axis).truth)]
     return frozenset({*below, *[(_CENTRED, axis, site) for axis in own], *[(CENTRED_BY_ALL, axis) for axis in by_all]})
+
+
+def _own_products(right: Value) -> frozenset[Any]:
+    """Returns the labels of a product with a matrix if each device has only a part of the matrix's rows."""
+    rank = len(right.shape) if isinstance(right, Data) and right.shape is not None else 2
+    split = of_kinds(labels_of(right), SPLIT_ALONG)
+    return frozenset([(OWN_PRODUCT, axis) for _, axis, place in split if place == max(rank - 2, 0)])
 
 
 def _plus(own: Value, other: Value) -> frozenset[Any]:
@@ -222,12 +234,13 @@ def _added_to_copy(copy: Value, other: Value) -> frozenset[Any]:
 
 def _with_shared(own: Value, shared: Value) -> frozenset[Any]:
     """Returns labels for a sum that a device took over its own data, plus an argument that all devices have."""
-    if not of_kinds(labels_of(own), "own-sum") or not isinstance(shared, Data) or "of-gradient" in labels_of(own):
+    products = [label[1] for label in of_kinds(labels_of(own), OWN_PRODUCT)]
+    if not (products or of_kinds(labels_of(own), "own-sum")) or not isinstance(shared, Data):
         return NONE
-    if not of_kinds(shared.labels, "argument"):
+    if "of-gradient" in labels_of(own) or not of_kinds(shared.labels, "argument"):
         return NONE
     over, all_have = variation_of(own), variation_of(shared)
-    axes = [axis for axis, along in over.axes if along.truth == DIFFERS]
+    axes = products or [axis for axis, along in over.axes if along.truth == DIFFERS]
     return frozenset([(_WITH_SHARED, axis) for axis in axes if _is_shared(all_have.over(axis).truth)])
 
 

@@ -26,6 +26,7 @@ first operation on the value.
     with-halo              computed from the edge of an adjacent device's part, which a `ppermute` sent
     ("counted", call)      computed from a sum over the device's rows
     ("own-sum", call)      computed from a sum that each device has taken over its own data, perhaps not over its rows
+    ("own-product", axis)  exactly a product with the device's part of a matrix whose rows are split over this axis
     ("own-mean", axis)     a gradient divided by a count of the device's own rows, which are split over this axis
     ("rows-here", axis, place)   the number of rows of one device, which are split over this axis
     ("copies", place, n)   an array repeated along its first n axes
@@ -259,6 +260,9 @@ SCALED_INDEX = "scaled-index"
 KEPT_APART, KEPT_ALIKE, OWN_AVERAGE = "kept-apart", "kept-alike", "own-average"
 """The kinds of labels of copies of a running average, and of what is computed from one that is kept apart."""
 
+OWN_PRODUCT = "own-product"
+"""The kind of the label of a product that sums over the device's part of a dimension only."""
+
 _OF_AXES = frozenset({PARAMETERS, SPLIT_ALONG, COORDINATES})
 _EXACT = frozenset(
     {
@@ -277,6 +281,7 @@ _EXACT = frozenset(
         KEPT_APART,
         KEPT_ALIKE,
         STATE_OF,
+        OWN_PRODUCT,
         *_OF_AXES,
     }
 )

@@ -158,8 +158,11 @@ def _enter(run: Run, binder: Binder, place: int, value: Value, entry: Value, dep
         given_entries = dict(entry.items) if isinstance(entry, Dict) and not entry.open else {}
         pairs: list[tuple[Any, Value]] = []
         for key, item in value.items:
-            own = given_entries.get(key, entry)
+            own = given_entries.pop(key, entry)
             pairs.append((key, _enter(run, binder, place, item, own, depth)))
+        if value.open:
+            # A dictionary with other keys than the specs raises an error.
+            pairs += [(key, _enter(run, binder, place, UNKNOWN, own, depth)) for key, own in given_entries.items()]
         return Dict(tuple(pairs), value.open)
     if isinstance(value, Union):
         entered = (_enter(run, binder, place, item, entry, depth) for item in value.options)

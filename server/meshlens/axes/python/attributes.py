@@ -167,6 +167,8 @@ def _of_mesh(value: Mesh, name: str) -> Value:
         names = [(axis.value, one) for axis, one in zip(value.names, given, strict=True) if isinstance(axis, Const)]
         # If the keys are known, so is the result of tests such as `"model" in mesh.shape`.
         return Dict(tuple(names)) if not value.open and len(names) == len(value.names) else UNKNOWN
+    if name == "devices" and value.sizes and all(size is not None and size > 0 for size in value.sizes):
+        return Data(frozenset({"device-grid"}), value.sizes, over=EVERYWHERE)
     if name in ("size",):
         total = product(value.sizes)
         return Const(total) if total is not None and value.sizes else UNKNOWN

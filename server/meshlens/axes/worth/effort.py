@@ -187,11 +187,16 @@ def _of_any_rows(value: Value) -> Value:
 
 
 def _makes_spec_of(run: Run, function: Function, owner: Value | None) -> bool:
-    """Returns whether a method may create a spec from the names that its object holds."""
-    if not isinstance(owner, Instance) or not tells(attributes_of(run, owner).values()):
+    """Returns whether a method may create a spec from what its object holds."""
+    if not isinstance(owner, Instance) or not any(map(_decides, attributes_of(run, owner).values())):
         return False
     run.weighs(function)
     return run.world.is_worth_a_root(function.path, function.block, starts=True)
+
+
+def _decides(value: Value) -> bool:
+    """Returns whether an attribute is a name or switch by which a method may choose a spec."""
+    return (type(value) is Const and type(value.value) is bool) or tells((value,))
 
 
 def _may_run_again(run: Run, function: Function, values: dict[str, Value], count: int) -> bool:
