@@ -248,7 +248,7 @@ def _unread(follow: Follow, home: Follow, callee: Node, node: Call) -> Kind:
     if not has_rows:
         return applied(kinds)
     if is_bare and name == "dict":
-        return _container(node, name, kinds)
+        return _container(node, name, kinds[: len(values)])
     if is_bare and name in _ENTRY_BY_ENTRY:
         return "mixed"
     if any(_closes_over_rows(follow, value) for value in values) or method_called(home, callee) == "unread":
