@@ -100,6 +100,7 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     """Reports gradients that update parameters in a map without being reduced over its devices."""
     seen: set[Span] = set()
     told: set[Site] = set()
+    averages = view.solution.once_of_records("averages of losses", _averages_of_losses)
     for use in view.records.gradient_uses:
         if use.kind not in ("stepped", "updated", "skipped") or use.context.guarded or use.context.expected:
             continue
@@ -108,7 +109,9 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
         if binder is None or not binder.names or span in seen:
             continue
         reductions = [
-            one for one in reductions_of(view.solution, binder) if not _differentiated(one) and not _of_number(one)
+            one
+            for one in reductions_of(view.solution, binder)
+            if not _of_number(one) and (one.call in averages or not _differentiated(one))
         ]
         adds_up = any(one.kind not in _PICK for one in reductions)
         evidence = reductions if adds_up else _synchronized_layers(view, binder)
@@ -471,8 +474,13 @@ def _synchronized_layers(view: FileView, binder: Binder) -> list[AxisUse]:
 
 
 def _differentiated(use: AxisUse) -> bool:
-    """Returns whether a sum is differentiated, which may add up gradients; a mean leaves each device its own."""
-    return use.kind not in _MEANS and any(step.how == "grad" for step in use.context.route)
+    return any(step.how == "grad" for step in use.context.route)
+
+
+def _averages_of_losses(solution: Solution) -> frozenset[Site]:
+    """Returns the averages of losses that are then differentiated, which leaves each device its own gradient."""
+    uses = (use for records in solution.by_file.values() for use in records.gradient_uses)
+    return frozenset([use.site for use in uses if use.kind == "loss-averaged"])
 
 
 def _of_number(use: AxisUse) -> bool:

@@ -125,7 +125,12 @@ def _gradient_for(run: Run, args: tuple[Arg, ...], value: Value, loss: Value, ct
     gathered = [label for label in of_kinds(loss_labels - own, "gathered") if label[1] in own]
     is_reduced = "varying" not in loss_labels
     is_own = is_reduced and not (binder.checked and sums) and _is_averaged(loss_labels)
-    labels |= {"mean"} if is_own else set()
+    if is_own:
+        labels |= {"mean"}
+        means = of_kinds(loss_labels, "reduced-at")
+        run.records.gradient_uses.extend(
+            GradientUse("loss-averaged", place, None, ctx, axis) for _, axis, place in means
+        )
     if (is_reduced and not is_own) or "reduced-behind" in loss_labels:
         labels |= {"varying", *_slices(gathered)}
         return Data(frozenset(labels), over=over if "reduced-behind" not in loss_labels else ANYTHING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.domain.labels import TRACED
 from meshlens.axes.domain.values import (
     Arg,
@@ -159,7 +160,9 @@ def arguments_of_map(binder: Binder, args: tuple[Arg, ...], entered: tuple[Arg, 
 
 
 def is_traced(value: Value, ctx: Context) -> bool:
-    """Returns whether a value is certainly a tracer here, or a tree of tracers."""
+    """Returns whether a value is certainly a tracer here, or a tree of tracers; callbacks get arrays."""
+    if ctx.host:
+        return False
     if type(value) is Const:
         return value.traced is not None and any(step.site == value.traced for step in ctx.route)
     return type(value) is Data and TRACED in value.labels
@@ -167,9 +170,7 @@ def is_traced(value: Value, ctx: Context) -> bool:
 
 def is_traced_array(value: Value, ctx: Context) -> bool:
     """Returns whether a value is certainly one tracer."""
-    if type(value) is Data:
-        return TRACED in value.labels and (value.array or value.shape is not None)
-    return is_traced(value, ctx)
+    return is_traced(value, ctx) and (type(value) is Const or is_array(value) or shape_of(value) is not None)
 
 
 def of_operation(result: Value, values: tuple[Value, ...], ctx: Context) -> Value:

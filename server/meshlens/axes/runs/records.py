@@ -223,6 +223,7 @@ class GradientUse:
             "number-shared" (several devices have the same number, because an index is multiplied by a number below the
             size of the other axis), "left-apart" (a `while_loop` has a collective, and its condition differs between
             devices), "average-combined" (the running averages that the devices keep at `other` are put together),
+            "loss-averaged" (an average of a loss that is then differentiated in an unchecked map),
             "stacked-stages-summed" (`other` sums stacked values that each device also sends on).
         site: the site.
         other: the site that produced the value: the `psum` that was divided or differentiated.
