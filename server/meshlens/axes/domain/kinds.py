@@ -26,6 +26,7 @@ from meshlens.axes.domain.values import (
 _NUMBERS = frozenset({"int", "float", "bool", "complex"})
 _CONTAINERS = frozenset({"tuple", "list", "dict", "set", "frozenset"})
 _BUILT_IN = _NUMBERS | _CONTAINERS | {"str", "bytes"}
+_OF_TRACERS = frozenset({"jax.Array", "jax.core.Tracer", "jax.numpy.ndarray"})
 _OF_ITERABLES = {"Iterable": True, "Mapping": False, "MutableMapping": False, "Callable": False}
 _CALLABLE = (Function, Bound, Partial, Mapped, Wrapped)
 
@@ -43,6 +44,15 @@ def is_instance(value: Value, kind: Value) -> bool | None:
     """
     verdicts = {_of_one(option, kind) for option in options(value)}
     return verdicts.pop() if len(verdicts) == 1 else None
+
+
+def is_tracer_instance(kind: Value) -> bool | None:
+    """Returns whether a tracer is an instance of a class: it is an array of JAX; None if unknown."""
+    kinds = kind.items if isinstance(kind, Seq) else (kind,)
+    names = [one.dotted for one in kinds if isinstance(one, Ext)]
+    if any(name in _OF_TRACERS for name in names):
+        return True
+    return False if len(names) == len(kinds) and (_BUILT_IN | {"numpy.ndarray"}).issuperset(names) else None
 
 
 def _of_one(value: Value, kind: Value) -> bool | None:

@@ -91,7 +91,7 @@ def note_donated(
     # Inside another jit or map, nothing is donated.
     if not {call.how, *(step.how for step in ctx.route)}.isdisjoint(("jit", "grad", "run", "map")):
         return
-    donated = _chosen([value for name, value in said if name != "donate"], operand, args)
+    donated = chosen_by([value for name, value in said if name != "donate"], operand, args)
     whole = next((value for name, value in said if name == "donate"), None)
     if isinstance(whole, Const) and whole.value in _FIRST_DONATED:
         results = list(_arrays_in(run, returned))
@@ -124,7 +124,7 @@ def note_static(run: Run, given: Iterable[tuple[str | None, Value]], operand: Va
     said = [value for name, value in given if name in ("static_argnums", "static_argnames")]
     if not said or any(arg.label in ("*", "**") for arg in call.args):
         return
-    if static := [replace(arg, value=_hashed(run, arg.value)) for arg in _chosen(said, operand, call.args)]:
+    if static := [replace(arg, value=_hashed(run, arg.value)) for arg in chosen_by(said, operand, call.args)]:
         guarded = run.api_guard > 0 or call.ctx.expected
         run.records.calls.append(
             ApiCall(STATIC_OF_JIT, call.site, call.site, tuple(static), UNKNOWN, call.ctx, False, guarded)
@@ -146,7 +146,7 @@ def _hashed(run: Run, value: Value) -> Value:
     return value
 
 
-def _chosen(said: Iterable[Value], operand: Value, args: tuple[Arg, ...]) -> list[Arg]:
+def chosen_by(said: Iterable[Value], operand: Value, args: tuple[Arg, ...]) -> list[Arg]:
     """Returns the arguments that `jit` or `pmap` selects by position or name, for example with `static_argnums`."""
     positional = [arg for arg in args if arg.label is None]
     found: list[Arg] = []

@@ -35,7 +35,7 @@ from meshlens.axes.jax.mapped_values import (
     stacked,
 )
 from meshlens.axes.jax.meshes import grid_names, mesh_for_specs, mesh_names, with_mesh_in_force
-from meshlens.axes.jax.naming import by_parameter, names_in, value_of
+from meshlens.axes.jax.naming import by_parameter, names_in, underlying, value_of
 from meshlens.axes.jax.traced import arguments_of_map
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.runs.context import AxisEnv, Bound, Context, Step
@@ -156,28 +156,6 @@ def _mesh(run: Run, row: Row, found: dict[str, Arg]) -> Value | None:
     if given is not None and not (isinstance(given, Const) and given.value is None):
         return given
     return run.ambient[-1] if run.ambient else None
-
-
-def underlying(value: Value) -> tuple[str, tuple[tuple[str, str, bool], ...]] | None:
-    """Returns the name and free parameters of the function that an operand resolves to."""
-    if isinstance(value, Function):
-        return value.name, tuple((name, how, default is not None) for name, _, how, default, _ in value.parameters)
-    if isinstance(value, BoundMethod):
-        inner = underlying(value.function)
-        return (inner[0], inner[1][1:]) if inner is not None else None
-    if isinstance(value, Partial):
-        inner = underlying(value.callee)
-        if inner is None or any(arg.label in ("*", "**") for arg in value.args):
-            return None
-        positional = sum(arg.label is None for arg in value.args)
-        given = {arg.label for arg in value.args}
-        rest = inner[1][positional:]
-        return inner[0], tuple(
-            (name, "key" if name in given else how, default or name in given) for name, how, default in rest
-        )
-    if isinstance(value, Wrapped) and value.how in ("same", "grad", "value_and_grad", "jacobian"):
-        return underlying(value.operand)
-    return None
 
 
 def extend(env: AxisEnv, binder: Binder) -> AxisEnv:

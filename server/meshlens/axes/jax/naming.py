@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.domain.joining import options
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Made, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Bound, Const, Dict, Function, Made, Partial, Seq, Value, Wrapped
 
 
 def by_parameter(parameters: tuple[str, ...], args: tuple[Arg, ...]) -> dict[str, Arg]:
@@ -56,3 +56,25 @@ def value_of(found: dict[str, Arg], name: str) -> Value | None:
     if arg is not None:
         return arg.value
     return UNKNOWN if "**" in found or "*" in found else None
+
+
+def underlying(value: Value) -> tuple[str, tuple[tuple[str, str, bool], ...]] | None:
+    """Returns the name and free parameters of the function that an operand resolves to."""
+    if isinstance(value, Function):
+        return value.name, tuple((name, how, default is not None) for name, _, how, default, _ in value.parameters)
+    if isinstance(value, Bound):
+        inner = underlying(value.function)
+        return (inner[0], inner[1][1:]) if inner is not None else None
+    if isinstance(value, Partial):
+        inner = underlying(value.callee)
+        if inner is None or any(arg.label in ("*", "**") for arg in value.args):
+            return None
+        positional = sum(arg.label is None for arg in value.args)
+        given = {arg.label for arg in value.args}
+        rest = inner[1][positional:]
+        return inner[0], tuple(
+            (name, "key" if name in given else how, default or name in given) for name, how, default in rest
+        )
+    if isinstance(value, Wrapped) and value.how in ("same", "grad", "value_and_grad", "jacobian"):
+        return underlying(value.operand)
+    return None

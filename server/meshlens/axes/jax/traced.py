@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from meshlens.axes.data.arrays import is_array, shape_of
 from meshlens.axes.domain.labels import TRACED
-from meshlens.axes.domain.values import (
-    Arg,
-    Binder,
-    Bound,
-    Const,
-    Data,
-    Dict,
-    Function,
-    Partial,
-    Seq,
-    Site,
-    Value,
-    Wrapped,
-)
+from meshlens.axes.domain.values import Arg, Binder, Const, Data, Dict, Seq, Site, Value, Wrapped
+from meshlens.axes.jax.compiled_calls import chosen_by
 from meshlens.axes.jax.mapped_values import axis_of, is_shared
-from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.naming import by_parameter, underlying
 from meshlens.axes.runs.context import Context
+from meshlens.axes.runs.frames import Frame, site_of
 from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
-from meshlens.facts.nodes import Parameter
+from meshlens.facts.nodes import Expression
 from meshlens.jaxapi.concrete import CONCRETE, CONCRETE_METHODS
 from meshlens.jaxapi.names import canonical
 
 _NUMBERS = (bool, float, int)
 _MAPS = frozenset({"jax.pmap", "jax.vmap", "jax.shard_map"})
+_REQUIRED = frozenset({"any", "only", "key"})
 _ORDERED = frozenset({"<", "<=", ">", ">="})
 _EQUAL = frozenset({"==", "!="})
 
@@ -64,67 +55,39 @@ def arguments_of_jit(wrapped: Wrapped, args: tuple[Arg, ...], site: Site) -> tup
     """
     if canonical(wrapped.dotted) != "jax.jit" or any(arg.label in ("*", "**") for arg in (*args, *wrapped.arguments)):
         return args
-    parameters = _parameters(wrapped.operand)
-    static = _static(wrapped, parameters)
-    if static is None or (parameters is not None and _are_missing(parameters, args)):
+    said = [given.value for given in wrapped.arguments if given.label in ("static_argnums", "static_argnames")]
+    known = underlying(wrapped.operand)
+    if not _fits(known[1] if known is not None else None, args, said):
         return args
-    places, names = static
-    return tuple(
-        [
-            arg if place in places or arg.label in names else replace(arg, value=as_traced(arg.value, site))
-            for place, arg in enumerate(args)
-        ]
-    )
+    static = [id(arg) for arg in chosen_by(said, wrapped.operand, args)]
+    return tuple([arg if id(arg) in static else replace(arg, value=as_traced(arg.value, site)) for arg in args])
 
 
-def _static(wrapped: Wrapped, parameters: tuple[Parameter, ...] | None) -> tuple[frozenset[int], frozenset[str]] | None:
-    """Returns the positions and names of a jitted function's static parameters; None if they are unknown.
+def _fits(parameters: tuple[tuple[str, str, bool], ...] | None, args: tuple[Arg, ...], said: Sequence[Value]) -> bool:
+    """Returns whether a call passes every required argument, and it is known which of its arguments are static.
 
-    JAX takes the names from the positions, and the positions from the names.
+    Args:
+        parameters: the name, kind and presence of a default of each parameter; None if they are unknown.
+        args: the arguments.
+        said: the positions and names of static parameters. JAX takes each from the other.
     """
-    said: list[Value] = []
-    for given in wrapped.arguments:
-        if given.label in ("static_argnums", "static_argnames"):
-            items = given.value.items if isinstance(given.value, Seq) and not given.value.open else (given.value,)
-            said.extend(items)
-    if not said:
-        return frozenset(), frozenset()
-    told = [one.value for one in said if isinstance(one, Const)]
-    if len(told) < len(said) or parameters is None:
-        return None
-    names = [parameter.name for parameter in parameters]
-    numbers = [one for one in told if type(one) is int]
-    if any(not -len(names) <= number < len(names) for number in numbers):
-        return None
-    if any(type(one) is str and one not in names for one in told):
-        return None
-    places = frozenset([number % len(names) for number in numbers])
-    places |= frozenset([place for place, name in enumerate(names) if name in told])
-    return places, frozenset([names[place] for place in places])
-
-
-def _parameters(operand: Value) -> tuple[Parameter, ...] | None:
-    """Returns the parameters that a call of a function may fill; None if they are unknown."""
-    if isinstance(operand, Function):
-        # A wrapper that takes any arguments may have another signature.
-        is_open = any(parameter.how in ("*", "**") for parameter in operand.parameters)
-        return operand.parameters if not is_open else None
-    if isinstance(operand, Bound):
-        parameters = _parameters(operand.function)
-        return parameters[1:] if parameters is not None else None
-    if isinstance(operand, Partial):
-        parameters = _parameters(operand.callee)
-        labels = [arg.label for arg in operand.args]
-        rest = parameters[labels.count(None) :] if parameters is not None else ()
-        return tuple([one for one in rest if one.name not in labels]) if parameters is not None else None
-    return None
-
-
-def _are_missing(parameters: tuple[Parameter, ...], args: tuple[Arg, ...]) -> bool:
-    """Returns whether a call certainly fails because it does not pass every required argument."""
     labels = [arg.label for arg in args]
+    if parameters is None:
+        return not said
     rest = parameters[labels.count(None) :]
-    return any(one.default is None and one.name not in labels for one in rest)
+    if any(not has_default and how in _REQUIRED and name not in labels for name, how, has_default in rest):
+        return False
+    items = [item for value in said for item in (value.items if isinstance(value, Seq) else (value,))]
+    told = [item.value for item in items if isinstance(item, Const)]
+    names = [name for name, _, _ in parameters]
+    if len(told) < len(items) or any(isinstance(value, Seq) and value.open for value in said):
+        return False
+    # A wrapper that takes any arguments may have another signature, and a position may also be passed by name.
+    is_open = any(how in ("*", "**") for _, how, _ in parameters)
+    by_position = any(type(one) is int for one in told)
+    positions = [one for one in told if type(one) is int and not 0 <= one < len(names)]
+    unknown = [one for one in told if type(one) is str and one not in names]
+    return not said or not (is_open or positions or unknown or (by_position and any(labels)))
 
 
 def arguments_of_map(binder: Binder, args: tuple[Arg, ...], entered: tuple[Arg, ...], site: Site) -> tuple[Arg, ...]:
@@ -196,10 +159,10 @@ def note_needed(run: Run, value: Value, site: Site, ctx: Context) -> None:
         run.records.gradient_uses.append(GradientUse("value-needed", site, None, ctx))
 
 
-def note_condition(run: Run, site: Site, ctx: Context) -> None:
-    """Notes that Python decides by the truth of a tracer."""
-    if not (run.api_guard or ctx.conditional):
-        run.records.gradient_uses.append(GradientUse("truth-needed", site, None, ctx))
+def note_condition(run: Run, value: Value, node: Expression, frame: Frame, ctx: Context) -> None:
+    """Notes that Python decides by the truth of an expression whose value is a tracer."""
+    if is_traced_array(value, ctx) and not (run.api_guard or ctx.conditional):
+        run.records.gradient_uses.append(GradientUse("truth-needed", site_of(frame, node), None, ctx))
 
 
 def note_call(run: Run, name: str, call: Invocation) -> None:

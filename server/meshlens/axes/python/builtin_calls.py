@@ -17,7 +17,7 @@ from meshlens.axes.domain.classes import class_attribute, has_unknown_base
 from meshlens.axes.domain.constants import counted, fits_pattern, joined
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import STEPS, as_value, key_of
-from meshlens.axes.domain.kinds import is_instance
+from meshlens.axes.domain.kinds import is_instance, is_tracer_instance
 from meshlens.axes.domain.labels import travelling
 from meshlens.axes.domain.values import (
     STATIC,
@@ -79,8 +79,6 @@ _OTHERS = (
     | _SCOPED
     | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile", "importlib.import_module"}
 )
-_OF_TRACERS = frozenset({"jax.Array", "jax.core.Tracer", "jax.numpy.ndarray"})
-_NOT_TRACED = frozenset("int float bool complex str bytes list tuple dict set frozenset numpy.ndarray".split())
 _RANGE = "range"
 """The kind of a sequence of unknown length that begins with 0."""
 PATTERN = "re.Pattern"
@@ -130,7 +128,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
     if name == "re.compile" and len(args) == 1:
         return Made(PATTERN, site, (("pattern", args[0].value),))
     if name == "isinstance" and len(args) == 2 and is_traced_array(args[0].value, call.ctx):
-        return _kind_of_tracer(args[1].value)
+        verdict = is_tracer_instance(args[1].value)
+        return Const(verdict) if verdict is not None else UNKNOWN
     if name == "hasattr":
         if len(args) == 2 and _step_text(args[0].value) is not None and isinstance(args[1].value, Const):
             return Const(not _lacks(args[0].value, args[1].value.value))
@@ -447,15 +446,6 @@ def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
         return Const(STEPS[values[0].items[0][0]] in known) if is_of_steps else None
     verdict = is_instance(values[0], values[1]) if len(values) == 2 else None
     return Const(verdict) if verdict is not None else None
-
-
-def _kind_of_tracer(kind: Value) -> Value:
-    """Returns whether a tracer is an instance of a class: it is an array, but none of NumPy's, and no Python number."""
-    kinds = kind.items if isinstance(kind, Seq) else (kind,)
-    names = [one.dotted for one in kinds if isinstance(one, Ext)]
-    if any(name in _OF_TRACERS for name in names):
-        return Const(True)
-    return Const(False) if len(names) == len(kinds) and _NOT_TRACED.issuperset(names) else UNKNOWN
 
 
 def _type(values: Values, args: tuple[Arg, ...]) -> Value | None:

@@ -270,8 +270,7 @@ def _if_expression(run: Run, node: IfExpression, frame: Frame, ctx: Context) -> 
     test, then, otherwise = node.test, node.then, node.otherwise
     value = evaluate(run, test, frame, ctx)
     truth = conditions.truth(value)
-    if traced.is_traced_array(value, ctx):
-        traced.note_condition(run, site_of(frame, test), ctx)
+    traced.note_condition(run, value, test, frame, ctx)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
     note_traced(run, value, site_of(frame, test), ctx)
@@ -298,8 +297,8 @@ def _bool(run: Run, node: BoolOperation, frame: Frame, ctx: Context) -> Value:
     for place, item in enumerate(items):
         value = evaluate(run, item, frame, inner)
         truth = conditions.truth(value)
-        if place < len(items) - 1 and traced.is_traced_array(value, ctx):
-            traced.note_condition(run, site_of(frame, item), inner)
+        if place < len(items) - 1:
+            traced.note_condition(run, value, item, frame, inner)
         if truth is (operator == "or") or place == len(items) - 1:
             decided = value
             break
@@ -318,8 +317,7 @@ def _bool(run: Run, node: BoolOperation, frame: Frame, ctx: Context) -> Value:
 def _not(run: Run, node: Not, frame: Frame, ctx: Context) -> Value:
     value = evaluate(run, node.operand, frame, ctx)
     truth = conditions.truth(value)
-    if traced.is_traced_array(value, ctx):
-        traced.note_condition(run, site_of(frame, node.operand), ctx)
+    traced.note_condition(run, value, node.operand, frame, ctx)
     if truth is not None:
         return Const(not truth)
     over = across(transfer.judged, variation_of(value)) if ctx.env.maps else ANYTHING

@@ -8,7 +8,7 @@ from meshlens.axes.data.rings import counter
 from meshlens.axes.domain.joining import join, join_all
 from meshlens.axes.domain.leaving import LEFT_LOOP, RAISED, RETURNED, SKIPPED, joined
 from meshlens.axes.domain.values import STATIC, UNKNOWN, Data, Dict, Instance, Seq, Site, Value
-from meshlens.axes.jax.traced import is_traced_array, note_condition
+from meshlens.axes.jax.traced import note_condition
 from meshlens.axes.python import conditions
 from meshlens.axes.python.assign import assign
 from meshlens.axes.python.expressions import evaluate
@@ -120,8 +120,7 @@ def run_while(run: Run, node: While, frame: Frame, ctx: Context) -> str | None:
     test, body, orelse = node.test, node.body, node.orelse
     begins = evaluate(run, test, frame, ctx)
     truth = conditions.truth(begins)
-    if is_traced_array(begins, ctx):
-        note_condition(run, site_of(frame, test), ctx)
+    note_condition(run, begins, test, frame, ctx)
     if truth is False:
         return run.execute(orelse, frame, ctx) if orelse else None
     inner = ctx if ctx.loop else ctx._replace(loop=True)

@@ -11,7 +11,7 @@ from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.leaving import LEFT_LOOP, NEXT_TURN, RAISED, RETURNED, SKIPPED, joined
 from meshlens.axes.domain.values import UNKNOWN, Const, Dict, Seq, Value
 from meshlens.axes.jax import skipping
-from meshlens.axes.jax.traced import is_traced_array, note_condition
+from meshlens.axes.jax.traced import note_condition
 from meshlens.axes.python import conditions, definitions, guards, imports, loops
 from meshlens.axes.python.assign import assign, delete
 from meshlens.axes.python.expressions import evaluate
@@ -124,8 +124,7 @@ def _if(run: Run, node: If, frame: Frame, ctx: Context) -> str | None:
     test, body, orelse = node.test, node.body, node.orelse
     value = evaluate(run, test, frame, ctx)
     truth = conditions.truth(value)
-    if is_traced_array(value, ctx):
-        note_condition(run, site_of(frame, test), ctx)
+    note_condition(run, value, test, frame, ctx)
     if truth is not None:
         chosen = body if truth else orelse
         skipping.note_skipped(run, test, orelse if truth else body, frame, ctx)
@@ -190,8 +189,7 @@ def _meet(
 
 
 def _assert(run: Run, node: Assert, frame: Frame, ctx: Context) -> None:
-    if is_traced_array(evaluate(run, node.test, frame, ctx), ctx):
-        note_condition(run, site_of(frame, node.test), ctx)
+    note_condition(run, evaluate(run, node.test, frame, ctx), node.test, frame, ctx)
     conditions.refine(run, node.test, True, frame, ctx)
 
 

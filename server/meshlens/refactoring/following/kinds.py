@@ -46,7 +46,7 @@ class Keyed:
         return tuple(kind for _, kind in self.items)
 
     def at(self, key: object) -> Kind | None:
-        """Returns the kind of the value with a key; None if there is no such value."""
+        """Returns the kind of the value that is stored under a key; None if the dictionary lacks the key."""
         return next((kind for known, kind in self.items if known == key), None)
 
     def having(self, key: str, kind: Kind) -> Keyed:

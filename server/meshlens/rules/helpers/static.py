@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from meshlens.axes.domain.values import Arg, Binder, Bound, Const, Function, Partial, Seq, Site, Value
-from meshlens.axes.jax.mapping import underlying
-from meshlens.axes.jax.naming import by_parameter
+from meshlens.axes.jax.naming import by_parameter, underlying
 from meshlens.axes.runs.records import ApiCall
 from meshlens.checking.counting import counted
 from meshlens.checking.model import Finding, Fix
