@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.data.operating import of_all
-from meshlens.axes.domain.axis_sizes import size_along
+from meshlens.axes.domain.axis_sizes import counts_along, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, PASSED_ON, of_kinds
 from meshlens.axes.domain.values import STATIC, Arg, Const, Data, Dict, Ext, Made, Seq, Site, Value
@@ -266,17 +266,10 @@ def note_quotient(run: Run, left: Value, right: Value, site: Site, ctx: Context)
             run.records.gradient_uses.append(GradientUse("of-one-device", site, _counted_at(right), ctx, axis))
         elif along.truth == SUMS_AVERAGED and below.over(axis).truth == TOTAL:
             run.records.gradient_uses.append(GradientUse("share-averaged", site, _reduced_at(left, axis), ctx, axis))
-        elif along.truth in (SUMS_AVERAGED, AVERAGE) and _counts_devices(right, axis):
+        elif along.truth in (SUMS_AVERAGED, AVERAGE) and counts_along(right, axis, ctx.env):
             run.records.gradient_uses.append(GradientUse("divided-twice", site, _reduced_at(left, axis), ctx, axis))
         elif (place := _summed_over_fewer(left, right, axis)) is not None:
             run.records.gradient_uses.append(GradientUse("of-fewer-axes", site, place, ctx, axis))
-
-
-def _counts_devices(divisor: Value, axis: str) -> bool:
-    """Returns whether a divisor is computed from the number of devices along an axis, or along an unknown one."""
-    labels = labels_of(divisor)
-    axes = {name for _, name in of_kinds(labels, "size-of")}
-    return "axis-size" in labels and (not axes or axis in axes)
 
 
 def own_mean(left: Value, right: Value) -> frozenset[Any]:

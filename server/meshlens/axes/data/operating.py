@@ -8,13 +8,16 @@ from typing import Any
 from meshlens.axes.data import transfer
 from meshlens.axes.data.contractions import einsum_terms
 from meshlens.axes.data.transfer import across
-from meshlens.axes.domain.joining import labels_of, variation_of, variations_in
+from meshlens.axes.domain.axis_sizes import counts_along, counts_devices
+from meshlens.axes.domain.joining import variation_of, variations_in
 from meshlens.axes.domain.labels import NONE
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
     COLUMNS,
     EVERYWHERE,
+    MEAN,
+    SHARE,
     SUM,
     VARYING,
     ZEROS,
@@ -22,7 +25,9 @@ from meshlens.axes.domain.variation import (
     Variation,
     is_apart,
     joined,
+    of,
 )
+from meshlens.axes.runs.context import AxisEnv
 from meshlens.jaxapi.operations import AXES, METHODS, OPERATIONS, Kind
 
 _ONE: dict[Kind, Callable[[Along], Along]] = {"linear": transfer.linear, "transposed": transfer.transposed}
@@ -56,18 +61,29 @@ SIZES = frozenset({"constant", "zeros"})
 _NO_ARRAYS = frozenset({"dtype", "axis", "keepdims", "axes", "precision", "out", "promote_integers", "dimension"})
 
 
-def of_operator(operator: str, left: Value, right: Value, denominator_is_written: bool) -> Variation:
-    """Returns the variation of `left operator right`."""
+def of_operator(operator: str, left: Value, right: Value, denominator_is_written: bool, env: AxisEnv) -> Variation:
+    """Returns the variation of `left operator right` where the axes of `env` are bound."""
     one, other = variation_of(left), variation_of(right)
     if operator == "/" and denominator_is_written:
         return across(transfer.linear, one)
-    if operator == "/" and "axis-size" in labels_of(right):
-        return across(transfer.shared_out, one, other)
+    if operator == "/" and counts_devices(right):
+        return _shared_out(one, other, right, env)
     if operator in ("+", "-"):
         one, other = _along_last(left, one, other), _along_last(right, other, one)
         if type(left) is not Const and type(right) is not Const:
             return across(transfer.added_arrays if operator == "+" else transfer.subtracted_arrays, one, other)
     return across(_OPERATORS.get(operator, transfer.rowwise), one, other)
+
+
+def _shared_out(left: Variation, divisor: Variation, number: Value, env: AxisEnv) -> Variation:
+    """Returns the variation of `left / number`, where the number is computed from a number of devices."""
+    divided = across(transfer.shared_out, left, divisor)
+    along = [
+        (axis, Along(SHARE, divided.over(axis).typed))
+        for axis, part in left.axes
+        if part.truth in (SUM, MEAN) and counts_along(number, axis, env)
+    ]
+    return of([*dict([*divided.axes, *along]).items()], divided.rest)
 
 
 def _along_last(value: Value, own: Variation, other: Variation) -> Variation:

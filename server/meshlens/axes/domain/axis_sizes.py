@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from meshlens.axes.data.arrays import count_of
 from meshlens.axes.data.sharded_shapes import size_of_axis
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import AXIS_SIZE, COUNT, MESH_AXIS, of_kinds
 from meshlens.axes.domain.values import Const, Seq, Value
 from meshlens.axes.runs.context import AxisEnv
 
@@ -13,6 +15,8 @@ FOR_EXAMPLE = 8
 """The example size to try if a fact must hold for every size and the size is unknown."""
 PAIRS_FOR_EXAMPLE = "pairs"
 """The kind of a permutation of an unknown number of devices; its pairs are those for `FOR_EXAMPLE` devices."""
+_COUNTS = AXIS_SIZE | {SOME_COUNT}
+_AXES = ("size-of", "over", MESH_AXIS)
 _INTEGERS = frozenset({"+", "-", "*", "//", "%"})
 
 
@@ -44,7 +48,25 @@ def as_number(operator: str, left: Value, right: Value) -> tuple[Value, Value] |
     if operator not in _INTEGERS or (isinstance(left, Const) and isinstance(right, Const)):
         return None
     first, second = count_of(left), count_of(right)
-    return (Const(first), Const(second)) if first is not None and second is not None else None
+    if first is None or second is None:
+        return None
+    return Const(first, counts=counts_devices(left)), Const(second, counts=counts_devices(right))
+
+
+def counts_devices(value: Value) -> bool:
+    """Returns whether a number is computed from the number of devices along some axis, or from that of all devices."""
+    if type(value) is Const:
+        return value.counts
+    labels = labels_of(value)
+    return not labels.isdisjoint(_COUNTS) or bool(of_kinds(labels, COUNT) and of_kinds(labels, *_AXES))
+
+
+def counts_along(value: Value, axis: str, env: AxisEnv) -> bool:
+    """Returns whether a number is computed from the number of devices along a bound axis."""
+    if not counts_devices(value):
+        return False
+    axes = [name for _, name, *_ in of_kinds(labels_of(value), *_AXES)]
+    return axis in axes if axes else env.names == (axis,)
 
 
 def pair_of(value: Value) -> tuple[int, int] | None:

@@ -152,7 +152,7 @@ _TRAVELLING_KINDS = frozenset(
         "wrt argument summed psum stepped of-psum drawn host-sum reduced-at drifted parted copied counted alike "
         "own-sum gathered all-rows slice slice-norm size-of drawn-along drawn-apart noised pieces slice-verdict folded "
         "all-keys of-process own-key received gap scaled-here weighed decided agreed set-by-part turned-by-part "
-        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own"
+        "turned-sum injected own-average state-sum state-norm state-share scaled-by-own mesh-axis"
     ).split()
 )
 _CLEARED_BY_REDUCTION = frozenset(
@@ -201,6 +201,12 @@ ONES = "ones"
 
 FILLED_ONES = "filled-ones"
 """The kind of the label of an array of ones that was filled up with ones."""
+
+AXIS_SIZE = frozenset({"axis-size"})
+"""The label of what is computed from a number of devices; labels "size-of" name the axes, if they are known."""
+
+MESH_AXIS = "mesh-axis"
+"""The kind of the label of the size of a mesh's axis, which need not be the mesh of the map that uses it."""
 
 COUNT = "count"
 """The kind of the label of a number that is exactly the size of an axis, or the number of processes, if it is known."""

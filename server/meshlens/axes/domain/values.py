@@ -42,6 +42,7 @@ class Const:
         via: the argument or default that passed it to the function that uses it.
         part: for a number that may be the size of a part of an array, where it was taken.
         traced: the call on whose route it is a tracer; None if it is a plain value.
+        counts: whether it is the number of devices, or a product of this number.
     """
 
     value: Any
@@ -49,6 +50,7 @@ class Const:
     via: Site | None = field(default=None, compare=False)
     part: Part | None = field(default=None, compare=False)
     traced: Site | None = field(default=None, compare=False)
+    counts: bool = field(default=False, compare=False)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Const) and type(self.value) is type(other.value) and self.value == other.value

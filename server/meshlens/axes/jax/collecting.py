@@ -23,7 +23,7 @@ from meshlens.axes.data.running_averages import note_combined
 from meshlens.axes.data.slices import note_reduced, note_shared
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along_all
 from meshlens.axes.domain.joining import labels_of, options, variation_of, variations_in
-from meshlens.axes.domain.labels import COUNT, NONE, after_reduction, of_kinds, travelling
+from meshlens.axes.domain.labels import AXIS_SIZE, COUNT, NONE, after_reduction, of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Instance, Seq, Site, Union, Value
 from meshlens.axes.domain.variation import (
     ANYTHING,
@@ -287,7 +287,7 @@ def result(
         own = {(OWN_INDEX, name) for name in names}
         return Data(frozenset({"index", "varying", *own}), (), over=with_axes(EVERYWHERE, names or (SOME_AXIS,), INDEX))
     if row.reduces == "size":
-        return Data(frozenset({"axis-size", *(("size-of", name) for name in names)}), (), over=EVERYWHERE)
+        return Data(AXIS_SIZE | {("size-of", name) for name in names}, (), over=EVERYWHERE)
     if row.reduces in _REDUCES:
         # A `psum` of a number counts devices and reduces nothing.
         kinds = ("over",) if isinstance(value, Const) else ("over", "reduced-at")

@@ -12,7 +12,7 @@ from meshlens.axes.data.gradients import drift, gradient_step, note_step
 from meshlens.axes.data.shapes import shape_of_result, split_in
 from meshlens.axes.domain.constants import as_size, counted
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import COUNT, NONE, ON_DEVICES, of_kinds, of_number, of_verdict, travelling
+from meshlens.axes.domain.labels import AXIS_SIZE, COUNT, NONE, ON_DEVICES, of_kinds, of_number, of_verdict, travelling
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -104,7 +104,7 @@ def call_library(run: Run, name: str, call: Invocation) -> Value | None:
         return replace(key, shape=(None,)) if name == _RAW_KEY and isinstance(key, Data) else key
     if name in libraries.DEVICE_COUNTS:
         count = _device_count(run, libraries.DEVICE_COUNTS[name], site)
-        return Const(count) if count is not None else Data(frozenset({"device-count"}), ())
+        return Const(count, counts=True) if count is not None else Data(AXIS_SIZE, ())
     if name in libraries.DEVICE_LISTS:
         count = _device_count(run, libraries.DEVICE_LISTS[name], site)
         return Data(frozenset({"devices", "in-order"}), (count,), "jax.devices")

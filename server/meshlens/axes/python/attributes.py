@@ -13,7 +13,7 @@ from meshlens.axes.data.parts import kept
 from meshlens.axes.data.typed_shardings import transposed
 from meshlens.axes.domain.axis_sizes import SOME_COUNT
 from meshlens.axes.domain.joining import entry_of_table, join_all
-from meshlens.axes.domain.labels import COUNT, PLACES, of_kinds, travelling
+from meshlens.axes.domain.labels import AXIS_SIZE, COUNT, MESH_AXIS, PLACES, of_kinds, travelling
 from meshlens.axes.domain.values import (
     STATIC,
     UNKNOWN,
@@ -159,19 +159,19 @@ def _of_mesh(value: Mesh, name: str) -> Value:
         return Seq("tuple", value.names, value.open)
     if name == "shape":
         sizes = value.sizes if value.sizes is not None and len(value.sizes) == len(value.names) else ()
-        known = [
-            Data(frozenset({(COUNT, size) if size not in (None, -1) else SOME_COUNT}), (), over=EVERYWHERE)
-            for size in sizes
+        counts = [(COUNT, size) if size not in (None, -1) else SOME_COUNT for size in sizes]
+        names = [
+            (axis.value, Data(AXIS_SIZE | {count, (MESH_AXIS, axis.value)}, (), over=EVERYWHERE))
+            for axis, count in zip(value.names, counts or [SOME_COUNT] * len(value.names), strict=True)
+            if isinstance(axis, Const)
         ]
-        given = known or [Data(frozenset({SOME_COUNT}), (), over=EVERYWHERE)] * len(value.names)
-        names = [(axis.value, one) for axis, one in zip(value.names, given, strict=True) if isinstance(axis, Const)]
         # If the keys are known, so is the result of tests such as `"model" in mesh.shape`.
         return Dict(tuple(names)) if not value.open and len(names) == len(value.names) else UNKNOWN
     if name == "devices" and value.sizes and all(size is not None and size > 0 for size in value.sizes):
         return Data(frozenset({"device-grid"}), value.sizes, over=EVERYWHERE)
     if name in ("size",):
         total = product(value.sizes)
-        return Const(total) if total is not None and value.sizes else UNKNOWN
+        return Const(total, counts=True) if total is not None and value.sizes else UNKNOWN
     return UNKNOWN
 
 

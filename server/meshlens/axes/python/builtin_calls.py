@@ -18,7 +18,7 @@ from meshlens.axes.domain.constants import counted, fits_pattern, joined
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import STEPS, as_value, key_of
 from meshlens.axes.domain.kinds import is_instance, is_tracer_instance
-from meshlens.axes.domain.labels import travelling
+from meshlens.axes.domain.labels import AXIS_SIZE, travelling
 from meshlens.axes.domain.values import (
     STATIC,
     UNKNOWN,
@@ -205,7 +205,9 @@ def _len(values: Values, args: tuple[Arg, ...]) -> Value:
     if isinstance(value, Data) and value.labels and (filled := fillers.length(value)) is not None:
         return filled
     if isinstance(value, Data) and value.shape and value.shape[0] is not None:
-        return Const(value.shape[0])
+        return Const(value.shape[0], counts="devices" in value.labels)
+    if isinstance(value, Data) and "devices" in value.labels:
+        return Data(AXIS_SIZE, ())
     if isinstance(value, Const) and isinstance(value.value, str):
         return Const(len(value.value))
     site = args[0].site if args else None

@@ -18,9 +18,9 @@ from meshlens.axes.data.rings import note_owner, of_sum
 from meshlens.axes.data.running_averages import kept
 from meshlens.axes.data.slices import divided_by_norm, note_restored, note_root, scaled_by_share, share_of_state
 from meshlens.axes.data.typed_shardings import with_sharding
-from meshlens.axes.domain.axis_sizes import as_number
+from meshlens.axes.domain.axis_sizes import as_number, counts_devices
 from meshlens.axes.domain.joining import labels_of
-from meshlens.axes.domain.labels import IMAGINARY, NONE, TRACED, UNPLACED, travelling
+from meshlens.axes.domain.labels import AXIS_SIZE, IMAGINARY, NONE, TRACED, UNPLACED, travelling
 from meshlens.axes.domain.values import Arg, Const, Data, Value
 from meshlens.axes.domain.variation import ANYTHING
 from meshlens.axes.jax import traced
@@ -35,11 +35,12 @@ _SCALED = frozenset({"scaled"})
 def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
     """Returns the result of a binary operation."""
     operator, left, right, sides, site = operation
-    numbers = as_number(operator, left, right)
-    known = arrays.constant_operation(operator, *(numbers or (left, right)))
+    numbers = as_number(operator, left, right) or (left, right)
+    known = arrays.constant_operation(operator, *numbers)
     if known is not None:
         if isinstance(known, Const):
-            known = Const(known.value, site, None, quotient(operator, right, sides[1], site))
+            counts = operator == "*" and (counts_devices(numbers[0]) or counts_devices(numbers[1]))
+            known = Const(known.value, site, None, quotient(operator, right, sides[1], site), None, counts)
         return traced.of_operation(known, (left, right), ctx)
     left_labels, right_labels = labels_of(left), labels_of(right)
     scaled = operator == "/" and not isinstance(sides[1], Constant)
@@ -51,6 +52,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             labels |= {IMAGINARY} & (left_labels ^ right_labels)
             if scaled:
                 labels |= _SCALED
+            if operator != "*":
+                labels -= AXIS_SIZE - left_labels
         if operator != "@":
             noise.meet(run, (left, right), ctx)
         labels |= gradient_step(run, labels, ((left_labels, sides[0]), (right_labels, sides[1])), frame, ctx)
@@ -58,6 +61,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             labels |= drift((left, right))
         elif operator in ("+", "-") and len(ctx.env.maps) > 1:
             labels |= strayed(left, right)
+    if operator == "*" and (counts_devices(left) or counts_devices(right)):
+        labels |= AXIS_SIZE
     combined = matmul if operator == "@" else arrays.broadcast
     shapes = arrays.shape_of(left), arrays.shape_of(right)
     shape = combined(*shapes)
@@ -104,7 +109,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
     elif left_labels or right_labels:
         labels |= moments.of_operation(run, operator, (left, right), site, ctx)
     is_number = isinstance(sides[1], Constant)
-    over = of_operator(operator, left, right, is_number) if ctx.env.maps else ANYTHING
+    over = of_operator(operator, left, right, is_number, ctx.env) if ctx.env.maps else ANYTHING
     result = Data(labels, shape, None, arrays.gives_array(operator, left, right), over)
     if TRACED in left_labels or TRACED in right_labels:
         result = replace(result, labels=result.labels | {TRACED}, array=True)

@@ -75,14 +75,14 @@ def through(arg: Arg) -> Value:
     """Returns an argument as the callee sees it: a constant remembers the argument that passed it."""
     value = arg.value
     if type(value) is Const and value.via is None and arg.site is not None:
-        return Const(value.value, value.origin, arg.site, value.part, value.traced)
+        return Const(value.value, value.origin, arg.site, value.part, value.traced, value.counts)
     return value
 
 
 def _default_of(function: Function, name: str) -> Value:
     value = next((value for known, value in function.defaults if known == name), UNKNOWN)
     if isinstance(value, Const) and value.via is None and value.origin is not None:
-        return Const(value.value, value.origin, value.origin, value.part)
+        return Const(value.value, value.origin, value.origin, value.part, counts=value.counts)
     return value
 
 

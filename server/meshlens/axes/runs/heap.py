@@ -60,5 +60,5 @@ def through(arg: Arg) -> Value:
     """Returns the value of an argument; a constant records the argument that passed it."""
     value = arg.value
     if isinstance(value, Const) and value.via is None:
-        return Const(value.value, value.origin, arg.site, value.part, value.traced)
+        return Const(value.value, value.origin, arg.site, value.part, value.traced, value.counts)
     return value
