@@ -72,7 +72,7 @@ _WARNINGS = {
     "of-one-device": "the total over {axis} is divided by this count, which covers only one device",
     "of-size-here": "the total over {axis} is divided by the number of rows on one device",
     "divided-twice": "this mean over {axis} is divided by the number of devices again",
-    "share-averaged": "this averages over {axis} what is already divided by a total over all devices; use a sum instead",
+    "share-averaged": "each device already divides by a total over {axis}; sum the results instead of averaging them",
 }
 _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
 """Kinds of uses that are correct if the result is immediately scaled by the number of devices."""

@@ -55,6 +55,8 @@ def _iterates_anew(cls: Class) -> bool:
     return any(class_attribute(cls, name) is not None for name in ("__iter__", "__getitem__", "__len__", "__new__"))
 
 
+FIELD = "dataclasses.Field"
+"""The type of what `dataclasses.fields` lists."""
 HASH_OF_FIELDS = Ext("dataclasses.dataclass.__hash__")
 """The `__hash__` of a class whose instances are hashable if their fields are."""
 

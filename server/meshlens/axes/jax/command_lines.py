@@ -1,7 +1,7 @@
 """Options of command lines and environment variables, for runs that assume that nobody passes any (`by_default`).
 
-In every other run, their values are unknown. A default that is a placeholder (None, "", a switch, 1) is unknown in any
-run, because the program is not meant to be used with it.
+In every other run, their values are unknown unless the program gives them itself. A default that is a placeholder
+(None, "", a switch, 1) is unknown in any run, because the program is not meant to be used with it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from meshlens.axes.domain.values import (
     Site,
     Value,
 )
+from meshlens.axes.jax.given_options import new_parser, note_option, parsed, words_of
 from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.invocation import Invocation
@@ -51,11 +52,14 @@ _DEEPEST = 4
 
 
 def call_option(run: Run, name: str, call: Invocation) -> Value | None:
-    """Returns the result of a library callable that defines or reads options; None for any other callable."""
+    """Returns the result of a library callable that defines or reads options; None for any other callable.
+
+    Parsers are followed in every run, because the program itself may give them a command line.
+    """
     args = call.args
     if name in PARSERS or name in PARSERS_OF_DATACLASSES:
         given = tuple([(arg.label or place, arg.value) for place, arg in enumerate(args)])
-        return Made(name, call.site, given if name in PARSERS_OF_DATACLASSES else ())
+        return new_parser(run, Made(name, call.site, given))
     if name in ENVIRONMENT:
         found = by_parameter(("key", "default"), args)
         return _read(run, found.get("key"), found.get("default"), call)
@@ -79,6 +83,14 @@ def call_parser(run: Run, parser: Made, name: str, call: Invocation) -> Value | 
     """Returns the result of a parser's method; None if it is not followed."""
     if parser.dotted not in PARSERS and parser.dotted not in PARSERS_OF_DATACLASSES:
         return None
+    if name in ("add_argument", "set_defaults") and parser.dotted in PARSERS:
+        note_option(run, parser, name, call)
+    elif name == "parse_args" and (words := words_of(call.args)) is not None:
+        read = parsed(run, parser, words, call)
+        if read is not None:
+            return read
+    if not run.world.by_default:
+        return parser if name in GROUPS and parser.dotted in PARSERS else None
     if parser.dotted in PARSERS_OF_DATACLASSES:
         return _dataclasses(run, parser, call) if name == "parse_args_into_dataclasses" and not call.args else None
     if name in GROUPS:

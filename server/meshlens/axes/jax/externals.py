@@ -51,6 +51,7 @@ from meshlens.axes.runs.run import Run
 from meshlens.axes.runs.tree_objects import as_tuple
 from meshlens.jaxapi.binders import binder
 from meshlens.jaxapi.collectives import NAMED_REDUCTIONS, collective
+from meshlens.jaxapi.command_lines import PARSERS
 from meshlens.jaxapi.concrete import CONCRETE
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.layers import INITIALIZERS
@@ -137,7 +138,7 @@ def call_external(run: Run, dotted: str, call: Invocation) -> Value:
     callee = _callee(dotted)
     if callee.needs_values:
         note_call(run, callee.name, call)
-    result = call_option(run, callee.name, call) if run.world.by_default else None
+    result = call_option(run, callee.name, call) if run.world.by_default or callee.name in PARSERS else None
     if result is None:
         result = callee.handle(run, callee, call)
     name, recorded, args = callee.name, callee.recorded, call.args

@@ -12,6 +12,7 @@ from meshlens.axes.data.operating import of_method
 from meshlens.axes.data.parts import kept
 from meshlens.axes.data.typed_shardings import transposed
 from meshlens.axes.domain.axis_sizes import SOME_COUNT
+from meshlens.axes.domain.classes import FIELD
 from meshlens.axes.domain.joining import entry_of_table, join_all
 from meshlens.axes.domain.labels import AXIS_SIZE, COUNT, MESH_AXIS, PLACES, of_kinds, travelling
 from meshlens.axes.domain.values import (
@@ -209,7 +210,7 @@ def _of_made(value: Made, name: str) -> Value:
     given = dict(value.arguments)
     if value.dotted == "enum.Enum":
         return given.get(name.strip("_"), UNKNOWN)
-    if value.dotted == THREAD_LOCAL:
+    if value.dotted in (THREAD_LOCAL, FIELD):
         return given.get(name, UNKNOWN)
     own = optimizers.own_function(value, name) or train_states.held_function(value, name)
     if own is not None:

@@ -13,7 +13,7 @@ from meshlens.axes.data import fillers
 from meshlens.axes.data.arrays import count_of, product, shape_of, sizes
 from meshlens.axes.data.gradients import rows_here
 from meshlens.axes.data.operating import of_all
-from meshlens.axes.domain.classes import class_attribute, has_unknown_base
+from meshlens.axes.domain.classes import FIELD, class_attribute, has_unknown_base, names_of_fields
 from meshlens.axes.domain.constants import counted, fits_pattern, joined
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import STEPS, as_value, key_of
@@ -435,8 +435,10 @@ def _sorted(values: Values, args: tuple[Arg, ...]) -> Value:
     if not isinstance(value, Seq) or not value.items:
         return UNKNOWN
     by_text = {item.value: item for item in value.items if isinstance(item, Const) and isinstance(item.value, str)}
-    if len(args) == 1 and len(by_text) == len(value.items):
-        return Seq("list", tuple([by_text[text] for text in sorted(by_text)]), value.open)
+    reverse = by_parameter(("iterable", "reverse"), args).get("reverse")
+    if len(args) == 1 + (reverse is not None) and len(by_text) == len(value.items):
+        order = sorted(by_text, reverse=reverse is not None and reverse.value == Const(True))
+        return Seq("list", tuple([by_text[text] for text in order]), value.open)
     return Seq("list", (join_all(value.items),), True)
 
 
@@ -538,15 +540,32 @@ def _class_of(value: Value) -> object:
 
 
 def _field(values: Values, args: tuple[Arg, ...]) -> Value:
-    """Returns the default of a dataclass field, or the factory for the constructor to call."""
+    """Returns the default of a dataclass field, or the field if it has a factory for the constructor or metadata."""
     given = {arg.label: arg for arg in args}
-    factory = given.get("default_factory")
-    if "default" in given:
+    told = given.get("default_factory") or given.get("metadata")
+    if "default" in given and "metadata" not in given:
         return given["default"].value
-    if factory is None or factory.site is None:
+    if told is None or told.site is None:
         return UNKNOWN
-    hashed = tuple([(name, given[name].value) for name in ("hash", "compare") if name in given])
-    return Made("dataclasses.field", factory.site, (("default_factory", factory.value), *hashed))
+    kept = [name for name in ("default_factory", "default", "metadata", "hash", "compare") if name in given]
+    return Made("dataclasses.field", told.site, tuple([(name, given[name].value) for name in kept]))
+
+
+def _fields(values: Values, args: tuple[Arg, ...]) -> Value:
+    """Returns the fields of a dataclass or of an object of one, with their names, defaults and metadata."""
+    of = values[0] if len(values) == 1 else UNKNOWN
+    cls = of.cls if isinstance(of, Instance) else of
+    if not isinstance(cls, Class) or not cls.dataclass or has_unknown_base(cls):
+        return UNKNOWN
+    return Seq("tuple", tuple([_field_of(cls, name) for name in names_of_fields(cls)]))
+
+
+def _field_of(cls: Class, name: str) -> Made:
+    declared = class_attribute(cls, name)
+    told = dict(declared.arguments) if isinstance(declared, Made) and declared.dotted == "dataclasses.field" else {}
+    default = told.get("default") if told else declared
+    known: dict[int | str, Value] = {"name": Const(name), "metadata": Dict(()), **told}
+    return Made(FIELD, cls.site, tuple({**known, "default": default if default is not None else UNKNOWN}.items()))
 
 
 def _pattern(how: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
@@ -646,5 +665,6 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "copy.copy": lambda values, args: values[0] if values else UNKNOWN,
     "copy.deepcopy": lambda values, args: copied(values[0]) if values else UNKNOWN,
     "dataclasses.field": _field,
+    "dataclasses.fields": _fields,
     "flax.struct.field": _field,
 }

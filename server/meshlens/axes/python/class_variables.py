@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from meshlens.axes.domain.classes import class_attribute, inner_of, lineage
 from meshlens.axes.domain.joining import join
-from meshlens.axes.domain.values import UNKNOWN, Arg, Bound, Class, Dict, Ext, Function, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Bound, Class, Dict, Ext, Function, Made, Seq, Value
 from meshlens.axes.python.tables_of_modules import grow, with_added
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
@@ -30,6 +30,8 @@ def variable(run: Run, cls: Class, name: str) -> Value | None:
     if type(value) is Dict and not value.items:
         # Other runs may find entries.
         run.overlaid += 1
+    if type(value) is Made and value.dotted == "dataclasses.field":
+        return dict(value.arguments).get("default", value)
     return value
 
 

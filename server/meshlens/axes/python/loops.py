@@ -56,6 +56,9 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
             if not run.may_go_on():
                 forget(run, (target, *body), frame, ctx)
                 break
+            if value is not turns[-1]:
+                # The turns after it see what it has changed.
+                continue
             assign(run, target, value, frame, ctx)
             run.execute(body, frame, inner)
             frame.vars = _after_iterations(run, before, frame.vars, site_of(frame, node))
@@ -66,11 +69,10 @@ def run_for(run: Run, node: For, frame: Frame, ctx: Context) -> str | None:
 
 
 def _turns(values: list[Value]) -> list[Value]:
-    """Returns the items for which a loop runs that has others, too; one stands for all, and the last stays the last."""
-    if not values:
-        return [UNKNOWN]
-    *others, last = values
-    return values if any(value is STATIC for value in others) else [*others, join_all(values), last]
+    """Returns the items for which a loop runs that has others, too; the last one stands for all."""
+    if any(value is STATIC for value in values[:-1]):
+        return values
+    return [*values, join_all(values)] if len(values) > 1 else values or [UNKNOWN]
 
 
 def _is_range(iterable: Expression, frame: Frame) -> bool:

@@ -282,7 +282,7 @@ def _note_named(run: Run, value: Value) -> None:
 
 def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     args = call.args
-    if run.world.by_default and (read := call_parser(run, receiver, name, call)) is not None:
+    if (read := call_parser(run, receiver, name, call)) is not None:
         return read
     if receiver.dotted == PATTERN:
         whole = (Arg(None, dict(receiver.arguments)["pattern"], None, None), *args)

@@ -88,7 +88,8 @@ def _is_pair(value: Value) -> bool:
 
 def elements(value: Value) -> tuple[list[Value], bool]:
     """Returns the elements that a loop iterates over, and whether the list is exact."""
-    if isinstance(value, Dict) and value.open and len(value.items) <= _MOST_PAIRS and value.get(SOME_KEY) is not None:
+    most_keys = _MOST_PAIRS if isinstance(value, Dict) and value.get(SOME_KEY) is not None else _MOST_KEYS
+    if isinstance(value, Dict) and value.open and 0 < len(value.items) <= most_keys:
         return [as_value(key) for key, _ in value.items], False
     # The last pair may stand for those with unknown keys.
     pairs = value.items[: -1 if value.open and len(value.items) > 1 else None] if isinstance(value, Seq) else ()

@@ -465,7 +465,8 @@ def is_dull(run: Run, function: Function, args: tuple[Arg, ...], ctx: Context) -
         return False
     if run.world.makes_arrays(function.path, function.block) and _gets_sizes(run, function, args):
         return False
-    if run.world.by_default and any(map(_is_empty, args)) and run.world.is_short(function.path, function.block):
+    gets_options = any(map(_is_command_line, args)) or (run.world.by_default and any(map(_is_empty, args)))
+    if gets_options and run.world.is_short(function.path, function.block):
         # The function may read the command line.
         return False
     if not ctx.env.maps and run.world.is_short(function.path, function.block):
@@ -506,6 +507,12 @@ def _sets_axis(settings: Dict) -> bool:
 def _is_empty(arg: Arg) -> bool:
     """Returns whether an argument is an empty list, as are the options that nobody passes."""
     return isinstance(arg.value, Seq) and not arg.value.items and not arg.value.open
+
+
+def _is_command_line(arg: Arg) -> bool:
+    """Returns whether an argument is a list of options, such as `["--axis", "data"]`."""
+    first = arg.value.items[0] if isinstance(arg.value, Seq) and arg.value.kind == "list" and arg.value.items else None
+    return isinstance(first, Const) and isinstance(first.value, str) and first.value.startswith("-")
 
 
 def _iterates(value: Value) -> bool:
