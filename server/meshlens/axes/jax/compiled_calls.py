@@ -124,15 +124,18 @@ def note_static(run: Run, given: Iterable[tuple[str | None, Value]], operand: Va
     said = [value for name, value in given if name in ("static_argnums", "static_argnames")]
     if not said or any(arg.label in ("*", "**") for arg in call.args):
         return
-    if static := [replace(arg, value=_hashed(run, arg.value)) for arg in chosen_by(said, operand, call.args)]:
+    if static := [replace(arg, value=hashed(run, arg.value)) for arg in chosen_by(said, operand, call.args)]:
         guarded = run.api_guard > 0 or call.ctx.expected
         run.records.calls.append(
             ApiCall(STATIC_OF_JIT, call.site, call.site, tuple(static), UNKNOWN, call.ctx, False, guarded)
         )
 
 
-def _hashed(run: Run, value: Value) -> Value:
-    """Returns an `UNHASHABLE_FIELD` for an object with an unhashable field; returns any other value unchanged."""
+def hashed(run: Run, value: Value, depth: int = 0) -> Value:
+    """Returns an `UNHASHABLE_FIELD` for an object with an unhashable field, perhaps that of an object in it.
+
+    Any other value is returned unchanged.
+    """
     fields = fields_of(run, value)
     if not fields or not isinstance(value, Instance):
         return value
@@ -141,8 +144,13 @@ def _hashed(run: Run, value: Value) -> Value:
     for name, held in fields.items():
         declared = class_attribute(value.cls, name)
         is_left_out = isinstance(declared, Made) and not {"hash", "compare"}.isdisjoint(dict(declared.arguments))
-        if has_no_hash(held) and not is_left_out:
+        if is_left_out:
+            continue
+        if has_no_hash(held):
             return Made(UNHASHABLE_FIELD, value.cls.site, (("class", Const(value.cls.name)), (name, held)))
+        inner = hashed(run, held, depth + 1) if isinstance(held, Instance) and depth < _DEEPEST_FIELD else held
+        if inner is not held:
+            return inner
     return value
 
 
@@ -160,6 +168,8 @@ def chosen_by(said: Iterable[Value], operand: Value, args: tuple[Arg, ...]) -> l
                 found.append(positional[chosen])
     return found
 
+
+_DEEPEST_FIELD = 4
 
 OF_JAX = "of-jax"
 """The label of a donated argument that certainly holds JAX arrays, whose memory the results use."""

@@ -119,7 +119,7 @@ def entering(run: Run, binder: Binder, place: int, arg: Arg) -> Value:
     """Returns an argument as the mapped function sees it."""
     if binder.kind == "axis_env":
         return arg.value
-    if _is_static(binder, place):
+    if is_static_place(binder, place):
         # A static argument is hashed, so it is not an array and is the same on all devices.
         return replace(arg.value, over=EVERYWHERE) if isinstance(arg.value, Data) else arg.value
     if arg.label in ("*", "**"):
@@ -346,7 +346,8 @@ def _without_axis(shape: tuple[int | None, ...] | None, entry: Value, binder: Bi
     return None
 
 
-def _is_static(binder: Binder, place: int) -> bool:
+def is_static_place(binder: Binder, place: int) -> bool:
+    """Returns whether the argument at a position is static for `pmap`."""
     given = binder.argument("static_broadcasted_argnums")
     if given is None:
         return False

@@ -25,11 +25,12 @@ from meshlens.axes.domain.values import (
     Wrapped,
 )
 from meshlens.axes.domain.values import Bound as BoundMethod
-from meshlens.axes.jax.compiled_calls import note_donated
+from meshlens.axes.jax.compiled_calls import hashed, note_donated
 from meshlens.axes.jax.mapped_values import (
     adds_up,
     entering,
     has_entry_for_each,
+    is_static_place,
     kernel_result,
     one_per_device,
     stacked,
@@ -185,7 +186,12 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     inner_args = arguments_of_map(binder, args, inner_args, site) if fits else inner_args
     returned = run_operand(run, binder, inner_args, site, ctx)
     exact = all(arg.label not in ("*", "**") for arg in args)
-    seen = tuple([_as_tree(run, arg) for arg in args])
+    seen = tuple(
+        [
+            replace(arg, value=hashed(run, arg.value)) if is_static_place(binder, place) else _as_tree(run, arg)
+            for place, arg in enumerate(args)
+        ]
+    )
     run.records.mapped_calls.append(MappedCall(binder, site, seen, exact, ctx, as_data(run, returned)))
     if binder.kind == "pallas":
         return kernel_result(binder, args)

@@ -42,7 +42,7 @@ from meshlens.axes.python.tables import forgotten, is_table
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.heap import attributes_of, set_attribute
-from meshlens.axes.runs.ledger import MOST_PLAIN_RUNS, Key, Shared, most_runs
+from meshlens.axes.runs.ledger import MOST_PLAIN_RUNS, MOST_TELLING_RUNS, Key, Shared, most_runs
 from meshlens.axes.runs.run import MOST_FOLLOWED, Run
 from meshlens.axes.runs.tree_objects import fields_of
 from meshlens.facts.nodes import (
@@ -130,7 +130,10 @@ def spent(run: Run, function: Function, values: dict[str, Value], decides: bool,
     is_plain = not decides or not (
         any(map(_is_choice, values.values())) or function.name in _MAKE_ATTRIBUTES or _names_axes(run, function)
     )
-    most, count = MOST_PLAIN_RUNS if is_plain else most_runs(ran), run.count(ran)
+    count = run.count(ran)
+    if is_plain and decides and MOST_PLAIN_RUNS <= count < MOST_TELLING_RUNS:
+        is_plain = not _picks_entry(run, function, values)
+    most = MOST_PLAIN_RUNS if is_plain else most_runs(ran)
     if is_news or count < most or _may_run_again(run, function, values, count):
         own = left.get(ran, 0)
         left[ran] = own + 1 if type(own) is int else 1
@@ -224,6 +227,13 @@ def _names_an_entry(run: Run, function: Function, values: dict[str, Value]) -> b
     """Returns whether a function is a short method that gets a name under which it may store a value in its object."""
     body = run.body(function)
     return len(body) <= _FEW and any(map(_is_text, values.values())) and bool(_filled(run, function))
+
+
+def _picks_entry(run: Run, function: Function, values: dict[str, Value]) -> bool:
+    """Returns whether a function picks an entry of a table by a text that it gets, such as a preset by its name."""
+    texts = {name for name, value in values.items() if _is_text(value)}
+    keys = [node.key for node in nodes(run.body(function)) if isinstance(node, Subscript)] if texts else []
+    return any(isinstance(key, Name) and key.name in texts for key in keys)
 
 
 def _is_text(value: Value) -> bool:
