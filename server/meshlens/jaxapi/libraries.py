@@ -215,6 +215,15 @@ SAVES: dict[str, tuple[str, ...]] = {
 }
 """Functions that write a state to disk or serialize it, with their parameters up to the state."""
 
+CHECKPOINTERS: dict[str, tuple[str, ...]] = {
+    "orbax.checkpoint.PyTreeCheckpointer": ("directory", "item"),
+    "orbax.checkpoint.StandardCheckpointer": ("directory", "state"),
+    "orbax.checkpoint.Checkpointer": ("directory", "item"),
+    "orbax.checkpoint.AsyncCheckpointer": ("directory", "item"),
+    "orbax.checkpoint.CheckpointManager": ("step", "items"),
+}
+"""Classes whose method `save` writes a state to disk, with its parameters up to the state."""
+
 SHARDS: dict[str, int] = {
     "flax.training.common_utils.shard": 0,
     "flax.training.common_utils.shard_prng_key": 0,

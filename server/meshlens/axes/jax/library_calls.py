@@ -282,7 +282,7 @@ def call_elsewhere(run: Run, name: str, call: Invocation) -> Value:
         if is_harmless(name):
             return args[0].value
         return Wrapped("same", "meshlens.unknown", args[0].value, site)
-    if name in libraries.GENERATORS:
+    if name in libraries.GENERATORS or name in libraries.CHECKPOINTERS:
         return Made(name, site)
     if name in known_names.OBJECTS_OF_PYTEST:
         return Made(name, site, _labelled(args))

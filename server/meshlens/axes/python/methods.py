@@ -50,6 +50,7 @@ from meshlens.axes.jax import modules, optimizers, traced, train_states
 from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.command_lines import call_parser
 from meshlens.axes.jax.libraries import consume, of_layer
+from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.python.builtin_calls import PATTERN, call_builtin
 from meshlens.axes.python.tables import call_table
 from meshlens.axes.python.unknown_calls import call_unknown
@@ -63,7 +64,7 @@ from meshlens.jaxapi.concrete import CONCRETE_METHODS
 from meshlens.jaxapi.consumers import consumer
 from meshlens.jaxapi.known_names import OPTIMIZERS_IN_PLACE
 from meshlens.jaxapi.layers import METHODS_OF_ROWS, PARAMETERS
-from meshlens.jaxapi.libraries import GENERATORS, INIT_METHODS, VERDICTS
+from meshlens.jaxapi.libraries import CHECKPOINTERS, GENERATORS, INIT_METHODS, VERDICTS
 
 _OPAQUE = frozenset({"opaque"})
 _MAY_REPEAT = frozenset({"uniform"})
@@ -296,6 +297,11 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         if name == "set" and args:
             put(run, place, args[0].value, known, bool(call.ctx.conditional))
         return known if name == "get" else UNKNOWN
+    if name == "save" and receiver.dotted in CHECKPOINTERS and not call.ctx.env.maps:
+        parameters = CHECKPOINTERS[receiver.dotted]
+        saved = by_parameter(parameters, args).get(parameters[-1])
+        if saved is not None:
+            noise.note_saved(run, saved, call.ctx)
     row = consumer(receiver.dotted)
     if row is not None and row.when == name:
         consume(run, receiver, row, call)
