@@ -86,7 +86,8 @@ def call_parser(run: Run, parser: Made, name: str, call: Invocation) -> Value | 
     if name in ("add_argument", "set_defaults") and parser.dotted in PARSERS:
         note_option(run, parser, name, call)
     elif name == "parse_args" and (words := words_of(call.args)) is not None:
-        read = parsed(run, parser, words, call)
+        # In a run without options, an empty list may be that of the process.
+        read = parsed(run, parser, words, call) if words or not run.world.by_default else None
         if read is not None:
             return read
     if not run.world.by_default:
