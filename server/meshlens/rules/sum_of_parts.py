@@ -9,6 +9,8 @@ A variance or covariance needs the mean of all rows: if each device subtracts th
 leaves out the differences between the devices' means. Likewise, rows minus the mean of all rows must not be scaled by
 the variance of one device's rows. Means and variances are followed from one map to another, and through the code
 between them.
+A softmax, or a division by a mean or variance, along a dimension that is split normalizes each part by itself. It is
+reported if the result is summed over the devices, or, as a hint, if the map returns it.
 In a pipeline, each device sends its result on to the next stage. If all devices also write their results into an array
 or stack them with `scan`, and add up these arrays to share the result of the last stage, the other devices must add
 zeros. This finding is a hint.
@@ -93,6 +95,18 @@ _MESSAGES = {
         "this is the variance around the mean of one device's rows, but the subtracted mean is that of all devices "
         'along "{axis}"; average the squares of the differences from that mean'
     ),
+    "normalized-summed": (
+        'each device divides by a mean or variance of its own part along "{axis}" before the sum over all devices; '
+        "average over all devices first (lax.pmean)"
+    ),
+    "softened-summed": (
+        'each device takes the softmax of its own part along "{axis}", so its weights add up to 1; '
+        "normalize by a sum over all devices instead"
+    ),
+    "normalized-returned": (
+        'each device normalizes along a dimension of which it has only a part along "{axis}"; '
+        "reduce over all devices first"
+    ),
     "stages-summed": (
         'each device along "{axis}" writes here what it sends on, and the sum adds the values of all stages; '
         "use jnp.where to add 0 on all devices but the last"
@@ -104,9 +118,12 @@ _MESSAGES = {
 }
 """The messages, by the kind of the recorded use."""
 
-_SAID = {"scaled": "scales the rows here", "stacked": "stacked here"}
+_SAID = {"scaled": "scales the rows here", "stacked": "stacked here", "returned": "returned here"}
+"""What happens at the other place, by the first or last word of the kind."""
 
-_HINTS = frozenset({"centred-summed", "stages-summed", "stacked-stages-summed"})
+_HINTS = frozenset(
+    {"centred-summed", "normalized-returned", "normalized-summed", "stages-summed", "stacked-stages-summed"}
+)
 
 
 @rule("AX411", Severity.WARNING, state="preview")
@@ -114,7 +131,8 @@ def sum_of_parts(view: FileView) -> Iterator[Finding]:
     """Reports values that each device computes from its own part alone and that are then summed over all devices."""
     for (place, kind, axis), site in view.solution.once_of_records("sums of parts", _summed).items():
         if view.is_here(place):
-            said = _SAID.get(kind.partition("-")[0], "summed here")
+            words = kind.split("-")
+            said = _SAID.get(words[0]) or _SAID.get(words[-1], "summed here")
             related = (Related(view.path_of(site), view.span(site), said),)
             severity = Severity.HINT if kind in _HINTS else None
             yield Finding(view.span(place), _MESSAGES[kind].format(axis=axis), (), related, severity)

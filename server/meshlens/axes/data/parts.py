@@ -10,6 +10,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from meshlens.axes.data.arrays import shape_of
+from meshlens.axes.data.contractions import einsum_terms
 from meshlens.axes.data.mixing import of_reshape
 from meshlens.axes.domain.joining import labels_of, variation_of
 from meshlens.axes.domain.labels import NONE, OWN_PRODUCT, SPLIT_ALONG, of_kinds
@@ -27,6 +29,7 @@ from meshlens.axes.domain.variation import (
     is_given,
     is_same,
 )
+from meshlens.axes.jax.naming import by_parameter
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
@@ -39,6 +42,9 @@ _OWN_SQUARED, OWN_VARIANCE, AVERAGED_VARIANCE = "own-squared", "own-variance", "
 """The kinds of labels of squared deviations from a device's mean, of their mean, and of its mean over the devices."""
 MEAN_OF_ALL = "mean-of-all"
 """The kind of the label of the mean over all devices, in another map than the one that computed it."""
+_MOMENT, _NORMALIZED, _SOFTENED = "moment-of-part", "normalized-here", "softened-here"
+"""The kinds of labels of a mean or variance along an inner dimension that is split over devices, of what is divided by
+one, and of a softmax along such a dimension."""
 _ADDED_TO_COPY, _WITH_SHARED = "added-to-copy", "with-shared"
 OWN_INDEX = "own-index"
 """The kind of the label of `axis_index` itself, before any arithmetic."""
@@ -48,6 +54,8 @@ _SUMMED = {
     _PICKED: "picked-summed",
     _PICKED_ELSEWHERE: "picked-elsewhere-summed",
     _CENTRED: "centred-summed",
+    _NORMALIZED: "normalized-summed",
+    _SOFTENED: "softened-summed",
 }
 """The kind of record for a sum over the devices, by the label of the summed value."""
 
@@ -55,12 +63,13 @@ _ARRANGED = frozenset(
     {
         *(_MAXIMUM, _EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED),
         *(CENTRED_BY_ALL, _SQUARED, _SPREAD, _OWN_SQUARED, OWN_VARIANCE, AVERAGED_VARIANCE, _WITH_SHARED),
+        *(_MOMENT, _NORMALIZED, _SOFTENED),
     }
 )
-_VARIANCES = frozenset({_SPREAD, OWN_VARIANCE, AVERAGED_VARIANCE})
+_VARIANCES = frozenset({_SPREAD, OWN_VARIANCE, AVERAGED_VARIANCE, _MOMENT})
 _ADDED_UP = frozenset({_EXPONENTIAL, _PICKED, _PICKED_ELSEWHERE, _CENTRED})
 # A mask that zeroes the entries of other devices does not help if the index counts along another axis.
-_MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED})
+_MULTIPLIED = frozenset({_EXPONENTIAL, _PICKED_ELSEWHERE, _CENTRED, _NORMALIZED, _SOFTENED})
 _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("astype expand_dims squeeze reshape ravel stop_gradient".split(), _ARRANGED),
     **dict.fromkeys("swapaxes transpose moveaxis".split(), _ARRANGED),
@@ -69,9 +78,11 @@ _KEEP: dict[str, frozenset[str]] = {
     **dict.fromkeys("dot matmul einsum dot_general tensordot where".split(), _MULTIPLIED),
     **dict.fromkeys("square abs multiply power".split(), frozenset({_CENTRED})),
     "@": _MULTIPLIED,
-    "*": frozenset({_CENTRED, _PICKED_ELSEWHERE}),
+    # The weights of a softmax may be scaled so that those of all devices add up to 1.
+    "*": frozenset({_CENTRED, _PICKED_ELSEWHERE, _NORMALIZED}),
     "**": _VARIANCES | {_CENTRED},
-    **dict.fromkeys(("sqrt", "rsqrt", "maximum", "clip", "+", "reciprocal"), _VARIANCES),
+    **dict.fromkeys(("sqrt", "rsqrt", "maximum", "clip", "reciprocal"), _VARIANCES),
+    "+": _VARIANCES | {_NORMALIZED},
 }
 """For functions, methods and operators, the kinds of labels that their results keep."""
 
@@ -80,7 +91,8 @@ _LOOK_UP = frozenset({"take", "take_along_axis"})
 _SLICE = "jax.lax.dynamic_slice_in_dim"
 _PRODUCTS = frozenset({"dot", "matmul"})
 _SPREADS = frozenset({"std", "var"})
-_CONCERNED = frozenset({*_KEEP, *_MAXIMA, *_LOOK_UP, *_SPREADS, "exp", "mean", "dynamic_slice_in_dim"})
+_AVERAGES = _SPREADS | {"mean"}
+_CONCERNED = frozenset({*_KEEP, *_MAXIMA, *_LOOK_UP, *_SPREADS, "exp", "mean", "softmax", "dynamic_slice_in_dim"})
 _OF_PARTS = frozenset({ROWS, COLUMNS})
 _WHOLE_ROWS = frozenset({ROWS, ROW, COLUMNS})
 
@@ -119,8 +131,14 @@ def of_part(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
         split = [axis for axis, _ in variation_of(args[0].value).axes]
         over_rows = [axis for axis in split if _is_over_rows(args, found, axis)]
         labels.update((kind, axis, site) for axis in over_rows for kind in (_SPREAD, OWN_VARIANCE))
+    elif short == "einsum":
+        labels.update(_kept_apart(args))
+    elif short == "softmax":
+        labels.update((_SOFTENED, axis, site) for axis in _split_within(args, Const(-1)))
     elif short in _PRODUCTS and len(args) == 2:
         labels.update(_own_products(args[1].value))
+    if short in _AVERAGES:
+        labels.update((_MOMENT, axis, site) for axis in _split_within(args, Const(None)))
     elif short in _LOOK_UP and len(args) > 1 and not any(arg.label in ("mode", "fill_value") for arg in args):
         labels.update(_lookups(args[0].value, args[1].value, site))
     return replace(found, labels=found.labels | labels) if labels else found
@@ -138,9 +156,10 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
         is_square = right == Const(2) if operator == "**" else left is right
         centred = of_kinds(labels[0], CENTRED_BY_ALL, _CENTRED) if is_square else ()
         squares = {(_SQUARED if label[0] == CENTRED_BY_ALL else _OWN_SQUARED, label[1]) for label in centred}
-        return kept(operator, labels) | squares
+        scaled = _normalized(left, right) | _normalized(right, left) if operator == "*" else NONE
+        return kept(operator, labels) | squares | scaled
     if operator == "/":
-        return kept("reciprocal", labels[1:])
+        return kept("reciprocal", labels[1:]) | kept("*", labels[:1]) | _normalized(left, right)
     if operator != "-":
         return kept(operator, labels)
     below = {(_BELOW, axis) for _, axis in of_kinds(labels[1], _MAXIMUM)}
@@ -161,9 +180,71 @@ def _own_products(right: Value) -> frozenset[Any]:
 def _plus(own: Value, other: Value) -> frozenset[Any]:
     """Returns the labels of `own + other`: with the variance of the devices' means, a variance is that of all rows."""
     found = kept("+", (labels_of(own),))
-    return (
-        frozenset([label for label in found if is_given(variation_of(other).over(label[1]).truth)]) if found else NONE
+    if not found:
+        return NONE
+    over = variation_of(other)
+    return frozenset([label for label in found if label[0] == _NORMALIZED or is_given(over.over(label[1]).truth)])
+
+
+def _normalized(array: Value, scale: Value) -> frozenset[Any]:
+    """Returns the labels of an array that is scaled by a mean or variance along a dimension that is split."""
+    moments = of_kinds(labels_of(scale), _MOMENT)
+    return frozenset([(_NORMALIZED, axis, site) for _, axis, site in moments if axis in dict(_split_dimensions(array))])
+
+
+def _split_dimensions(array: Value) -> list[tuple[str, int]]:
+    """Returns the axes over which an array is split along a dimension other than its first, with that dimension."""
+    found = [(axis, place) for _, axis, place in of_kinds(labels_of(array), SPLIT_ALONG) if place > 0]
+    rank = len(array.shape) if isinstance(array, Data) and array.shape is not None else 0
+    if rank > 1:
+        found += [(axis, rank - 1) for axis, along in variation_of(array).axes if along.truth == COLUMNS]
+    return found
+
+
+def _kept_apart(args: tuple[Arg, ...]) -> frozenset[Any]:
+    """Returns the labels of the dimensions of an `einsum` that are split as they are in an operand."""
+    terms, output = einsum_terms(args) or ((), "")
+    if "." in output:
+        return NONE
+    split = [(axis, term[place : place + 1]) for term, value in terms for axis, place in _split_dimensions(value)]
+    return frozenset(
+        [(SPLIT_ALONG, axis, output.index(letter)) for axis, letter in split if letter and letter in output]
     )
+
+
+def _split_within(args: tuple[Arg, ...], default: Value) -> list[str]:
+    """Returns the axes over which the dimensions are split that a function works along."""
+    split = _split_dimensions(args[0].value) if args else []
+    if not split:
+        return []
+    given = by_parameter(("a", "axis"), args).get("axis")
+    along = given.value if given is not None else default
+    if along == Const(None):
+        return [axis for axis, _ in split]
+    shape = shape_of(args[0].value)
+    places = [one.value for one in (along.items if isinstance(along, Seq) else (along,)) if isinstance(one, Const)]
+    rank = len(shape) if shape is not None else None
+    known = [place for place in places if type(place) is int]
+    inner = {place if place >= 0 or rank is None else place + rank for place in known}
+    return [axis for axis, place in split if place in inner]
+
+
+def note_returned(run: Run, returned: Value, axes: Collection[str], site: Site, ctx: Context) -> None:
+    """Notes that a map returns an array that each device has normalized along its own part of a dimension.
+
+    Args:
+        run: the run.
+        returned: the result of the mapped function.
+        axes: the axes of the map.
+        site: the call of the map.
+        ctx: the context.
+    """
+    for part in returned.items if isinstance(returned, Seq) else (returned,):
+        # A caller may combine the softmax of each part with another result.
+        kinds = (_NORMALIZED, _SOFTENED) if part is returned else (_NORMALIZED,)
+        for _, axis, place in of_kinds(labels_of(part), *kinds) if type(part) is Data else ():
+            if axis in axes:
+                run.records.gradient_uses.append(GradientUse("normalized-returned", site, place, ctx, axis))
 
 
 def note_scaled(run: Run, operator: str, sides: tuple[Value, Value], site: Site, ctx: Context) -> None:

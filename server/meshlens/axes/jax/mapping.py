@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from meshlens.axes.data.noise import note_laid_out
+from meshlens.axes.data.parts import note_returned
 from meshlens.axes.domain.joining import options
 from meshlens.axes.domain.values import (
     UNKNOWN,
@@ -38,7 +39,7 @@ from meshlens.axes.jax.mapped_values import (
 from meshlens.axes.jax.meshes import grid_names, mesh_for_specs, mesh_names, with_mesh_in_force
 from meshlens.axes.jax.naming import by_parameter, names_in, underlying, value_of
 from meshlens.axes.jax.traced import arguments_of_map
-from meshlens.axes.python.outside import from_outside
+from meshlens.axes.python.outside import axes_of, from_outside
 from meshlens.axes.runs.context import AxisEnv, Bound, Context, Step
 from meshlens.axes.runs.frames import Frame
 from meshlens.axes.runs.invocation import Invocation
@@ -193,6 +194,8 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
         ]
     )
     run.records.mapped_calls.append(MappedCall(binder, site, seen, exact, ctx, as_data(run, returned)))
+    if binder.kind == "shard_map":
+        note_returned(run, returned, axes_of(binder), site, ctx)
     if binder.kind == "pallas":
         return kernel_result(binder, args)
     results = stacked(run, binder, returned)
