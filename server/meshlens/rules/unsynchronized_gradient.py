@@ -267,6 +267,8 @@ def _averaged(solution: Solution, binder: Binder, axis: str, kinds: frozenset[st
         and literal_name(use.name) == axis
         and use.context.sure
         and not use.labels & {"of-gradient", "entered"}
+        # Inside a loss, the members of an ensemble may compare what they predict.
+        and ("mean" in use.labels or not any(step.how == "grad" for step in use.context.route))
     )
     return min(found, default=None)
 

@@ -9,7 +9,7 @@ from meshlens.axes.data.typed_shardings import without_sharding
 from meshlens.axes.domain.joining import join, join_all, labels_of, options
 from meshlens.axes.domain.keys import key_of
 from meshlens.axes.domain.labels import ONES
-from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Ext, Instance, Made, Seq, Value
+from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Ext, Instance, Made, Mesh, Seq, Value
 from meshlens.axes.jax.new_variables import may_stop_sharding, sets_sharding
 from meshlens.axes.python.class_variables import change_variable, set_variable
 from meshlens.axes.python.shared_tables import tell_others
@@ -44,6 +44,10 @@ def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Contex
         if target.name in frame.globals and _is_put(run, target.name, None, value, frame, ctx):
             return
         if home is frame or home.path == run.path or home.parent is not None:
+            if home.parent is None and _decides(value):
+                before = home.vars.get(target.name)
+                # Functions that read the variable, and have already run, may now return something else.
+                run.epoch += before is not None and _decides(before) and before != value
             home.vars[target.name] = value
         return
     if isinstance(target, Attribute):
@@ -55,6 +59,11 @@ def assign(run: Run, target: Expression, value: Value, frame: Frame, ctx: Contex
     if isinstance(target, (TupleDisplay, ListDisplay)):
         for item, part in zip(target.items, unpack(as_tuple(run, value), target.items), strict=False):
             assign(run, item.value if isinstance(item, Starred) else item, part, frame, ctx)
+
+
+def _decides(value: Value) -> bool:
+    """Returns whether a value is a mesh or a text, such as the name of an axis."""
+    return type(value) is Mesh or (type(value) is Const and type(value.value) is str)
 
 
 def _is_put(run: Run, name: str, before: Value | None, after: Value, frame: Frame, ctx: Context) -> bool:

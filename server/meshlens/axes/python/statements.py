@@ -89,7 +89,8 @@ def _expression(run: Run, node: ExpressionStatement, frame: Frame, ctx: Context)
 def _assign(run: Run, node: Assign, frame: Frame, ctx: Context) -> None:
     value = evaluate(run, node.value, frame, ctx)
     for target in node.targets:
-        if type(target) is Name and not frame.globals and not frame.nonlocals and target.name not in frame.given:
+        is_own = frame.parent is not None and not frame.globals and not frame.nonlocals
+        if is_own and type(target) is Name and target.name not in frame.given:
             frame.vars[target.name] = value
         else:
             assign(run, target, value, frame, ctx)
