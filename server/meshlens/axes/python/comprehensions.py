@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from meshlens.axes.data.arrays import count_of, shape_of
@@ -24,6 +25,7 @@ from meshlens.facts.nodes import (
     Attribute,
     BinaryOperation,
     Call,
+    Clause,
     Comprehension,
     Constant,
     Expression,
@@ -36,6 +38,8 @@ from meshlens.facts.nodes import (
 from meshlens.facts.walking import nodes
 
 _MOST_PAIRS = 64
+_MOST_INNER = 16
+"""Maximum number of items over which an inner `for` clause runs item by item."""
 _OF_NUMBERS = frozenset({"min", "max", "abs"})
 _REPEATABLE = {name: f"jax.random.{name}" for name in ("PRNGKey", "key", "fold_in")}
 """The functions that always return the same key for the same arguments, by the last part of their names."""
@@ -168,6 +172,40 @@ def _numbers(run: Run, iterable: Expression, frame: Frame, ctx: Context) -> tupl
     return [Const(turn, origin) for turn in turns], True
 
 
+def _passes(run: Run, tests: tuple[Expression, ...], frame: Frame, ctx: Context) -> bool | None:
+    """Returns whether an item passes all tests of a clause; None if that is unknown. What passes is known to pass."""
+    verdicts = [conditions.truth(run.evaluate(test, frame, ctx)) for test in tests]
+    if False in verdicts:
+        return False
+    for test in tests:
+        conditions.refine(run, test, True, frame, ctx)
+    return None if None in verdicts else True
+
+
+def _inner_turns(
+    run: Run, clauses: tuple[Clause, ...], frame: Frame, ctx: Context
+) -> Iterator[tuple[bool, bool | None]]:
+    """Assigns the items of inner `for` clauses, turn by turn.
+
+    Yields:
+        Whether the items are known one by one, and whether they pass the tests (None: unknown).
+    """
+    if not clauses:
+        yield True, True
+        return
+    target, iterable, tests = clauses[0].target, clauses[0].iterable, clauses[0].conditions
+    items, exact = elements(as_tuple(run, run.evaluate(iterable, frame, ctx)))
+    if not exact or len(items) > _MOST_INNER:
+        items, exact = [join_all(items) if items else UNKNOWN], False
+    for item in items:
+        assign(run, target, item, frame, ctx)
+        verdict = _passes(run, tests, frame, ctx)
+        if verdict is False:
+            continue
+        for exact_inside, verdict_inside in _inner_turns(run, clauses[1:], frame, ctx):
+            yield exact and exact_inside, None if verdict_inside is None else verdict
+
+
 def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> Value:
     """Returns the list, set, dictionary or generator that a comprehension creates."""
     kind, element_node, clauses = node.kind, node.element, node.clauses
@@ -203,25 +241,20 @@ def comprehension(run: Run, node: Comprehension, frame: Frame, ctx: Context) -> 
             break
         run.work += 1
         assign(run, target, turn, inner, ctx)
-        for other_target, other_iterable, other_tests in clauses[1:]:
-            others, exact_here = elements(as_tuple(run, run.evaluate(other_iterable, inner, ctx)))
-            exact = exact and exact_here and len(others) == 1
-            assign(run, other_target, join_all(others) if others else UNKNOWN, inner, ctx)
-            tests = (*tests, *other_tests)
-        verdicts = [conditions.truth(run.evaluate(test, inner, ctx)) for test in tests]
-        if False in verdicts:
+        verdict = _passes(run, tests, inner, ctx)
+        if verdict is False:
             continue
-        exact, is_certain = exact and None not in verdicts, is_certain and None not in verdicts
-        is_unsure |= None in verdicts
-        for test in tests:
-            conditions.refine(run, test, True, inner, ctx)
-        if isinstance(element_node, Pair) and element_node.key is not None:
-            key = key_of(run.evaluate(element_node.key, inner, ctx))
-            exact = exact and key is not None
-            keys.append(key)
-            results.append(run.evaluate(element_node.value, inner, ctx))
-        elif not isinstance(element_node, Pair):
-            results.append(run.evaluate(element_node, inner, ctx))
+        for is_exact_here, inner_verdict in _inner_turns(run, clauses[1:], inner, ctx):
+            is_told = verdict is not None and inner_verdict is not None
+            exact, is_certain = exact and is_exact_here and is_told, is_certain and is_told
+            is_unsure |= not is_told
+            if isinstance(element_node, Pair) and element_node.key is not None:
+                key = key_of(run.evaluate(element_node.key, inner, ctx))
+                exact = exact and key is not None
+                keys.append(key)
+                results.append(run.evaluate(element_node.value, inner, ctx))
+            elif not isinstance(element_node, Pair):
+                results.append(run.evaluate(element_node, inner, ctx))
     run.end_loop(share)
     for one in results if not exact else ():
         mark_unclear(run, one)
