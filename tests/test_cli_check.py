@@ -372,3 +372,25 @@ def test_what_runs_with_specs_that_do_not_fit_its_call_is_not_judged(tmp_path):
     write(tmp_path, {"main.py": textwrap.dedent(text)})
     ran = meshlens("check", "main.py", "--output-format", "concise", cwd=tmp_path)
     assert [line.split()[1] for line in ran.out.splitlines()[:-1]] == ["AX202"]
+
+
+def test_what_the_named_file_leads_to_is_mentioned(tmp_path):
+    files = {
+        "sync.py": 'import jax\n\n\ndef average(x):\n    return jax.lax.pmean(x, "bacth")\n',
+        "train.py": 'import jax\nfrom sync import average\n\nprint(jax.pmap(average, axis_name="batch")(jax.numpy.ones(8)))\n',
+        "other.py": 'import jax\n\nprint(jax.pmap(lambda x: jax.lax.psum(x, "b"), axis_name="batch")(1))\n',
+    }
+    for _ in "cold", "warm":
+        ran = meshlens("check", "train.py", cwd=write(tmp_path, files))
+        assert ran.code == 0
+        assert ran.out.splitlines()[1:] == ["Found in files that were not checked: sync.py:5:29 AX101."]
+
+
+def test_a_package_in_a_checkout_of_its_name(tmp_path):
+    files = {
+        "tools/tools/meshes.py": 'import jax\n\n\ndef make():\n    return jax.make_mesh((8,), ("data",))\n',
+        "tools/tools/app.py": "from jax.sharding import NamedSharding, PartitionSpec as P\nfrom tools import meshes\n\n"
+        'print(NamedSharding(meshes.make(), P("dat")))\n',
+    }
+    ran = meshlens("check", "tools/tools/app.py", "--output-format", "concise", cwd=write(tmp_path, files))
+    assert ran.out.startswith(os.path.join("tools", "tools", "app.py") + ":4:38: AX201")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from meshlens.caches.folder import Cache
 from meshlens.checking.check import Diagnosed, check
+from meshlens.checking.model import Severity
 from meshlens.cli.printing.progress import Progress
 from meshlens.cli.printing.report import Places, Reported, Unparsed
 from meshlens.cli.printing.terminal import complain
@@ -21,6 +22,7 @@ from meshlens.project.syntax_errors import syntax_fault
 from meshlens.project.workspace import Workspace, open_workspace
 from meshlens.text import Span
 
+_MOST_ELSEWHERE = 50
 MOST_AROUND = 1_000_000
 """Maximum total size, in bytes, of the files that are read because they import the checked files."""
 
@@ -36,6 +38,7 @@ class Checked:
         failures: one line for each internal error.
         unparsed: the checked files that have syntax errors.
         unread: the number of files that could not be read at all.
+        elsewhere: findings in files that the checked ones import, on a way through the checked ones.
     """
 
     workspace: Workspace
@@ -44,6 +47,7 @@ class Checked:
     failures: tuple[str, ...] = ()
     unparsed: tuple[Unparsed, ...] = ()
     unread: int = 0
+    elsewhere: tuple[Diagnosed, ...] = ()
 
 
 def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
@@ -92,7 +96,23 @@ def check_workspace(workspace: Workspace, group: Group, bar: Progress) -> Checke
     problems = tuple(f"{shown(path)}: {message}" for path, message in workspace.problems)
     failures = _failures(workspace) if readable else ()
     unread = len(group.files) - len(readable)
-    return Checked(workspace, tuple(found), problems, failures, tuple(_unparsed(workspace, readable)), unread)
+    unparsed, elsewhere = tuple(_unparsed(workspace, readable)), tuple(_elsewhere(workspace, group, found))
+    return Checked(workspace, tuple(found), problems, failures, unparsed, unread, elsewhere)
+
+
+def _elsewhere(workspace: Workspace, group: Group, found: Iterable[Diagnosed]) -> Iterator[Diagnosed]:
+    """Yields the errors and warnings of other files that the program reaches through the checked ones.
+
+    Nothing is searched for if the checked files have findings of their own, or if there are many other files.
+    """
+    named = set(group.files)
+    others = [Path(path) for path in workspace.files if Path(path) not in named]
+    if len(others) > _MOST_ELSEWHERE or any(one.severity is not Severity.HINT for one in found):
+        return
+    for path in others:
+        for one in check(workspace.view(path), group.settings):
+            if one.severity is not Severity.HINT and any(place.path in named for place in one.finding.related):
+                yield one
 
 
 def _unparsed(workspace: Workspace, paths: Iterable[Path]) -> Iterator[Unparsed]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _WORTH_CACHING = 20
 # The rules of this family check code against the history of JAX.
+_MOST_TOLD = 3
 _HISTORY = "AX5"
 _log = logging.getLogger("meshlens")
 
@@ -79,6 +80,7 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
     fixed: Counter[str] = Counter()
     unparsed: list[Unparsed] = []
     unread = 0
+    elsewhere: list[str] = []
     repaired: list[Repaired] = []
     texts: dict[Path, bytes] = {}
     for group in request.groups:
@@ -101,6 +103,7 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
                 failures += checked.failures
                 unparsed += checked.unparsed
                 unread += checked.unread
+                elsewhere += checked.elsewhere
         except Exception as error:  # One project must not affect the others.
             from meshlens.cli.request import shown
             from meshlens.project.failures import failure_of
@@ -115,11 +118,18 @@ def run(request: Request, safeties: Collection[Safety], bar: Progress, open_cach
         dict(fixed),
         tuple(problems),
         failures=tuple(failures),
-        notes=tuple(_assumed(request.groups, findings)),
+        notes=(*_left_out(elsewhere), *_assumed(request.groups, findings)),
         unread=unread,
         unparsed=tuple(sorted(unparsed, key=lambda one: one.path)),
     )
     return Outcome(report, tuple(repaired))
+
+
+def _left_out(elsewhere: Sequence[str]) -> Iterator[str]:
+    """Yields a note about findings in files that the program reaches through those that were checked."""
+    if elsewhere:
+        more = ", …" if len(elsewhere) > _MOST_TOLD else ""
+        yield f"Found in files that were not checked: {', '.join(elsewhere[:_MOST_TOLD])}{more}."
 
 
 def _assumed(groups: Sequence[Group], findings: Sequence[Reported]) -> Iterator[str]:
@@ -142,6 +152,7 @@ class _Found:
         problems: one line for each file that could not be read.
         failures: one line for each internal error.
         unread: the number of files that could not be read at all.
+        elsewhere: findings in files that the checked ones import, such as "sync.py:8:64 AX101".
     """
 
     found: tuple[Reported, ...]
@@ -149,13 +160,14 @@ class _Found:
     problems: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     unread: int = 0
+    elsewhere: tuple[str, ...] = ()
 
 
 def _stored(data: Any) -> _Found:
     from meshlens.cli.printing.report import unpacked, unparsed_in
 
-    found, unparsed = data
-    return _Found(unpacked(found), unparsed_in(unparsed))
+    found, unparsed, elsewhere = data
+    return _Found(unpacked(found), unparsed_in(unparsed), elsewhere=tuple(elsewhere))
 
 
 def _check(group: Group, bar: Progress, cache: Cache | None) -> _Found:
@@ -175,9 +187,17 @@ def _check(group: Group, bar: Progress, cache: Cache | None) -> _Found:
     checked = _checked(group, bar, cache)
     workspace = checked.workspace
     found = tuple(reported(workspace, checked.found))
+    elsewhere = tuple([_in_short(one) for one in reported(workspace, checked.elsewhere)])
     if results is not None and not checked.problems and not checked.failures:
-        results.put(asked, tuple({*workspace.files, *others}), (packed(found), checked.unparsed), started)
-    return _Found(found, checked.unparsed, checked.problems, checked.failures, checked.unread)
+        results.put(asked, tuple({*workspace.files, *others}), (packed(found), checked.unparsed, elsewhere), started)
+    return _Found(found, checked.unparsed, checked.problems, checked.failures, checked.unread, elsewhere)
+
+
+def _in_short(one: Reported) -> str:
+    from meshlens.cli.request import shown
+
+    line, column = one.place.start
+    return f"{shown(Path(one.place.path))}:{line}:{column} {one.code}"
 
 
 def _repair(group: Group, safeties: Collection[Safety], bar: Progress, cache: Cache | None) -> Repaired:

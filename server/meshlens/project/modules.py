@@ -68,17 +68,20 @@ class ModuleIndex:
             return None
         if parts[0] == "jax":
             return None
-        current = folder
+        current, around = folder, None
         while True:
             for extra in SOURCE_FOLDERS:
                 base = f"{current}/{extra}" if extra else current
                 found = self._at("/".join((base, *parts)), module)
                 if found is not None and (found.path is not None or len(parts) > 1 or extra):
                     return found
+                if found is not None and around is None and f"{folder}/".startswith(f"{base}/{parts[0]}/"):
+                    # A checkout often has the name of its package, so the inner folder is the package.
+                    around = found
                 if found is not None and current in self._roots:
-                    return found
+                    return around or found
             if current in self._roots or current in ("", "/"):
-                return None
+                return around
             current = _parent(current)
 
     def _under_root(self, folder: str) -> str:
