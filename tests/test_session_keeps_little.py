@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from meshlens.axes.domain.values import Class
 from meshlens.facts.nodes import Comparison
 from meshlens.lsp.handlers.did_change import did_change
 from meshlens.lsp.handlers.did_close import did_close
@@ -232,3 +233,32 @@ def test_texts_that_are_gone_leave_few_nodes(tmp_path: Path):
     assert b"y > 599:" in session.documents[path.as_uri()].text
     gc.collect()
     assert sum(type(one) is Comparison for one in gc.get_objects()) < 450
+
+
+MODEL = """import flax.linen as nn
+import jax
+
+class Model(nn.Module):
+    size: int = 1
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.size)(x)
+
+variables = Model().init(jax.random.PRNGKey(0), jax.numpy.ones((2, 3)))
+step = jax.pmap(lambda x: jax.tree.map(lambda v: v.T + x, variables), axis_name="data")
+"""
+
+
+def test_labels_of_models_do_not_keep_the_variables_of_earlier_texts(tmp_path: Path):
+    session, (path, *_) = _session(tmp_path.resolve(), 10)
+    path.write_text(MODEL)
+    did_open(session, {"textDocument": {"uri": path.as_uri(), "version": 1, "text": MODEL}})
+    start = len("    size: int = ")
+    for number in range(2, 60):
+        place = {"line": 4, "character": start}, {"line": 4, "character": start + len(str(number - 1))}
+        change = {"range": {"start": place[0], "end": place[1]}, "text": f"{number}"}
+        did_change(session, {"textDocument": {"uri": path.as_uri(), "version": number}, "contentChanges": [change]})
+        diagnostics(session, session.documents[path.as_uri()])
+    gc.collect()
+    assert sum(type(one) is Class and one.name == "Model" for one in gc.get_objects()) < 10

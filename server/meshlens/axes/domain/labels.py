@@ -317,6 +317,12 @@ def travelling(labels: Collection[Any]) -> frozenset[Any]:
     return labels if labels <= _TRAVELLING else _travelling(labels)
 
 
+def forget_sets() -> None:
+    """Forgets the results for sets of labels; a label may hold a model, and with it the variables of a whole module."""
+    _travelling.cache_clear()
+    _of_kinds.cache_clear()
+
+
 @lru_cache(maxsize=2_000)
 def _travelling(labels: frozenset[Any]) -> frozenset[Any]:
     if len(labels) > _MOST_LABELS:

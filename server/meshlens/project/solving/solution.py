@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, NamedTuple, TypeVar
 
+from meshlens.axes.domain.labels import forget_sets
 from meshlens.axes.interpreter import new_run
 from meshlens.axes.runs.records import Records
 from meshlens.axes.runs.roots import RootResult
@@ -216,6 +217,7 @@ def solve(
     else:
         # Free the previous solution's memory before as much is needed again.
         before = None
+    forget_sets()
     ledgers = OneAfterTheOther(kept, before.results if before is not None else {})
     world = SolvingWorld(solution, interest, ledgers, {block: shape for block, (_, shape) in watched.items()})
     if before is not None:
