@@ -18,6 +18,8 @@ from meshlens.lsp.handlers.did_open import did_open
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import diagnostics
 from meshlens.lsp.wire.client import Client
+from meshlens.refactoring.reading.block_names import BlockNames
+from meshlens.refactoring.reading.mentions import entries
 
 pytestmark = pytest.mark.slow
 
@@ -41,6 +43,14 @@ def _type(session: Session, path: Path, version: int, text: str) -> None:
     place = {"line": 1, "character": 0}
     change = {"range": {"start": place, "end": place}, "text": text}
     did_change(session, {"textDocument": {"uri": path.as_uri(), "version": version}, "contentChanges": [change]})
+
+
+def _replace_number(session: Session, path: Path, at: tuple[int, int], number: int) -> None:
+    """Replaces the number before this one, which is the version of the text, at a line and column."""
+    line, column = at
+    place = {"line": line, "character": column}, {"line": line, "character": column + len(str(number - 1))}
+    change = {"range": {"start": place[0], "end": place[1]}, "text": f"{number}"}
+    did_change(session, {"textDocument": {"uri": path.as_uri(), "version": number}, "contentChanges": [change]})
 
 
 def _open(session: Session, path: Path) -> None:
@@ -224,11 +234,8 @@ def test_texts_that_are_gone_leave_few_nodes(tmp_path: Path):
     session, (path, *_) = _session(tmp_path.resolve(), 10)
     path.write_text(CHOOSES)
     did_open(session, {"textDocument": {"uri": path.as_uri(), "version": 1, "text": CHOOSES}})
-    start = len("    if y > ")
     for number in range(2, 600):
-        place = {"line": 4, "character": start}, {"line": 4, "character": start + len(str(number - 1))}
-        change = {"range": {"start": place[0], "end": place[1]}, "text": f"{number}"}
-        did_change(session, {"textDocument": {"uri": path.as_uri(), "version": number}, "contentChanges": [change]})
+        _replace_number(session, path, (4, len("    if y > ")), number)
         diagnostics(session, session.documents[path.as_uri()])
     assert b"y > 599:" in session.documents[path.as_uri()].text
     gc.collect()
@@ -254,11 +261,21 @@ def test_labels_of_models_do_not_keep_the_variables_of_earlier_texts(tmp_path: P
     session, (path, *_) = _session(tmp_path.resolve(), 10)
     path.write_text(MODEL)
     did_open(session, {"textDocument": {"uri": path.as_uri(), "version": 1, "text": MODEL}})
-    start = len("    size: int = ")
     for number in range(2, 60):
-        place = {"line": 4, "character": start}, {"line": 4, "character": start + len(str(number - 1))}
-        change = {"range": {"start": place[0], "end": place[1]}, "text": f"{number}"}
-        did_change(session, {"textDocument": {"uri": path.as_uri(), "version": number}, "contentChanges": [change]})
+        _replace_number(session, path, (4, len("    size: int = ")), number)
         diagnostics(session, session.documents[path.as_uri()])
     gc.collect()
     assert sum(type(one) is Class and one.name == "Model" for one in gc.get_objects()) < 10
+
+
+def test_names_in_earlier_texts_of_a_block_are_forgotten(tmp_path: Path):
+    session, (path, *_) = _session(tmp_path.resolve(), 10)
+    path.write_text(CHOOSES)
+    did_open(session, {"textDocument": {"uri": path.as_uri(), "version": 1, "text": CHOOSES}})
+    for number in range(2, 60):
+        _replace_number(session, path, (4, len("    if y > ")), number)
+        view = session.view(path)
+        assert view is not None
+        assert [one.key for one in entries(view)] == list(view.facts.blocks)
+    gc.collect()
+    assert sum(type(one) is BlockNames for one in gc.get_objects()) < 10

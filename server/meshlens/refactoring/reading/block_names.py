@@ -1,10 +1,9 @@
-"""The names that one block of a file reads, binds and defines, cached by tree, as most edits are in other blocks."""
+"""The names that one block of a file reads, binds and defines."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from meshlens.facts.nodes import (
     AnnAssign,
@@ -48,7 +47,6 @@ class BlockNames:
     name: str = ""
 
 
-@lru_cache(maxsize=8192)
 def names_in_block(top: Node, is_below: bool) -> BlockNames:
     """Returns the names in a block.
 

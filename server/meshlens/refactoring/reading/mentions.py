@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from meshlens.axes.domain.values import Site
@@ -61,12 +62,17 @@ def entries(view: FileView) -> tuple[Entry, ...]:
 
 
 def _entries(view: FileView) -> Iterator[Entry]:
-    for key in view.facts.blocks:
-        root = tree(view, str(view.path), key)
+    path = str(view.path)
+    for key, block in view.facts.blocks.items():
+        root = tree(view, path, key)
         above = view.facts.blocks.get(key.rpartition(".")[0])
         if root is not None:
-            in_class = above is not None and isinstance(above.shape, ClassDef)
-            yield Entry(key, outermost(view, key), in_class, names_in_block(root, above is not None))
+            in_class, is_below = above is not None and isinstance(above.shape, ClassDef), above is not None
+            # Most edits are in other blocks.
+            found = view.solution.once_of(
+                ("names in block", path, key), block.content, is_below, partial(names_in_block, root, is_below)
+            )
+            yield Entry(key, outermost(view, key), in_class, found)
 
 
 def mentions_of(view: FileView, name: str) -> tuple[Mention, ...]:
