@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from meshlens.facts.nodes import (
@@ -41,7 +41,7 @@ CALLS_ENTRY = "<entry>"
 _NOTED = frozenset({Assign, Try, With, Lambda, FunctionDef})
 
 
-@cache
+@lru_cache(maxsize=4_000)
 def is_version_word(word: str) -> bool:
     """Returns whether a name typically occurs in checks of JAX's version or features."""
     return word in _ASKS_WHAT_IS_THERE or _VERSION_WORD.search(word) is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from meshlens.jaxapi.binders import BINDERS
 from meshlens.jaxapi.changes import NEWEST, OLDEST, SETTLED
@@ -67,7 +67,7 @@ BY_NAME_TOO: frozenset[tuple[str, str]] = frozenset({("jax.experimental.pjit.pji
 """Keywords that an alias accepts in every release, although its target does not."""
 
 
-@cache
+@lru_cache(maxsize=2_000)
 def keywords(dotted: str, version: Version) -> frozenset[str] | None:
     """Returns the keywords that a callable accepts in one version of JAX.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from meshlens.axes.data import corners, exchanges, fillers, moments, noise
@@ -104,7 +104,7 @@ class Callee:
     sets_flags: bool
 
 
-@cache
+@lru_cache(maxsize=2_000)
 def _callee(dotted: str) -> Callee:
     name = canonical(dotted)
     handle, row = _handler(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 
 from meshlens.axes.data import arrays, exchanges, noise
 from meshlens.axes.data.drawn_shapes import drawn_by_jax
@@ -239,7 +239,7 @@ def _process_count(run: Run, site: Site) -> frozenset[object]:
     return NONE | {(COUNT, target.hosts)} if target is not None else NONE
 
 
-@cache
+@lru_cache(maxsize=2_000)
 def _how(name: str) -> str:
     """Returns how a library function is handled: "special" if a table lists it, otherwise by the form of its name."""
     short = name.rsplit(".", 1)[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 
 from meshlens.axes.data import coordinates
 from meshlens.axes.data.arrays import held_in, product
@@ -102,7 +102,7 @@ _OF_SCALARS: dict[str, Value] = {"ndim": Const(0), "shape": Seq("tuple", ()), "s
 """The attributes of a traced argument for which a call passes a Python number."""
 
 
-@cache
+@lru_cache(maxsize=2_000)
 def ext(dotted: str) -> Ext:
     """Returns an external name; cached, because programs use the same few hundred names."""
     return Ext(dotted)

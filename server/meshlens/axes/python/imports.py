@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 from typing import Literal
 
 from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Dict, Ext, Module, Site, Value
@@ -104,7 +104,7 @@ def note_mention(run: Run, dotted: str, site: Site, ctx: Context, how: Literal["
         run.records.mentions.append(ApiMention(dotted, site, how == "import", guarded, certain))
 
 
-@cache
+@lru_cache(maxsize=2_000)
 def is_dated(dotted: str) -> bool:
     """Returns whether the history of JAX's API has an entry for a name; mentions of other names are not recorded."""
     return change(dotted) is not None or dotted in changed_keywords()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from meshlens.axes.domain.immutable import immutable
@@ -47,7 +47,7 @@ def mentions(node: object, names: frozenset[str]) -> bool:
     return not names.isdisjoint(said_by(node).words)
 
 
-@cache
+@lru_cache(maxsize=2_000)
 def _is_axis_word(word: str) -> bool:
     return _AXIS_WORDS.search(word) is not None
 
