@@ -18,6 +18,7 @@ from meshlens.lsp.handlers.did_open import did_open
 from meshlens.lsp.session import Session
 from meshlens.lsp.to_lsp import diagnostics
 from meshlens.lsp.wire.client import Client
+from meshlens.project.solving.sorting import Sorted
 from meshlens.refactoring.reading.block_names import BlockNames
 from meshlens.refactoring.reading.mentions import entries
 
@@ -114,15 +115,30 @@ def test_findings_of_open_files_do_not_keep_many_results_of_earlier_times(tmp_pa
 
 def test_what_was_computed_from_another_set_of_files_is_forgotten(tmp_path: Path):
     session, paths = _session(tmp_path.resolve(), 90_000)
-    source = object()
     _open(session, paths[0])
-    first = session.folder_of(paths[0]).workspace.solution.once_of("kept", source, None, list)
+    first = session.folder_of(paths[0]).workspace.solution.once_of("kept", None, None, list)
     _type(session, paths[0], 3, "z = 1\n")
     edited = session.folder_of(paths[0]).workspace.solution
-    assert edited.once_of("kept", source, None, list) is first
+    assert edited.once_of("kept", None, None, list) is first
     _open(session, paths[1])
     opened = session.folder_of(paths[1]).workspace.solution
-    assert opened.once_of("kept", source, None, list) is not first
+    assert opened.once_of("kept", None, None, list) is not first
+
+
+def test_what_was_computed_from_earlier_texts_and_records_is_forgotten(tmp_path: Path):
+    session, (path, *_) = _session(tmp_path.resolve(), 10)
+    path.write_text("y = jax.lax.psum(1, 'typo')\n" + WRONG)
+    did_open(session, {"textDocument": {"uri": path.as_uri(), "version": 1, "text": path.read_text()}})
+    known = []
+    for number in range(2, 60):
+        _replace_number(session, path, (0, len("y = jax.lax.psum(")), number)
+        solution = session.folder_of(path).workspace.solution
+        diagnostics(session, session.documents[path.as_uri()])
+        solution.once_of("records", solution.sorted, None, list)
+        known.append(len(solution._by_source))
+    assert known[-1] == known[1]
+    sources = {id(one[0]) for one in solution._by_source.values() if isinstance(one[0], Sorted)}
+    assert sources == {id(solution.sorted)}
 
 
 def test_findings_of_closed_files_are_forgotten(tmp_path: Path):

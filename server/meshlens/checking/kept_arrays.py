@@ -59,8 +59,6 @@ _FEW_PATHS = 12
 _MOST_STEPS = 1_000
 """Maximum number of statements on all paths together."""
 _ITERATIONS = 2
-_THE_SAME = object()
-"""A source for `once_of` that never changes: `_Followed.is_current` tells whether a result is still valid."""
 _IDENTITIES = frozenset({"stop_gradient"})
 """Functions that return the array that they are given, except inside a trace."""
 
@@ -259,7 +257,8 @@ def followed(view: FileView, root: BlockPlace, donated: Mapping[Site, Mapping[Si
         root: the function to follow; for a method, its class is constructed first.
         donated: the donated arguments of each call, by its site, each with whether it certainly holds arrays.
     """
-    before: list[Followed] = view.solution.once_of(("kept arrays", root), _THE_SAME, None, list)
+    # `is_current` tells whether the previous result is still valid.
+    before: list[Followed] = view.solution.once_of(("kept arrays", root), None, None, list)
     if before and before[0].donated == donated and before[0].is_current(view.solution.facts):
         return before[0]
     paths = _Paths(view, donated)

@@ -90,7 +90,7 @@ def _spelled(view: FileView) -> Iterator[ApiMention]:
         dated = partial(_has_dated, source, span, modules, functions)
         if view.solution.once_of(("spells", path, key), block.content, (modules, functions), dated):
             found = partial(_spelled_in, view, key, block, modules, lazy)
-            yield from view.solution.once_of(("spelled", path, key), block.shape, (modules, lazy), found)
+            yield from view.solution.once_of(("spelled", path, key), block.content, (modules, lazy), found)
 
 
 def _spelled_in(view: FileView, key: str, block: Block, modules: dict[str, str], lazy: bool) -> tuple[ApiMention, ...]:

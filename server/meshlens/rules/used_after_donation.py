@@ -312,7 +312,7 @@ def _afterwards(view: FileView, site: Site, key: str) -> tuple[Node | None, bool
         return read_after(path, key), is_inside and not is_bound_before(path, key)
 
     block = view.solution.facts[site.path].blocks[site.block]
-    return view.solution.once_of(("read after", site, key), block.shape, None, found)
+    return view.solution.once_of(("read after", site, key), block.content, None, found)
 
 
 def _donated_twice(view: FileView, sources: _Sources, call: ApiCall) -> Iterator[Finding]:

@@ -31,6 +31,8 @@ from meshlens.project.solving.world import SolvingWorld
 
 RootKey = tuple[str, str]
 T = TypeVar("T")
+_Known = tuple[object, object, Any]
+"""A value computed from a source, after the source and all other inputs."""
 
 READING = "<reading>"
 """The name of a root for a file that could not be read."""
@@ -129,7 +131,7 @@ class Solution:
     earlier: tuple[Solution, ...] = ()
     circular: set[str] = field(default_factory=set)
     failures: dict[RootKey, Failure] = field(default_factory=dict)
-    _by_source: dict[Any, tuple[object, object, Any]] = field(default_factory=dict)
+    _by_source: dict[Any, _Known] = field(default_factory=dict)
     turns: Mapping[RootKey, int] = field(default_factory=dict)
     ledgers: LedgerIndex = field(default_factory=LedgerIndex)
     _once: dict[str, Any] = field(default_factory=dict)
@@ -151,11 +153,12 @@ class Solution:
         return self.once_of(key, self.sorted, None, lambda: compute(self))
 
     def once_of(self, key: Any, source: object, given: object, compute: Callable[[], T]) -> T:
-        """Returns a value computed from a block's shape, a file's facts or the records, cached until these change.
+        """Returns a value computed from a block's content, a file's facts or the records, cached until these change.
 
         Args:
             key: identifies the value and its place.
-            source: the shape, facts or records, which several places may share.
+            source: the block's content, the facts or the records, which several places may share; None if `given`
+                and the set of files are all that matters.
             given: all other inputs.
             compute: computes it.
         """
@@ -211,7 +214,7 @@ def solve(
     if before is not None:
         solution.counter = before.counter
         if before.paths == solution.paths:
-            solution._by_source = before._by_source
+            solution._by_source = _of_unchanged(before._by_source, facts)
     if before is not None and kept:
         solution.links, solution.checked = before.links, before.checked
     else:
@@ -254,6 +257,12 @@ def _watch(solution: Solution, kept: Mapping[RootKey, RootResult], watched: Sequ
             solution.results[key] = replace(result, moments=None)
     if len(watched) == 1:
         solution.watch = watch_of(solution.facts, watched[0], moments)
+
+
+def _of_unchanged(known: Mapping[Any, _Known], facts: Mapping[str, FileFacts]) -> dict[Any, _Known]:
+    """Returns the values whose source is still in use; others would keep earlier texts and records in memory."""
+    sources = {id(one) for file in facts.values() for one in (file, *[block.content for block in file.blocks.values()])}
+    return {key: one for key, one in known.items() if one[0] is None or id(one[0]) in sources}
 
 
 def _in_order(results: Mapping[RootKey, RootResult]) -> dict[RootKey, RootResult]:
