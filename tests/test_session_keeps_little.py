@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -273,13 +274,18 @@ step = jax.pmap(lambda x: jax.tree.map(lambda v: v.T + x, variables), axis_name=
 """
 
 
-def test_labels_of_models_do_not_keep_the_variables_of_earlier_texts(tmp_path: Path):
+MODEL_IN_A_FUNCTION = "import flax.linen as nn\nimport jax\n\ndef main():\n" + indent(MODEL.split("\n\n", 1)[1], "    ")
+
+
+@pytest.mark.parametrize(("text", "place"), [(MODEL, (4, 16)), (MODEL_IN_A_FUNCTION, (5, 20))])
+def test_labels_of_models_do_not_keep_the_variables_of_earlier_texts(text: str, place: tuple[int, int], tmp_path: Path):
     session, (path, *_) = _session(tmp_path.resolve(), 10)
-    path.write_text(MODEL)
-    did_open(session, {"textDocument": {"uri": path.as_uri(), "version": 1, "text": MODEL}})
+    path.write_text(text)
+    did_open(session, {"textDocument": {"uri": path.as_uri(), "version": 1, "text": text}})
     for number in range(2, 60):
-        _replace_number(session, path, (4, len("    size: int = ")), number)
+        _replace_number(session, path, place, number)
         diagnostics(session, session.documents[path.as_uri()])
+    assert b"    size: int = 59\n" in session.documents[path.as_uri()].text
     gc.collect()
     assert sum(type(one) is Class and one.name == "Model" for one in gc.get_objects()) < 10
 

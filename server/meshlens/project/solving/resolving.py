@@ -7,6 +7,7 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from meshlens.axes.domain.classes import inner_of
+from meshlens.axes.domain.labels import forget_sets
 from meshlens.axes.domain.values import Class, Site
 from meshlens.axes.runs.dependence import is_block
 from meshlens.axes.runs.programs import PROGRAM
@@ -60,6 +61,7 @@ def solve_again(before: Solution, facts: Mapping[str, FileFacts], paths: Iterabl
     dirty = _dirty(before, with_worth(before.interest, now, changed))
     if any(name == "" for _, name in dirty):
         return None
+    forget_sets()
     solution = _following(before, facts, now)
     watched = {block: one for block, one in watched_in(facts, paths).items() if block in changed}
     ledgers = AsOfTurn(before.ledgers, solution.results, before.turns)
