@@ -377,7 +377,8 @@ def test_what_runs_with_specs_that_do_not_fit_its_call_is_not_judged(tmp_path):
 def test_what_the_named_file_leads_to_is_mentioned(tmp_path):
     files = {
         "sync.py": 'import jax\n\n\ndef average(x):\n    return jax.lax.pmean(x, "bacth")\n',
-        "train.py": 'import jax\nfrom sync import average\n\nprint(jax.pmap(average, axis_name="batch")(jax.numpy.ones(8)))\n',
+        "train.py": "import jax\nfrom sync import average\n\n"
+        'print(jax.pmap(average, axis_name="batch")(jax.numpy.ones(8)))\n',
         "other.py": 'import jax\n\nprint(jax.pmap(lambda x: jax.lax.psum(x, "b"), axis_name="batch")(1))\n',
     }
     for _ in "cold", "warm":
