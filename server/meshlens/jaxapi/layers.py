@@ -50,7 +50,7 @@ KEEP_SHAPE_BY_DEFAULT: dict[str, str] = dict.fromkeys(
         "flax.nnx.MultiHeadAttention",
     ),
     "out_features",
-)
+) | {"equinox.nn.MultiheadAttention": "output_size"}
 """Layers whose result has the shape of their first argument, unless this parameter is given."""
 
 FEATURES: dict[str, Features] = {
@@ -64,6 +64,7 @@ FEATURES: dict[str, Features] = {
     "haiku.Embed": Features("embed_dim", 1, LOOK_UP),
     "haiku.Conv2D": Features("output_channels", 0, CONVOLVE),
     "equinox.nn.Linear": Features("out_features", 1),
+    "equinox.nn.Embedding": Features("embedding_size", 1, LOOK_UP),
 }
 """Layers that set the number of features of their result."""
 

@@ -119,7 +119,7 @@ _MESSAGES = {
 """The messages, by the kind of the recorded use."""
 
 _SAID = {"scaled": "scales the rows here", "stacked": "stacked here", "returned": "returned here"}
-"""What happens at the other place, by the first or last word of the kind."""
+"""The text at the other place, by the first or last word of the kind."""
 
 _HINTS = frozenset(
     {"centred-summed", "normalized-returned", "normalized-summed", "stages-summed", "stacked-stages-summed"}

@@ -36,7 +36,7 @@ def shape_of_layer(made: Made, args: tuple[Arg, ...]) -> Sizes | None:
     if name in KEEP_SHAPE_BY_DEFAULT:
         return shape if KEEP_SHAPE_BY_DEFAULT[name] not in given and "**" not in given else None
     features = FEATURES.get(name)
-    if features is None or not shape:
+    if features is None or not (shape or features.how == LOOK_UP):
         return None
     value = given.get(features.parameter, given.get(features.place))
     size = value.value if isinstance(value, Const) and type(value.value) is int else None

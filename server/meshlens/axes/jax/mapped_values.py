@@ -414,6 +414,43 @@ def stacked(run: Run, binder: Binder, returned: Value, depth: int = 0, spec: Val
     return Data(kept, whole, None, is_array(returned), inner_over)
 
 
+def with_rows(binder: Binder, result: Value, returned: Value, args: Sequence[Arg]) -> Value:
+    """Returns the result of a `vmap` with a first dimension in each array, where `out_axes` puts it by default.
+
+    Args:
+        binder: the `vmap`.
+        result: its result, without shapes.
+        returned: the result of the mapped function for one row.
+        args: the arguments of the call.
+    """
+    out_axes = binder.argument("out_axes")
+    if out_axes is not None and out_axes.value != Const(0):
+        return result
+    sizes = [_rows_of(arg.value, axis_of(binder, place, arg.label)) for place, arg in enumerate(args)]
+    return _stacked_rows(result, returned, next((size for size in sizes if size is not None), None))
+
+
+def _rows_of(value: Value, entry: Value) -> int | None:
+    """Returns the size of the dimension of an array that a `vmap` maps over; None if it is unknown."""
+    place = entry.value if isinstance(entry, Const) else None
+    shape = shape_of(value)
+    return shape[place] if type(place) is int and shape is not None and 0 <= place < len(shape) else None
+
+
+def _stacked_rows(result: Value, returned: Value, rows: int | None) -> Value:
+    if type(result) is Data and result.shape is None:
+        shape = shape_of(returned)
+        return replace(result, shape=(rows, *shape)) if shape is not None else result
+    if isinstance(result, Seq) and isinstance(returned, Seq) and len(result.items) == len(returned.items):
+        pairs = zip(result.items, returned.items, strict=True)
+        return Seq(result.kind, tuple([_stacked_rows(one, row, rows) for one, row in pairs]), result.open)
+    if isinstance(result, Dict) and isinstance(returned, Dict) and len(result.items) == len(returned.items):
+        known = dict(returned.items)
+        parts = [(key, _stacked_rows(one, known.get(key, UNKNOWN), rows)) for key, one in result.items]
+        return Dict(tuple(parts), result.open, result.attributes)
+    return result
+
+
 _MAY_COMMUNICATE = frozenset({"scratch_shapes", "compiler_params", "grid_spec", "mesh", "*", "**"})
 
 

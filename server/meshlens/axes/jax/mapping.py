@@ -35,6 +35,7 @@ from meshlens.axes.jax.mapped_values import (
     kernel_result,
     one_per_device,
     stacked,
+    with_rows,
 )
 from meshlens.axes.jax.meshes import grid_names, mesh_for_specs, mesh_names, with_mesh_in_force
 from meshlens.axes.jax.naming import by_parameter, names_in, underlying, value_of
@@ -199,6 +200,8 @@ def call_mapped(run: Run, mapped: Mapped, call: Invocation) -> Value:
     if binder.kind == "pallas":
         return kernel_result(binder, args)
     results = stacked(run, binder, returned)
+    if binder.kind == "vmap" and exact:
+        results = with_rows(binder, results, returned, args)
     if binder.kind == "pmap" and (binder.names or (ctx.loop and adds_up(run, binder, returned, inner_args))):
         results = one_per_device(run, binder, returned, results, site)
     # Not for flax.nnx, which puts new arrays into the objects passed to the function.
