@@ -77,6 +77,7 @@ _AXES_OF_LAYERS = frozenset(row.parameter for row in CONSUMERS.values())
 """Keywords that give a library's layer the axis over which it reduces."""
 _HOLD_NO_FUNCTION = frozenset({Data, Const, Ext, Made, Mesh, Spec, Class, Instance, Module, Super})
 _HOLDS_NOTHING = _HOLD_NO_FUNCTION - {Instance}
+_TELL_LEAVES = frozenset({Const, Dict, Seq, Spec})
 _HOLD_FUNCTIONS = frozenset({Function, Partial, Mapped, Wrapped})
 _MAKE_ATTRIBUTES = frozenset({"__init__", "__post_init__", "setup"})
 _ITERATE = ("__iter__", "__getitem__", "__next__")
@@ -204,29 +205,38 @@ def _decides(value: Value) -> bool:
 
 def _may_run_again(run: Run, function: Function, values: dict[str, Value], count: int) -> bool:
     """Returns whether a function that has run this often may run again, because its result differs each time."""
-    if count < _MOST_SHORT and (_is_short(run, function, values) or _fills_up_ones(run, function, values)):
+    if count >= MOST_NAMED:
+        return False
+    length = len(run.body(function))
+    if count < _MOST_SHORT and (
+        (length == 1 and _gets_what_differs(run, values)) or _fills_up_ones(run, function, values)
+    ):
         return True
-    return count < MOST_NAMED and (tells_leaves_apart(run, function, values) or _names_an_entry(run, function, values))
+    return tells_leaves_apart(run, function, values) or (length <= _FEW and _names_an_entry(run, function, values))
 
 
 def _fills_up_ones(run: Run, function: Function, values: dict[str, Value]) -> bool:
     """Returns whether a function fills up an array of ones, which may be the weights in a table of other arrays."""
-    is_of_ones = any(type(value) is Data and ONES in value.labels for value in values.values())
-    return is_of_ones and run.world.fills_up(function.path, function.block)
+    for value in values.values():
+        if type(value) is Data and value.labels and ONES in value.labels:
+            return run.world.fills_up(function.path, function.block)
+    return False
 
 
 def tells_leaves_apart(run: Run, function: Function, values: dict[str, Value]) -> bool:
     """Returns whether a function gets the path to a tree leaf or a spec for one, or matches paths with patterns."""
-    if any(map(_is_path, values.values())) or any(map(_is_of_leaf, values.values())):
+    told = [value for value in values.values() if type(value) in _TELL_LEAVES]
+    if not told:
+        return False
+    if any(map(_is_path, told)) or any(map(_is_of_leaf, told)):
         return True
-    is_path = any(_is_text(value) or _is_names(value, numbers=True) for value in values.values())
+    is_path = any(_is_text(value) or _is_names(value, numbers=True) for value in told)
     return is_path and run.world.matches_patterns(function.path, function.block)
 
 
 def _names_an_entry(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a function is a short method that gets a name under which it may store a value in its object."""
-    body = run.body(function)
-    return len(body) <= _FEW and any(map(_is_text, values.values())) and bool(_filled(run, function))
+    """Returns whether a method gets a name under which it may store a value in its object."""
+    return any(map(_is_text, values.values())) and bool(_filled(run, function))
 
 
 def _picks_entry(run: Run, function: Function, values: dict[str, Value]) -> bool:
@@ -251,17 +261,12 @@ def _is_path(value: Value) -> bool:
     return type(value) is Dict and value.attributes and len(value.items) == 1 and value.items[0][0] in STEPS
 
 
-def _is_short(run: Run, function: Function, values: dict[str, Value]) -> bool:
-    """Returns whether a function is one statement whose result differs each time.
-
-    Such a function gets sizes, names of dimensions, or labeled arrays.
-    """
-    if not any(
+def _gets_what_differs(run: Run, values: dict[str, Value]) -> bool:
+    """Returns whether a function gets sizes, names of dimensions, or labeled arrays, which differ from call to call."""
+    return any(
         _holds_sizes(run, value) or _is_names(value) or (type(value) is Data and _is_told_apart(value.labels))
         for value in values.values()
-    ):
-        return False
-    return len(run.body(function)) == 1
+    )
 
 
 def _is_names(value: Value, *, numbers: bool = False) -> bool:
@@ -633,11 +638,13 @@ def _has_sizes(value: Value) -> bool:
 
 def _is_worthwhile(run: Run, cls: Class) -> bool:
     """Returns whether a class has methods related to axes, which a function that is passed an instance may call."""
-    members = [value.operand if isinstance(value, Wrapped) else value for value in cls.frame.vars.values()]
-    methods = [value for value in members if isinstance(value, Function)]
-    for method in methods:
-        run.weighs(method)
-    return any(run.world.is_worth_a_root(one.path, one.block, starts=True) for one in methods)
+    for value in cls.frame.vars.values():
+        method = value.operand if type(value) is Wrapped else value
+        if type(method) is Function:
+            run.weighs(method)
+            if run.world.is_worth_a_root(method.path, method.block, starts=True):
+                return True
+    return False
 
 
 def _holds_function(value: Value) -> bool:
