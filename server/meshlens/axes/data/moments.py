@@ -30,6 +30,8 @@ _OF_ALL_ROWS = {_OWN_MEANS: MEAN_OF_ALL, OWN_VARIANCE: AVERAGED_VARIANCE}
 _MOVE = frozenset("astype asarray array copy device_get squeeze reshape ravel block_until_ready float32".split())
 _BEND = frozenset("sqrt rsqrt maximum clip reciprocal".split())
 """Functions of a variance that leave it a wrong scale."""
+FUNCTIONS = _MOVE | _BEND | {"mean"}
+"""Functions whose results may keep the labels of a mean or variance, by the last part of their names."""
 
 
 def leaving(returned: Data, axes: Collection[str], is_stacked: bool) -> frozenset[Any]:

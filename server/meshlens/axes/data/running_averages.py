@@ -15,7 +15,8 @@ from meshlens.axes.runs.run import Run
 
 COMBINED = "average-combined"
 """The kind of the record of a place where the running averages of all devices are put together."""
-_OVER_DEVICES = frozenset({"mean", "sum", "average", "median", "nanmean"})
+OVER_DEVICES = frozenset({"mean", "sum", "average", "median", "nanmean"})
+"""Functions that may combine what the devices hold, by the last part of their names."""
 _NO_STATISTICS = frozenset({"of-gradient", "opaque", "index"})
 
 
@@ -62,7 +63,7 @@ def note_combined(run: Run, value: Value, site: Site, ctx: Context) -> None:
 
 def note_combined_outside(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> None:
     """Notes a sum or mean, outside all maps, over what the devices hold."""
-    if name.rpartition(".")[2] in _OVER_DEVICES and len(args) > 1 and args[1].value == Const(0):
+    if name.rpartition(".")[2] in OVER_DEVICES and len(args) > 1 and args[1].value == Const(0):
         for _, place, axis in of_kinds(labels_of(args[0].value), OWN_AVERAGE):
             run.records.gradient_uses.append(GradientUse(COMBINED, site, place, ctx, axis))
 

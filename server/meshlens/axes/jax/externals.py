@@ -19,7 +19,7 @@ from meshlens.axes.data.parts import of_part
 from meshlens.axes.data.pipelines import written
 from meshlens.axes.data.positions import TOP_K, note_classes, note_picked, with_positions
 from meshlens.axes.data.rings import note_owner
-from meshlens.axes.data.running_averages import note_combined_outside
+from meshlens.axes.data.running_averages import OVER_DEVICES, note_combined_outside
 from meshlens.axes.data.shapes import sums_numbers
 from meshlens.axes.data.slices import note_chosen, note_norm, of_verdict_on
 from meshlens.axes.data.typed_shardings import placed, with_sharding
@@ -72,6 +72,8 @@ from meshlens.jaxapi.transparent import transparent
 
 _RECORDED_ROOTS = ("jax.", "flax.", "haiku.", "equinox.", "optax.", "chex.", "objax.", "haliax.")
 _MAKE_ARRAYS = ("jax.numpy.", "jax.random.", "jax.nn.", "numpy.")
+_OF_ARRAYS = ("jax.", "numpy.")
+_OF_STATISTICS = moments.FUNCTIONS | OVER_DEVICES
 _NOT_RECORDED = ("jax.numpy.", "jax.random.", "jax.nn.", "jax.tree.", "jax.scipy.")
 
 
@@ -90,6 +92,7 @@ class Callee:
         needs_values: whether it needs arguments as plain values, which tracers do not have.
         makes_variables: whether it may create variables of flax's nnx.
         sets_flags: whether it may set flags of flax.
+        is_plain: whether nothing is known about its result outside maps but what the call itself gives.
     """
 
     handle: Callable[[Run, Callee, Invocation], Value]
@@ -102,6 +105,7 @@ class Callee:
     needs_values: bool
     makes_variables: bool
     sets_flags: bool
+    is_plain: bool
 
 
 @lru_cache(maxsize=2_000)
@@ -122,6 +126,12 @@ def _callee(dotted: str) -> Callee:
         needs_values=name in CONCRETE,
         makes_variables=is_class_of_nnx(name),
         sets_flags=name in SETS_FLAX_FLAGS,
+        is_plain=not (
+            name.startswith(_OF_ARRAYS)
+            or INITIALIZERS in name
+            or OPERATIONS.get(name) in SIZES
+            or name.rpartition(".")[2] in _OF_STATISTICS
+        ),
     )
 
 
@@ -240,6 +250,8 @@ def _ordinary(run: Run, callee: Callee, call: Invocation) -> Value:
     if type(found) is not Data:
         is_grids = call.ctx.env.maps and name.endswith(".meshgrid")
         return of_grids(call.args, found) if is_grids and isinstance(found, Seq) else found
+    if callee.is_plain and not call.ctx.env.maps:
+        return found
     if INITIALIZERS in name:
         return replace(found, made_by=name)
     if found.shape is not None and name in RANGES_OF_JAX:
