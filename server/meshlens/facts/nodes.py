@@ -284,7 +284,7 @@ class Walrus(NamedTuple):
 
 
 class Yield(NamedTuple):
-    """`yield value`."""
+    """`yield value`; the value of `yield from` is starred."""
 
     tag: Literal["yield"]
     site: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import itertools
 import math
 import re
@@ -36,6 +37,7 @@ from meshlens.axes.domain.values import (
     Partial,
     Seq,
     Site,
+    Spec,
     Value,
     Wrapped,
 )
@@ -70,6 +72,7 @@ _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
 _MOST_ITEMS = 16
 _MOST_CHOICES = 64
 _DEEPEST_DICTIONARY = 8
+_LONGEST_NAME, _MOST_STARS = 200, 4
 _ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain", "itertools.islice"})
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
 _SCOPED = frozenset({CONTEXT_VARIABLE, THREAD_LOCAL})
@@ -202,6 +205,8 @@ def _len(values: Values, args: tuple[Arg, ...]) -> Value:
     value = values[0] if values else UNKNOWN
     if isinstance(value, (Seq, Dict)) and not value.open:
         return Const(len(value.items))
+    if isinstance(value, Spec) and not value.open:
+        return Const(len(value.entries))
     if isinstance(value, Data) and value.labels and (filled := fillers.length(value)) is not None:
         return filled
     if isinstance(value, Data) and value.shape and value.shape[0] is not None:
@@ -295,6 +300,8 @@ def _sequence(kind: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
             return Seq(kind, (*first, *value.items), value.open)
         if isinstance(value, Dict):
             return Seq(kind, tuple(as_value(key) for key, _ in value.items), value.open)
+        if isinstance(value, Spec):
+            return Seq(kind, value.entries, value.open)
         return Seq(kind, (element(value),), True)
 
     return convert
@@ -410,8 +417,12 @@ def _reversed(values: Values, args: tuple[Arg, ...]) -> Value:
 
 def _extreme(pick: Callable[[list[Any]], Any]) -> Callable[[Values, tuple[Arg, ...]], Value]:
     def extreme(values: Values, args: tuple[Arg, ...]) -> Value:
-        numbers = [value.value if _is_number(value) else count_of(value) for value in values]
-        if len(values) == len(args) > 1 and None not in numbers:
+        given = values[0] if len(values) == 1 else UNKNOWN
+        among = given.items if isinstance(given, Seq) and not given.open else values
+        if among is not values and len(among) == 1:
+            return among[0]
+        numbers = [value.value if _is_number(value) else count_of(value) for value in among]
+        if len(values) == len(args) and len(among) > 1 and None not in numbers:
             return Const(pick(numbers))
         return Data(travelling(frozenset().union(*(labels_of(value) for value in values))) if values else frozenset())
 
@@ -440,6 +451,14 @@ def _sorted(values: Values, args: tuple[Arg, ...]) -> Value:
         order = sorted(by_text, reverse=reverse is not None and reverse.value == Const(True))
         return Seq("list", tuple([by_text[text] for text in order]), value.open)
     return Seq("list", (join_all(value.items),), True)
+
+
+def _wildcards(values: Values, args: tuple[Arg, ...]) -> Value:
+    """Returns whether a name matches a pattern with wildcards, such as `*/kernel`."""
+    texts = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, str)]
+    if not len(texts) == len(args) == 2 or any(len(text) > _LONGEST_NAME for text in texts):
+        return UNKNOWN
+    return Const(fnmatch.fnmatchcase(*texts)) if texts[1].count("*") <= _MOST_STARS else UNKNOWN
 
 
 def _isinstance(values: Values, args: tuple[Arg, ...]) -> Value | None:
@@ -648,6 +667,8 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "sorted": _sorted,
     "numpy.prod": _product,
     "math.prod": _product,
+    "fnmatch.fnmatch": _wildcards,
+    "fnmatch.fnmatchcase": _wildcards,
     **{f"math.{name}": _computed(name) for name in _IN_MATH},
     "print": _nothing,
     "re.search": _pattern("search"),

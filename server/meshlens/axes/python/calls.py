@@ -22,6 +22,7 @@ from meshlens.axes.domain.values import (
     Mapped,
     Partial,
     Seq,
+    Spec,
     Union,
     Value,
     Wrapped,
@@ -62,6 +63,12 @@ from meshlens.axes.worth.effort import (
     tells_leaves_apart,
 )
 from meshlens.axes.worth.spending import walked
+from meshlens.facts.nodes import Break, Continue, Return, Try, While
+from meshlens.facts.walking import nodes
+
+_MOST_YIELDED = 16
+_MAY_END_EARLY = (Break, Continue, Return, Try, While)
+"""Statements by which a generator may yield fewer values than the interpreter sees."""
 
 
 def invoke(run: Run, call: Invocation) -> Value:
@@ -262,12 +269,28 @@ def _is_main(function: Function) -> bool:
     return function.name == "main" and function.frame.parent is None
 
 
-def _generated(run: Run, yielded: list[Value], surely: bool) -> Value:
-    """Returns what a generator yields: any of the yielded values, and the last separately if it is a smaller batch."""
+def _generated(run: Run, function: Function, frame: Frame) -> Value:
+    """Returns what a generator yields: all values in turn if they are known, otherwise any of them.
+
+    The last is then kept apart if it is a smaller batch.
+    """
+    yielded = frame.yielded
     if not yielded:
         return UNKNOWN
+    if frame.yields_all and not frame.returned and len(yielded) <= _MOST_YIELDED:
+        ends_early = any(isinstance(node, _MAY_END_EARLY) for node in nodes(run.body(function)))
+        if not ends_early and all(map(_is_of_names, yielded)):
+            return Seq("list", tuple(yielded))
     one, last = join_all(yielded), yielded[-1]
-    return Seq("list", (one, last) if surely and _is_of_fewer_rows(run, last, yielded[0]) else (one,), True)
+    is_apart = frame.yields_surely and _is_of_fewer_rows(run, last, yielded[0])
+    return Seq("list", (one, last) if is_apart else (one,), True)
+
+
+def _is_of_names(value: Value) -> bool:
+    """Returns whether a value is a name, number or spec, or a sequence of these."""
+    if isinstance(value, Seq):
+        return not value.open and all(map(_is_of_names, value.items))
+    return isinstance(value, (Const, Spec))
 
 
 def _is_of_fewer_rows(run: Run, last: Value, first: Value) -> bool:
@@ -316,7 +339,7 @@ def _run_body(run: Run, function: Function, values: dict[str, Value], ctx: Conte
         run.scoping -= 1
         return manager(function, frame, before)
     if "generator" in function.flags:
-        return _generated(run, frame.yielded, frame.yields_surely)
+        return _generated(run, function, frame)
     if not frame.returned:
         return Const(None)
     return join_all(frame.returned)

@@ -206,11 +206,14 @@ def _plain(spec: Spec) -> list[tuple[object, ...]] | None:
 
 
 def _contains(item: Value, container: Value) -> bool | None:
+    """Returns whether a container has an item or a key; None if unknown."""
+    if isinstance(container, Spec):
+        container = Seq("tuple", container.entries, container.open)
     if isinstance(item, Const) and isinstance(container, Seq):
         if item in container.items:
             return True
-        known = all(isinstance(other, Const) for other in container.items)
-        return False if known and not container.open else None
+        differs = all(_same(item, other) is False for other in container.items)
+        return False if differs and not container.open else None
     key = key_of(item)
     if key is not None and isinstance(container, Dict):
         if container.get(key[0]) is not None:

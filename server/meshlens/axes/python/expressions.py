@@ -20,7 +20,7 @@ from meshlens.axes.domain.constants import concatenated
 from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.labels import IMAGINARY, NONE, TRACED, of_verdict, travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Instance, Seq, Super, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Instance, Seq, Spec, Super, Value
 from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
 from meshlens.axes.jax import traced
 from meshlens.axes.python import assign, attributes, conditions, containers, tables_of_modules
@@ -32,6 +32,7 @@ from meshlens.axes.python.lambdas import make_lambda
 from meshlens.axes.python.operators import binary
 from meshlens.axes.python.outside import from_outside
 from meshlens.axes.python.parameters import MOST_ARGUMENTS, limited
+from meshlens.axes.python.unpacking import elements
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.frames import Frame, numbered, site_of
 from meshlens.axes.runs.invocation import Invocation
@@ -236,6 +237,9 @@ def _sequence(run: Run, node: ListDisplay | SetDisplay | TupleDisplay, frame: Fr
             value = as_tuple(run, evaluate(run, item.value, frame, ctx))
             if isinstance(value, Seq):
                 items.extend(value.items)
+                is_open |= value.open
+            elif isinstance(value, Spec):
+                items.extend(value.entries)
                 is_open |= value.open
             else:
                 is_open = True
@@ -465,8 +469,12 @@ def _walrus(run: Run, node: Walrus, frame: Frame, ctx: Context) -> Value:
 
 
 def _yield(run: Run, node: Yield, frame: Frame, ctx: Context) -> Value:
-    frame.yielded.append(evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None))
+    is_from = isinstance(node.value, Starred)
+    value = evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None)
+    items, exact = elements(value) if is_from else ([value], True)
+    frame.yielded.extend(items)
     frame.yields_surely = not ctx.conditional
+    frame.yields_all &= exact and frame.yields_surely and not frame.open_loops
     if run.scoping:
         frame.current.append(run.current())
     return UNKNOWN

@@ -47,6 +47,7 @@ class Frame:
         returned: values of the return statements passed so far.
         yielded: values of the yield expressions passed so far.
         yields_surely: whether the last of these was passed without a condition.
+        yields_all: whether all of them were, in loops whose items are known one by one.
         current: what `with` statements had made current at each of these, if a context manager is running.
         given: the parameters that still hold the caller's container.
         altered: the parameters whose container was changed in place.
@@ -79,6 +80,7 @@ class Frame:
         "sites",
         "vars",
         "yielded",
+        "yields_all",
         "yields_surely",
     )
 
@@ -97,6 +99,7 @@ class Frame:
         self.returned: list[Value] = []
         self.yielded: list[Value] = []
         self.yields_surely = False
+        self.yields_all = True
         self.current: list[Current] = []
         self.exits = _NO_NAMES
         self.given = _NO_NAMES

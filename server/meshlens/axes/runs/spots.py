@@ -330,5 +330,6 @@ def _copied_one(frame: Frame, parent: Frame | None) -> Frame:
     made.globals, made.nonlocals, made.parameters = frame.globals, frame.nonlocals, frame.parameters
     made.given, made.altered, made.blurred = frame.given, frame.altered, frame.blurred
     made.returned, made.yielded, made.exits = list(frame.returned), list(frame.yielded), frame.exits
+    made.yields_all = frame.yields_all
     made.owner, made.receiver = frame.owner, frame.receiver
     return made

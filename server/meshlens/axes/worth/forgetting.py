@@ -61,6 +61,7 @@ def forget(run: Run, nodes: tuple[Any, ...], frame: Frame, ctx: Context) -> None
             frame.returned.append(UNKNOWN)
         elif isinstance(node, Yield):
             frame.yielded.append(UNKNOWN)
+            frame.yields_all = False
             frame.current.append(NOT_CLEAR)
         waiting.extend(node)
 

@@ -219,6 +219,8 @@ def _star(low: Lowering, node: Node) -> Expression:
 def _yield(low: Lowering, node: Node) -> Expression:
     low.generator = True
     found = items(node)
+    if found and any(child.type == "from" for child in node.children):
+        return Yield("yield", mark(low, node), Starred("star", mark(low, node), expression(low, found[0])))
     return Yield("yield", mark(low, node), maybe(low, found[0] if found else None))
 
 
