@@ -97,8 +97,10 @@ def joined(separator: str, parts: Sequence[Any]) -> str | None:
     return concatenated([text for part in parts for text in (separator, part)][1:])
 
 
-def fits_pattern(how: str, pattern: str, text: str) -> bool | None:
-    """Returns whether a pattern matches a string; None if the pattern is not simple enough to try.
+def matched(how: str, pattern: str, text: str) -> dict[str, str | None] | None:
+    """Returns what the groups of a pattern match in a string, by number and name; the whole is group 0.
+
+    The result is empty if nothing matches, and None if the pattern is not simple enough to try.
 
     Args:
         how: "search", "match" or "fullmatch".
@@ -116,7 +118,10 @@ def fits_pattern(how: str, pattern: str, text: str) -> bool | None:
         found = getattr(re, how)(pattern, text)
     except re.error:
         return None
-    return found is not None
+    if found is None:
+        return {}
+    numbered = {str(place + 1): group for place, group in enumerate(found.groups())}
+    return {"0": found.group(), **numbered, **found.groupdict()}
 
 
 def parts_of(text: str, given: Sequence[Any]) -> list[str] | None:

@@ -15,7 +15,7 @@ from meshlens.axes.data.arrays import count_of, product, shape_of, sizes
 from meshlens.axes.data.gradients import rows_here
 from meshlens.axes.data.operating import of_all
 from meshlens.axes.domain.classes import FIELD, class_attribute, has_unknown_base, names_of_fields
-from meshlens.axes.domain.constants import counted, fits_pattern, joined
+from meshlens.axes.domain.constants import counted, joined, matched
 from meshlens.axes.domain.joining import join_all, labels_of
 from meshlens.axes.domain.keys import STEPS, as_value, key_of
 from meshlens.axes.domain.kinds import is_instance, is_tracer_instance
@@ -86,6 +86,8 @@ _RANGE = "range"
 """The kind of a sequence of unknown length that begins with 0."""
 PATTERN = "re.Pattern"
 """The type of a compiled pattern; its method `search` is `re.search` with the pattern as the first argument."""
+MATCH = "re.Match"
+"""The type of a match, which holds what each group matches by its number and name."""
 _WITH_PATHS = frozenset({"jax.tree.leaves_with_path", "jax.tree.flatten_with_path"})
 _WITH_STRUCTURE = frozenset({"jax.tree.flatten", "jax.tree.flatten_with_path"})
 _FLATTEN = _WITH_PATHS | _WITH_STRUCTURE | {"jax.tree.leaves"}
@@ -588,12 +590,16 @@ def _field_of(cls: Class, name: str) -> Made:
 
 
 def _pattern(how: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
-    """Returns the handler of an `re` function; its result shows only whether there is a match."""
+    """Returns the handler of an `re` function."""
 
     def match(values: Values, args: tuple[Arg, ...]) -> Value:
         texts = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, str)]
-        verdict = fits_pattern(how, *texts) if len(texts) == len(args) == 2 else None
-        return UNKNOWN if verdict is None else Const(verdict or None)
+        found = matched(how, *texts) if len(texts) == len(args) == 2 else None
+        if not found:
+            return UNKNOWN if found is None else Const(None)
+        site = args[-1].site
+        groups = tuple([(name, Const(text)) for name, text in found.items()])
+        return Made(MATCH, site, groups) if site is not None else Const(True)
 
     return match
 

@@ -51,7 +51,7 @@ from meshlens.axes.jax.collecting import note_uses
 from meshlens.axes.jax.command_lines import call_parser
 from meshlens.axes.jax.libraries import consume, of_layer
 from meshlens.axes.jax.naming import by_parameter
-from meshlens.axes.python.builtin_calls import PATTERN, call_builtin
+from meshlens.axes.python.builtin_calls import MATCH, PATTERN, call_builtin
 from meshlens.axes.python.tables import call_table
 from meshlens.axes.python.unknown_calls import call_unknown
 from meshlens.axes.runs.heap import altered
@@ -281,6 +281,18 @@ def _note_named(run: Run, value: Value) -> None:
         run.entered.add(value.site)
 
 
+def _of_match(match: Made, name: str, args: tuple[Arg, ...]) -> Value:
+    """Returns what a group of a regular expression matched, or what all of its groups matched."""
+    groups = dict(match.arguments)
+    if name == "groups" and not args:
+        return Seq("tuple", tuple([text for group, text in groups.items() if str(group).isdigit() and group != "0"]))
+    wanted = [arg.value.value for arg in args if isinstance(arg.value, Const)] if args else [0]
+    if name != "group" or len(wanted) != max(len(args), 1):
+        return UNKNOWN
+    found = tuple([groups.get(str(group), UNKNOWN) for group in wanted])
+    return found[0] if len(found) == 1 else Seq("tuple", found)
+
+
 def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
     args = call.args
     if (read := call_parser(run, receiver, name, call)) is not None:
@@ -289,6 +301,8 @@ def _of_made(run: Run, receiver: Made, name: str, call: Invocation) -> Value:
         whole = (Arg(None, dict(receiver.arguments)["pattern"], None, None), *args)
         found = call_builtin(run, f"re.{name}", call.of(receiver, whole))
         return found if found is not None else UNKNOWN
+    if receiver.dotted == MATCH:
+        return _of_match(receiver, name, args)
     if receiver.dotted == _LOWERED:
         return _compiled(receiver) if name == "compile" else UNKNOWN
     if receiver.dotted == CONTEXT_VARIABLE:
