@@ -77,8 +77,10 @@ def _e(node: Any) -> Any:
             return ("comp", node, "dict", (_e(node.key), _e(node.value)), _clauses(node))
         case ast.NamedExpr():
             return ("walrus", node, node.target.id, _e(node.value))
-        case ast.Yield() | ast.YieldFrom():
+        case ast.Yield():
             return ("yield", node, _e(node.value))
+        case ast.YieldFrom():
+            return ("yield", node, ("star", node, _e(node.value)))
     raise AssertionError(node)
 
 

@@ -24,7 +24,7 @@ _ARITHMETIC = {
 }
 _METHODS = frozenset({"lower", "upper", "strip", "title", "removeprefix", "removesuffix"})
 _LONGEST_PATTERN, _MOST_WAYS = 200, 1_000_000
-_COSTLY = re.compile(r"\)[*+{]|\(\?[^:]|\\[0-9]|\[\[|\{")
+_COSTLY = re.compile(r"\)[*+{]|\(\?(?!:|P<)|\\[0-9]|\[\[|(?<!\\)\{")
 """Parts of patterns that may be slow: repeated groups, lookarounds, back references and nested sets."""
 _REPEATED, _ALTERNATIVES = re.compile(r"[*+]"), re.compile(r"[|?]")
 _PERCENT = re.compile(r"%%|%[0-9]?[0-9]?[sdi]")
