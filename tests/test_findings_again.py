@@ -93,3 +93,22 @@ def test_a_class_is_another_block_than_its_methods(tmp_path: Path, ends: str):
         workspace = workspace.with_edits(path, [edit])
         cold = open_workspace([tmp_path], files=[path], overlay={path: text})
         assert _found(workspace, path) == _found(cold, path)
+
+
+ENTERS = "import jax\n\nmesh = jax.make_mesh((8,), ('data',))\nwith mesh:\n    print(1)\n"
+ASKS = "from jax._src.mesh import thread_resources\n\n\ndef current():\n    return thread_resources.env.physical_mesh\n"
+ASKS_NOTHING = "def current():\n    return None\n"
+
+
+@pytest.mark.parametrize("texts", [(ASKS_NOTHING, ASKS), (ASKS, ASKS_NOTHING)], ids=["added", "removed"])
+def test_a_fix_depends_on_what_another_file_asks_for(tmp_path: Path, texts: tuple[str, str]):
+    path, other = tmp_path / "main.py", tmp_path / "meshes.py"
+    first, second = (text.encode() for text in texts)
+    overlay = {path: ENTERS.encode(), other: first}
+    workspace = open_workspace([tmp_path], files=[path, other], overlay=overlay)
+    check(workspace.view(path), Settings())
+    edit = whole_edit(first, second)
+    assert edit is not None
+    workspace = workspace.with_edits(other, [edit])
+    (finding,) = (one.finding for one in check(workspace.view(path), Settings()))
+    assert (bool(finding.fixes), bool(finding.related)) == ((False, True) if texts[1] == ASKS else (True, False))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from meshlens.axes.runs.dependence import is_block
 from meshlens.axes.runs.roots import RootResult
+from meshlens.checking.entered_meshes import may_change_uses
 from meshlens.checking.kept_findings import Checked, Sight, checked, sight_of
 from meshlens.checking.model import Diagnosed, Finding, Fix
 from meshlens.checking.registry import Rule
@@ -49,6 +50,8 @@ def found_again(
     if stale is None:
         return None
     by = len(view.source) - len(before.source)
+    if may_change_uses(before.facts, solution.facts):
+        return None
     if _CONCERNS_ALL.search(_lines_around(before.source, stretch)) or _CONCERNS_ALL.search(
         _lines_around(view.source, Span(stretch.start, stretch.end + by))
     ):

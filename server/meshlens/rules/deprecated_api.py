@@ -34,7 +34,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from meshlens.axes.domain.values import Const, Data
-from meshlens.checking.model import Finding, Fix, Severity
+from meshlens.checking.entered_meshes import first_use
+from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.registry import rule
 from meshlens.facts.nodes import IfExpression
 from meshlens.jaxapi.history import BEHAVIOURS, Change, KeywordChange, holds, keyword_change
@@ -47,6 +48,7 @@ from meshlens.rules.helpers.uses_of_names import UsesOfNames
 from meshlens.text import Edit, FileEdit, Span
 
 _MESH_ENTERED = "jax.sharding.Mesh.__enter__"
+_UNSEEN = "no fix, because this does not see the mesh of jax.set_mesh; change it first"
 
 
 @rule("AX502", Severity.WARNING, reads="names")
@@ -99,11 +101,16 @@ def _keywords(view: FileView) -> Iterator[Finding]:
 
 
 def _mesh_contexts(view: FileView) -> Iterator[Finding]:
-    """Yields a finding for each mesh entered by `with`, unless its constructor was removed (AX501)."""
+    """Yields a finding for each mesh entered by `with`, unless its constructor was removed (AX501).
+
+    There is no fix if the project uses `thread_resources`, which does not see the mesh of `jax.set_mesh`.
+    """
     seen: set[Span] = set()
     since = version_words(BEHAVIOURS["mesh-context-is-deprecated"])
     entered = [one for one in view.records.mentions if one.dotted == _MESH_ENTERED and not one.guarded]
     removed = [one.span for one in dated_names(view, lambda row: is_removed(row, view.jax_version))] if entered else []
+    use = first_use(view.solution) if entered else None
+    places = (Related(view.path_of(use), view.span(use), _UNSEEN),) if use is not None else ()
     for mention in entered:
         span = view.span(mention.site)
         if span in seen or any(map(span.contains, removed)):
@@ -113,8 +120,9 @@ def _mesh_contexts(view: FileView) -> Iterator[Finding]:
         fixes: tuple[Fix, ...] = ()
         # One branch of a conditional expression may not be a mesh: it may be nullcontext(), for example.
         is_choice = any(isinstance(node, IfExpression) for node in path_to(view, mention.site)[-1:])
-        if jax is not None and not is_choice:
+        if jax is not None and not is_choice and not places:
             edit = FileEdit(view.path, Edit(span, f"{jax}.set_mesh({view.text(mention.site)})"))
             why = "arrays created inside are then placed on the mesh, and jit may reject them"
             fixes = (Fix('use "jax.set_mesh"', (edit,), "unsafe", why),)
-        yield Finding(span, f"`with mesh:` has been deprecated since {since}; use `with jax.set_mesh(mesh):`", fixes)
+        message = f"`with mesh:` has been deprecated since {since}; use `with jax.set_mesh(mesh):`"
+        yield Finding(span, message, fixes, places)
