@@ -81,6 +81,7 @@ from meshlens.checking.registry import rule
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
+from meshlens.project.writing.import_statements import name_of_module
 from meshlens.rules.helpers.reductions import REDUCTIONS, has, in_own_optimizer, reductions_of, unchecked_map
 from meshlens.text import Edit, FileEdit, Span
 
@@ -569,14 +570,26 @@ def _finding(view: FileView, span: Span, binder: Binder, reductions: list[AxisUs
     first = reductions[0]
     places.append(Related(view.path_of(first.call), view.span(first.call), "this is reduced"))
     fixes: tuple[Fix, ...] = ()
-    here = next((one for one in reductions if view.is_here(one.call) and one.kind in ("pmean", "psum")), None)
-    if here is not None and len(binder.names) == 1:
-        mean = _mean_of(view, here.call)
+    mean = _mean_for(view, binder, reductions) if len(binder.names) == 1 else None
+    if mean is not None:
         text = view.source[span.start : span.end].decode()
-        if mean is not None:
-            edit = FileEdit(view.path, Edit(span, f'{mean}({text}, "{binder.names[0].value}")'))
-            fixes = (Fix("average the gradients over the devices", (edit,), "unsafe", _CHANGES_TRAINING),)
+        edit = FileEdit(view.path, Edit(span, f'{mean}({text}, "{binder.names[0].value}")'))
+        fixes = (Fix("average the gradients over the devices", (edit,), "unsafe", _CHANGES_TRAINING),)
     return Finding(span, message, fixes, tuple(places))
+
+
+def _mean_for(view: FileView, binder: Binder, reductions: list[AxisUse]) -> str | None:
+    """Returns `pmean` as this file spells it, or would spell it if a helper in another file reduces the loss."""
+    sums = [one for one in reductions if one.kind in _MEANS_AND_SUMS]
+    here = next((one for one in sums if view.is_here(one.call)), None)
+    if here is not None:
+        return _mean_of(view, here.call)
+    # In a file without the map, the step may also run in other maps, with other axes.
+    if not sums or not view.is_here(binder.site):
+        return None
+    lax = name_of_module(view, "jax.lax")
+    jax = name_of_module(view, "jax")
+    return f"{lax}.pmean" if lax is not None else f"{jax}.lax.pmean" if jax is not None else None
 
 
 def _of_copies(span: Span, binder: Binder, place: Related) -> Finding:
