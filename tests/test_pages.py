@@ -82,6 +82,31 @@ def test_json_is_json(block: Block):
     json.loads(block.text)
 
 
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.language == "yaml"], ids=_named)
+def test_hooks_and_inputs_exist(block: Block):
+    """Checks what the files for CI take from this repository; `nox -s publishing` runs them."""
+    action = (ROOT / "action.yml").read_text("utf-8").partition("\ninputs:\n")[2].partition("\nruns:\n")[0]
+    hooks = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
+    used = re.findall(r"- uses: \S+/meshlens@\S+\n +with:\n((?: {10}.*\n)+)", block.text)
+    assert {name for inputs in used for name in re.findall(r"^ {10}([\w-]+):", inputs, re.MULTILINE)} <= _keys(action)
+    assert set(re.findall(r"- id: (.*)", block.text)) <= set(re.findall(r"- id: (.*)", hooks))
+    for words in (shlex.split(line) for line in re.findall(r"arguments: (.*)", block.text)):
+        _parsed(["check", *words])
+    for line in re.findall(r"- run: .* meshlens (check .*) >", block.text):
+        _parsed(shlex.split(line))
+
+
+def test_the_table_of_inputs_is_complete():
+    text = (ROOT / "README.md").read_text("utf-8").partition("| input | default | meaning |\n")[2].partition("\n\n")[0]
+    action = (ROOT / "action.yml").read_text("utf-8").partition("\ninputs:\n")[2].partition("\nruns:\n")[0]
+    defaults = re.findall(r"^  ([\w-]+):\n(?:    .*\n)*?    default: \"(.*)\"$", action, re.MULTILINE)
+    assert set(re.findall(r"^\| `([\w-]+)` \| (?:`(.*?)`)? ?\|", text, re.MULTILINE)) == set(defaults)
+
+
+def _keys(inputs: str) -> set[str]:
+    return set(re.findall(r"^  ([\w-]+):$", inputs, re.MULTILINE))
+
+
 @pytest.mark.parametrize(("block", "line"), COMMANDS, ids=lambda one: _named(one) if isinstance(one, Block) else "")
 def test_a_command_is_one(block: Block, line: str):
     """Checks that `meshlens` accepts its arguments, and that this repository provides or names all other programs."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -48,6 +50,25 @@ def test_the_other_hook_repairs(repository: Path, home: str):
     assert _hook("meshlens-fix", repository, home).returncode == 0
 
 
+def test_the_configuration_in_the_readme_runs(repository: Path, home: str):
+    (text,) = (block for block in _yaml() if "pre-commit-config.yaml" in block)
+    commit = _run(["git", "rev-parse", "HEAD"], ROOT).stdout.strip() or absent("a git checkout of MeshLens")
+    text = text.replace("/path/to/meshlens\n", f"{ROOT}\n").replace("rev: 0a1b2c3", f"rev: {commit}")
+    write(repository, {".pre-commit-config.yaml": text})
+    done = _pre_commit(["run", "--all-files"], repository, home)
+    assert done.returncode == 1, done.stdout
+    assert 'axis "bacth" is not bound here (bound: "batch")' in done.stdout
+
+
+def test_the_workflow_in_the_readme_writes_sarif(repository: Path, tmp_path: Path):
+    (command,) = (line for block in _yaml() for line in re.findall(r"- run: (.*)", block))
+    command = re.sub(r"git\+https://\S+", shlex.quote(str(ROOT)), command)
+    done = _run(["bash", "-e", "-c", command], repository, PIPX_HOME=str(tmp_path / "pipx"))
+    assert done.returncode == 0, done.stderr
+    log = json.loads((repository / "meshlens.sarif").read_text("utf-8"))
+    assert [result["ruleId"] for result in log["runs"][0]["results"]] == ["AX101"]
+
+
 def test_the_step_of_the_action_annotates(repository: Path, tmp_path: Path):
     done = _step(repository, tmp_path)
     assert done.returncode == 1, done.stderr
@@ -90,13 +111,21 @@ def _step(
     return _run(bash, repository, **told)
 
 
+def _yaml() -> list[str]:
+    return re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
 def _hook(name: str, repository: Path, home: str) -> subprocess.CompletedProcess[str]:
     if _run(["git", "rev-parse", "HEAD"], ROOT).returncode:
         absent("a git checkout of MeshLens")
+    return _pre_commit(["try-repo", ROOT, name, "--all-files"], repository, home)
+
+
+def _pre_commit(words: list[str | Path], repository: Path, home: str) -> subprocess.CompletedProcess[str]:
     program = Path(sys.executable).parent / "pre-commit"
     if not program.is_file():
         absent("pre-commit")
-    return _run([program, "try-repo", ROOT, name, "--all-files"], repository, PRE_COMMIT_HOME=home)
+    return _run([program, *words], repository, PRE_COMMIT_HOME=home)
 
 
 def _run(command: list[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
