@@ -27,6 +27,7 @@ def test_neovim(tmp_path: Path, version: tuple[int, int], encoding: str):
     assert seen["encoding"] == encoding
     assert seen["diagnostic"] == ["AX101", '"bacth"', "meshlens"]
     assert "batch" in seen["hover"]
+    assert not seen["unmapped"]
     assert seen["completion"] == "batch"
     assert seen["elsewhere"] is True
     assert "axis_name=AXIS" in seen["definition"]

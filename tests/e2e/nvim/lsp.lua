@@ -76,13 +76,17 @@ local function main()
   end)
   say("definition", vim.api.nvim_get_current_line())
 
+  say("unmapped", vim.tbl_filter(function(keys)
+    return vim.tbl_isempty(vim.fn.maparg(keys, "n", false, true))
+  end, { "K", "gra", "<C-W>d" }))
+
   -- The editor's own way to a code action; its menu is answered here.
   go(buffer, "bacth", 2)
   vim.ui.select = function(items, _, choose)
     say("menu", #items)
     choose(items[1], 1)
   end
-  vim.lsp.buf.code_action()
+  vim.api.nvim_feedkeys("gra", "mx", false)
   until_true("the action changed nothing", function() return not text(buffer):find("bacth", 1, true) end)
   until_true("the finding stayed", function() return #vim.diagnostic.get(buffer) == 0 end)
   say("fixed", text(buffer))
