@@ -195,3 +195,26 @@ def test_unsafe_fixes_alone_are_refused(tmp_path):
     ran = meshlens("check", "--unsafe-fixes", cwd=write(tmp_path, {"a.py": CLEAN}))
     assert (ran.code, ran.out) == (2, "")
     assert "--unsafe-fixes needs --fix or --diff" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("call", "is_safe"),
+    [
+        ("pjit(f)", True),
+        ("pjit(f, static_argnums=0)", True),
+        ("partial(pjit, static_argnums=0)(f)", True),
+        ('pjit(f, P("data"))', False),
+        ('pjit(f, in_shardings=P("data"))', False),
+        ("partial(pjit, out_shardings=P())(f)", False),
+        ("partial(pjit, f, P())()", False),
+    ],
+)
+def test_specs_of_a_pjit_may_depend_on_the_mesh_entered_by_with(tmp_path, call, is_safe):
+    head = "from functools import partial\n\nfrom jax.experimental.pjit import pjit\n"
+    head += "from jax.sharding import PartitionSpec as P\n"
+    write(tmp_path, {"a.py": f"{head}\n\ndef f(x):\n    return x * 2\n\n\ng = {call}\n"})
+    arguments = ("check", "--select", "AX502", "--no-cache", "--fix")
+    meshlens(*arguments, cwd=tmp_path)
+    assert ("from jax import jit as pjit" in (tmp_path / "a.py").read_text()) is is_safe
+    meshlens(*arguments, "--unsafe-fixes", cwd=tmp_path)
+    assert "from jax import jit as pjit" in (tmp_path / "a.py").read_text()

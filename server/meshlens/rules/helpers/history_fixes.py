@@ -14,10 +14,12 @@ from meshlens.rules.helpers.renames import renamed, respelled
 from meshlens.rules.helpers.uses_of_names import UseOfName, UsesOfNames, with_keywords
 from meshlens.text import Edit, FileEdit, Span
 
+_PJIT = "jax.experimental.pjit.pjit"
+_SHARDINGS = frozenset({"in_shardings", "out_shardings"})
 _OLD_SHARD_MAP = (("mesh", "in_specs", "out_specs", "check_vma"), {"check_rep": "check_vma"})
 _SIGNATURES: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "jax.experimental.shard_map.shard_map": _OLD_SHARD_MAP,
-    "jax.experimental.pjit.pjit": (
+    _PJIT: (
         ("in_shardings", "out_shardings", "static_argnums", "static_argnames", "donate_argnums", "donate_argnames"),
         {},
     ),
@@ -108,7 +110,16 @@ def _with_signature(view: FileView, dated: Dated, to: str, names: UsesOfNames) -
         if changed is None or (use.partial and _FUNCTION_BY_NAME.search(view.source) is not None):
             return ()
         edits.extend(changed)
+    if dated.change.dotted == _PJIT and any(map(_passes_shardings, uses)):
+        why = "jit accepts specs under jax.set_mesh, not under `with mesh:`"
+        return (Fix(f'use "{to}"', tuple(edits), "unsafe", why),)
     return (Fix(f'use "{to}"', tuple(edits)),)
+
+
+def _passes_shardings(use: UseOfName) -> bool:
+    """Returns whether a call of `pjit` passes shardings, which may be specs."""
+    labels = [label for label, _, _ in use.call.arguments] if use.call is not None else []
+    return not _SHARDINGS.isdisjoint(labels) or labels.count(None) > (2 if use.partial else 1)
 
 
 def _pcast(view: FileView, dated: Dated, to: str, names: UsesOfNames) -> tuple[Fix, ...]:
