@@ -27,6 +27,27 @@ from jax.sharding import Mesh, PartitionSpec as P
 mesh = Mesh(np.array(jax.devices()), ("data",))
 double = shard_map(lambda x: x * 2, mesh=mesh, in_specs=P("data"), out_specs=P("data"), check_vma=False)
 ```
+
+The names that are deprecated most often, and what to write instead:
+
+| deprecated | instead |
+|---|---|
+| `with mesh:` | `with jax.set_mesh(mesh):` |
+| `pjit(f, in_shardings=P(…))` | the same with `jax.jit`, which takes a spec only under `jax.set_mesh(mesh)` |
+| `thread_resources.env.physical_mesh` | `jax.sharding.get_mesh()` or `jax.sharding.get_abstract_mesh()` |
+| `jax.jit(f, backend="cpu")` | `jax.jit(f)`, called with `jax.device_put(x, jax.local_devices(backend="cpu")[0])` |
+
+The two functions that replace `thread_resources` return different meshes (JAX 0.10.2):
+
+- `get_mesh()` returns the mesh with its devices, for `jax.device_put` and for everything else that runs before or after
+  the compiled code. While JAX traces a function, for example for `jit`, `vmap` or `shard_map`, it raises a
+  `ValueError`.
+- `get_abstract_mesh()` returns a mesh without devices, which has the names, sizes and types of the axes. Traced code
+  can use it, for example in `jax.lax.with_sharding_constraint`, and a `shard_map` makes its axes `Manual` there.
+
+Both are empty under `with mesh:`, while `thread_resources` is empty under `jax.set_mesh`, and a `pjit` accepts specs
+only under `with mesh:`. So change them all together. MeshLens offers no fix for `with mesh:` if any file of the project
+uses `thread_resources`, and the fix for a `pjit` with shardings is unsafe.
 """
 
 from __future__ import annotations
