@@ -184,6 +184,16 @@ def test_what_jit_is_called_on_becomes_a_pmap_in_the_style_of_the_file(tmp_path)
     assert "\n  def split(x):\n    traced = " in text
 
 
+def test_what_was_written_as_a_pmap_becomes_a_shard_map(tmp_path):
+    two = CALLED.replace("step(params, batch)", "step(params, batch, labels)").replace("@ p)", "@ p - labels)")
+    write(tmp_path, {"a.py": two.replace("jnp.ones((8, 3)))", "jnp.ones((8, 3)), jnp.ones(8))")})
+    ran = meshlens("convert", "a.py::step", "--to", "pmap", "--write", cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "Converted 2, refused 0.\n")
+    assert "*shard((" in (tmp_path / "a.py").read_text()
+    ran = _convert(tmp_path, "a.py::train_step")
+    assert (ran.code, ran.err) == (0, "Would convert 1, refused 0.\n")
+
+
 SAME_NAMES = """\
 import jax
 import jax.numpy as jnp

@@ -195,23 +195,36 @@ def rows(pmap: Pmap) -> set[int]:
     for call in pmap.calls:
         for place, arg in enumerate(call.args):
             axis = _axis_of(pmap, place, arg)
-            if axis is None or not isinstance(arg.value, Data) or arg.value.shape is None:
-                continue
-            size = arg.value.shape[axis] if axis < len(arg.value.shape) else None
+            shape = arg.value.shape if isinstance(arg.value, Data) else None
+            size = shape[axis] if axis is not None and shape is not None and axis < len(shape) else None
             if size is not None:
                 sizes.add(size)
+            if arg.label == "*":
+                # The places of the arguments behind it are unknown.
+                break
     return sizes
 
 
 def _axis_of(pmap: Pmap, place: int, arg: Arg) -> int | None:
+    if arg.label == "*":
+        return _axis_of_splat(pmap, place)
     if arg.label is not None:
-        return 0
+        return 0 if arg.label != "**" else None
     if place in pmap.static:
         return None
     axes = pmap.in_axes
     if isinstance(axes, Items):
         axes = axes.items[place] if place < len(axes.items) else None
     return axes if isinstance(axes, int) else None
+
+
+def _axis_of_splat(pmap: Pmap, place: int) -> int | None:
+    """Returns the mapped axis of an array whose items are passed with a star, if every item is mapped alike."""
+    axes = pmap.in_axes
+    if isinstance(axes, Items):
+        kinds = set(axes.items[place:])
+        axes = kinds.pop() if len(kinds) == 1 else None
+    return axes + 1 if isinstance(axes, int) and not pmap.static else None
 
 
 def _stands_alone(view: FileView, bindings: list[Binding], calls: tuple[MappedCall, ...]) -> None:

@@ -27,7 +27,8 @@ def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefi
     for call in pmap.calls:
         if call.exact:
             _must_fit(view, pmap, call)
-    keyword_calls = {call.call: call for call in pmap.calls if any(arg.label is not None for arg in call.args)}
+    # An argument with one star passes values by position, however many there are.
+    keyword_calls = {call.call: call for call in pmap.calls if _keywords(call)}
     if not keyword_calls:
         return (), pmap.in_axes, ()
     nodes = {site: _node(view, call) for site, call in keyword_calls.items()}
@@ -40,16 +41,20 @@ def by_position(view: FileView, pmap: Pmap) -> tuple[tuple[FileEdit, ...], Prefi
             raise
         wanted = dict.fromkeys(nodes, names)
     edits = tuple(edit for site, node in nodes.items() for edit in _edits(view, site, node, wanted[site]))
-    axes = {_axes(pmap, call) for call in pmap.calls}
     if pmap.in_axes == 0:
         return edits, 0, names
+    starred = next((call for call in pmap.calls if not call.exact), None)
+    if starred is not None:
+        where = f"the call on line {_line(view, starred.call)}"
+        raise Obstacle("splat", f"{where} passes arguments with a splat, and other calls pass keyword arguments")
+    axes = {_axes(pmap, call) for call in pmap.calls}
     if len(axes) > 1:
         raise Obstacle("keyword-arguments", "the calls pass different arguments by keyword")
     return edits, axes.pop(), names
 
 
 def _keywords(call: MappedCall) -> set[str | None]:
-    return {arg.label for arg in call.args} - {None}
+    return {arg.label for arg in call.args} - {None, "*"}
 
 
 def _must_fit(view: FileView, pmap: Pmap, call: MappedCall) -> None:
@@ -73,7 +78,7 @@ def _node(view: FileView, call: MappedCall) -> Call:
     node = path[-1] if path else None
     if not isinstance(node, Call) or any(label in ("*", "**") for label, _, _ in node.arguments) or not call.exact:
         where = f"the call on line {_line(view, call.call)}"
-        raise Obstacle("keyword-splat", f"{where} passes arguments with a splat")
+        raise Obstacle("splat", f"{where} passes keyword arguments and a splat")
     return node
 
 
