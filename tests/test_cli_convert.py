@@ -472,6 +472,48 @@ def test_a_lambda_that_nothing_compiles_is_converted_only_by_name(tmp_path):
     assert meshlens(*asked, cwd=tmp_path).err == "Would convert 1, refused 0.\n"
 
 
+UNCOMPILED = """\
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, x):
+    return jnp.mean((x @ params) ** 2)
+
+
+def step(params, x):
+    return params - jax.grad(loss_fn)(params, x)
+
+
+def unused(params, x):
+    return params - jax.grad(loss_fn)(params, x)
+
+
+def main():
+    print(step(jnp.ones(3), jnp.ones((8, 3))))
+
+
+main()
+"""
+
+
+@pytest.mark.parametrize("target", ["jit", "pmap", "shard_map"])
+def test_what_could_be_converted_by_name_is_spoken_of(tmp_path, target):
+    write(tmp_path, {"a.py": UNCOMPILED})
+    ran = meshlens("parallelize", "a.py", "--all", "--to", target, cwd=tmp_path)
+    note = 'note: no jit compiles "step", so --all leaves it out; pass a.py::step to convert it\n'
+    assert (ran.code, ran.err) == (0, f"Would convert 0, refused 0.\n{note}")
+    ran = meshlens("parallelize", "a.py::step", "--to", target, cwd=tmp_path)
+    assert (ran.code, ran.err.split("\n")[-2]) == (0, "Would convert 1, refused 0.")
+
+
+def test_that_vmap_replaces_only_pmaps_is_said(tmp_path):
+    write(tmp_path, {"a.py": JITTED})
+    ran = meshlens("parallelize", "a.py", "--all", "--to", "vmap", cwd=tmp_path)
+    note = "note: --to vmap converts only pmaps, and there are none\n"
+    assert (ran.code, ran.err) == (0, f"Would convert 0, refused 0.\n{note}")
+
+
 DRAWS = """\
 import jax
 import jax.numpy as jnp

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -26,14 +26,15 @@ from meshlens.project.view import FileView
 from meshlens.project.workspace import Workspace
 from meshlens.project.writing.did_you_mean import closest
 from meshlens.refactoring.everywhere import Job, Outcome, convert_everywhere
-from meshlens.refactoring.model import Strategy, Wishes
+from meshlens.refactoring.model import Proposal, Strategy, Wishes
 from meshlens.refactoring.reading.functions import functions
-from meshlens.refactoring.targets import TARGETS, all_places, assist_for, places_named
+from meshlens.refactoring.targets import TARGETS, all_places, assist_for, places_named, qualified
 from meshlens.settings import BadSetting, parse_device_sizes
 
 DONE, NOT_DONE, BROKEN = 0, 1, 2
 _MOST_FILES = 20_000
 _FEW = 8
+_MOST_TRIED = 50
 _MAPS = ("pmap", "shard_map")
 
 
@@ -70,7 +71,8 @@ def _argument(value: object) -> tuple[str, int]:
     "--all",
     "everything",
     is_flag=True,
-    help="Convert everything possible in FILE or a folder; --to shard_map converts only the pmaps, if there are any.",
+    help="Convert every function that jit compiles in FILE or a folder; --to shard_map converts only the pmaps, if "
+    "there are any, and --to vmap only pmaps.",
 )
 @click.option("--axis-name", metavar="NAME", help="The axis name of a new map.")
 @click.option(
@@ -142,6 +144,9 @@ def _convert(group: Group, jobs: list[_Asked], target: str | None, wishes: Wishe
             return BROKEN
     outcomes = [(job.path, one) for job, found in zip(usable, done.outcomes, strict=True) for one in found]
     code = _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))
+    if not outcomes:
+        for line in islice(_left_out(workspace, usable, target, wishes), _FEW):
+            click.echo(visible(f"note: {line}"), err=True)
     if target in _MAPS:
         _suggest_jit(
             workspace, [one for one, found in zip(usable, done.outcomes, strict=True) if _failed(found)], wishes
@@ -160,6 +165,23 @@ def _suggest_jit(workspace: Workspace, refused: list[_Asked], wishes: Wishes) ->
         (found,) = convert_everywhere(workspace, todo, assist_for("jit"), wishes).outcomes
         if found and not _failed(found):
             click.echo(visible(f'note: "{job.function}" can be converted with --to jit'), err=True)
+
+
+def _left_out(workspace: Workspace, jobs: list[_Asked], target: str | None, wishes: Wishes) -> Iterator[str]:
+    """Yields why `--all` found nothing: the functions used in their file that can be converted only by name."""
+    if target == "vmap":
+        yield "--to vmap converts only pmaps, and there are none"
+        return
+    assist = assist_for(target)
+    for view in (workspace.view(job.path) for job in jobs):
+        every = [one for one in functions(view) if one.node.site == 0][:_MOST_TRIED]
+        found = [one for one in every if isinstance(assist.propose(view, view.span(one.site), wishes), Proposal)]
+        homes = {one.site.block for one in found}
+        for one in found:
+            users = {key for key, block in view.facts.blocks.items() if one.name in block.names} - {one.site.block}
+            if users and users.isdisjoint(homes):
+                where = f"{shown(view.path)}::{qualified(one)}"
+                yield f'no jit compiles "{one.name}", so --all leaves it out; pass {where} to convert it'
 
 
 def _instead(view: FileView, wanted: str) -> str:

@@ -114,11 +114,12 @@ def _named_exactly(view: FileView, function: str | None) -> tuple[Span, ...]:
     if function is None:
         return _functions(view)
     found = [one for one in functions(view) if one.name == function.rsplit(".", 1)[-1]]
-    whole = [one for one in found if f".{_qualified(one)}".endswith(f".{function}")]
+    whole = [one for one in found if f".{qualified(one)}".endswith(f".{function}")]
     return tuple(sorted(view.span(one.site) for one in whole))
 
 
-def _qualified(target: Target) -> str:
+def qualified(target: Target) -> str:
+    """Returns the name of a function with the names of the classes and functions around it."""
     block = target.site.block.split("~", 1)[0]
     return block if target.node.site == 0 else f"{block}.{target.name}"
 
