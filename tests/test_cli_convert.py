@@ -339,7 +339,8 @@ def test_every_pmap_of_a_folder_becomes_a_vmap(tmp_path):
 def test_vmap_of_what_no_pmap_maps(tmp_path):
     ran = meshlens("convert", "a.py::rows", "--to", "vmap", cwd=write(tmp_path, {"a.py": JITTED}))
     assert ran.code == 2
-    assert ran.err == 'meshlens: a.py: found no function or map named "rows" to convert\n'
+    why = 'found no pmap named "rows" to convert; it is a function, and --to vmap converts only pmaps'
+    assert ran.err == f"meshlens: a.py: {why}\n"
 
 
 PLAIN = """\

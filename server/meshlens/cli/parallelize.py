@@ -36,6 +36,7 @@ _MOST_FILES = 20_000
 _FEW = 8
 _MOST_TRIED = 50
 _MAPS = ("pmap", "shard_map")
+_ONLY_PMAPS = "--to vmap converts only pmaps"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _argument(value: object) -> tuple[str, int]:
     "--to",
     "target",
     type=click.Choice(sorted(TARGETS)),
-    help='The kind of map; the default, "jit", splits data over a mesh.',
+    help='The kind of map; the default, "jit", splits data over a mesh; "vmap" replaces only pmaps.',
 )
 @click.option(
     "--strategy",
@@ -139,8 +140,9 @@ def _convert(group: Group, jobs: list[_Asked], target: str | None, wishes: Wishe
     done = convert_everywhere(workspace, todo, assist_for(target), wishes)
     for job, found in zip(usable, done.outcomes, strict=True):
         if not found and job.function is not None:
-            hint = _instead(workspace.view(job.path), job.function)
-            complain(f'{shown(job.path)}: found no function or map named "{job.function}" to convert{hint}')
+            hint = _instead(workspace.view(job.path), job.function, target)
+            kind = "pmap" if target == "vmap" else "function or map"
+            complain(f'{shown(job.path)}: found no {kind} named "{job.function}" to convert{hint}')
             return BROKEN
     outcomes = [(job.path, one) for job, found in zip(usable, done.outcomes, strict=True) for one in found]
     code = _finish(workspace, done.sources, outcomes, how, tables=any(job.function is None for job in jobs))
@@ -170,7 +172,7 @@ def _suggest_jit(workspace: Workspace, refused: list[_Asked], wishes: Wishes) ->
 def _left_out(workspace: Workspace, jobs: list[_Asked], target: str | None, wishes: Wishes) -> Iterator[str]:
     """Yields why `--all` found nothing: the functions used in their file that can be converted only by name."""
     if target == "vmap":
-        yield "--to vmap converts only pmaps, and there are none"
+        yield f"{_ONLY_PMAPS}, and there are none"
         return
     assist = assist_for(target)
     for view in (workspace.view(job.path) for job in jobs):
@@ -184,11 +186,11 @@ def _left_out(workspace: Workspace, jobs: list[_Asked], target: str | None, wish
                 yield f'no jit compiles "{one.name}", so --all leaves it out; pass {where} to convert it'
 
 
-def _instead(view: FileView, wanted: str) -> str:
+def _instead(view: FileView, wanted: str, target: str | None) -> str:
     """Returns a hint for a function name that a file does not contain."""
     known = list(dict.fromkeys(one.name for one in functions(view) if one.node.site == 0))
     if wanted.rsplit(".", 1)[-1] in known:
-        return ""
+        return f"; it is a function, and {_ONLY_PMAPS}" if target == "vmap" else ""
     close = closest(wanted, known)
     if close is not None:
         return f'; did you mean "{close}"?'
