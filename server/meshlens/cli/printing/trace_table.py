@@ -17,7 +17,7 @@ from meshlens.cli.printing.terminal import wants_colour
 from meshlens.cli.printing.visible import visible, visible_fields, visible_lines
 from meshlens.tracing.faults import OF_OURS
 from meshlens.tracing.model import REMATERIALIZATION, Collective, Line, Place, Trace
-from meshlens.tracing.words import size_in_words, time_in_words
+from meshlens.tracing.words import least_in_words, size_in_words, time_in_words
 
 _PLAIN_WIDTH = 200
 _BAR = 16
@@ -96,7 +96,7 @@ def _sums(trace: Trace) -> list[RenderableType]:
     ]
     if trace.compute_seconds is not None:
         rows.append(
-            f"at least {time_in_words(trace.communication_seconds)} of communication and "
+            f"{least_in_words(trace.communication_seconds)} of communication and "
             f"{time_in_words(trace.compute_seconds)} of computation ({trace.flops:.3g} FLOP on each device): "
             f"{trace.verdict}"
         )

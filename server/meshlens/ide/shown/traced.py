@@ -16,7 +16,7 @@ from meshlens.facts.nodes import ClassDef, FunctionDef
 from meshlens.ide.hovering.prose import counted
 from meshlens.project.view import FileView
 from meshlens.tracing.model import Collective, Fault, Line, Place, Trace
-from meshlens.tracing.words import size_in_words, time_in_words
+from meshlens.tracing.words import least_in_words, size_in_words, time_in_words
 
 _MOST_COMPARED = 2_000
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
@@ -211,8 +211,8 @@ def _summary(trace: Trace) -> str:
     size = size_in_words(sum(total.bytes for _, total in trace.totals))
     times = ""
     if trace.communication_seconds is not None and trace.compute_seconds is not None:
-        moving, computing = time_in_words(trace.communication_seconds), time_in_words(trace.compute_seconds)
-        times = f" · at least {moving} of communication, {computing} of computation"
+        moving, computing = least_in_words(trace.communication_seconds), time_in_words(trace.compute_seconds)
+        times = f" · {moving} of communication, {computing} of computation"
     verdict = f" · {trace.verdict}" if trace.verdict else ""
     return f"{counted(count, 'collective')} · {size} per device{times}{verdict}"
 
@@ -220,7 +220,7 @@ def _summary(trace: Trace) -> str:
 def _collective_in_words(one: Collective) -> str:
     over = f" over {', '.join(one.axes)}" if one.axes else f" in groups of {one.group_size}"
     times = f" in {one.count} operations per step" if one.count != 1 else ""
-    least = f"; at least {time_in_words(one.seconds.lower_bound)} over {one.seconds.link}" if one.seconds else ""
+    least = f"; {least_in_words(one.seconds.lower_bound)} over {one.seconds.link}" if one.seconds else ""
     backward = " (backward)" if one.backward else ""
     shared = f", shared with {counted(len(one.others), 'other line')}" if one.others else ""
     return f"{one.kind}{backward}{over}: {size_in_words(one.bytes)} on each device{times}{least}{shared}"
