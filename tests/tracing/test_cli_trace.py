@@ -212,6 +212,37 @@ def test_the_arguments_of_the_first_call(tmp_path):
     assert "without calling" in meshlens("cost", "step.py::other", "--run-main", cwd=tmp_path).stdout
 
 
+CALLS_JITTED = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+@jax.jit
+def mean(x):
+    return jnp.where(x > 0, x, 0.0).mean()
+
+
+def main():
+    mesh = Mesh(np.array(jax.devices()), ("data",))
+    print(mean(jax.device_put(np.ones((16, 4), np.float32), NamedSharding(mesh, P("data")))))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_jitted_functions_that_a_function_calls_are_named(tmp_path):
+    (tmp_path / "step.py").write_text(CALLS_JITTED)
+    run = meshlens("cost", "step.py::main", "--run-main", "--devices", "4", cwd=tmp_path)
+    note = 'note: "main" calls jitted functions, which JAX compiles one by one; measure step.py::mean\n'
+    assert (note in run.stdout, "shards nothing" in run.stdout) == (True, False), run.stdout
+    assert "all-reduce" in meshlens("cost", "step.py::mean", "--devices", "4", cwd=tmp_path).stdout
+
+
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="Linux alone has network namespaces")
 def test_no_network_is_needed(tmp_path):
     (tmp_path / "step.py").write_text(STEP)

@@ -69,8 +69,15 @@ def _trace_from(room: Path, request: TraceRequest, blank: Trace) -> Trace:
         )
     after = _after(room)
     if after is not None and traced:
-        found = _with_module(found, room, after, request)
+        found = _with_module(found, room, after, request, _jitted(traced, blank.entry))
     return found
+
+
+def _jitted(traced: Mapping[str, Any], entry: str) -> str:
+    """Returns a note on the jitted functions that an entry without `jit` calls; "" if it calls none."""
+    file, _, name = entry.rpartition("::")
+    names = ", ".join(f"{file}::{one}" for one in traced.get("jitted", []))
+    return f'"{name}" calls jitted functions, which JAX compiles one by one; measure {names}' if names else ""
 
 
 def _suggestion(failed: Mapping[str, Any], request: TraceRequest) -> str:
@@ -202,7 +209,7 @@ def _together(collectives: Iterable[Collective]) -> list[Collective]:
     return sorted(rows.values(), key=lambda one: (-one.bytes, one.place or Place("", 0)))
 
 
-def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: TraceRequest) -> Trace:
+def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: TraceRequest, jitted: str) -> Trace:
     module, kind = after
     inside = Inside(str(request.root), str(request.file))
     read = read_partitioned(module, found.mesh, request.target.count, inside.places, _estimator(request))
@@ -218,7 +225,8 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
         )
     if kind == "lowered" and not found.mesh and not found.collectives and request.target.count > 1:
         notes.append(
-            "no argument is sharded and the program shards nothing, so it runs on one device; "
+            jitted
+            or "no argument is sharded and the program shards nothing, so it runs on one device; "
             "give an argument a NamedSharding"
         )
     # If XLA has nothing to partition, only collectives in the jaxpr move data, and the jaxpr has more precise lines.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -113,6 +114,13 @@ def read(jaxpr: Any, inside: Inside) -> Reading:
     reading = Reading(inside)
     _walk(getattr(jaxpr, "jaxpr", jaxpr), reading, _Around())
     return reading
+
+
+def jitted_in(jaxpr: Any, text: str) -> list[str]:
+    """Returns the names of the jitted functions that a closed jaxpr calls and that the text of a file defines."""
+    calls = [equation for equation in jaxpr.jaxpr.eqns if equation.primitive.name in ("jit", "pjit")]
+    defined = set(re.findall(r"^\s*def (\w+)\(", text, re.MULTILINE))
+    return [name for name in dict.fromkeys(str(one.params.get("name")) for one in calls) if name in defined]
 
 
 def _walk(jaxpr: Any, reading: Reading, around: _Around) -> None:

@@ -130,7 +130,11 @@ def _perform(request: dict[str, Any], inside: Inside, room: _Room, begin: Any, n
         jaxprs.keep_mesh(getattr(getattr(leaf, "sharding", None), "mesh", None), reading.meshes)
     for sharding in jax.tree_util.tree_leaves(traced.shardings):
         jaxprs.keep_mesh(getattr(sharding, "mesh", None), reading.meshes)
-    room.say("traced", {**_of(reading), "jax": jax.__version__, "files": _files(inside), "notes": notes})
+    is_plain = getattr(function, "__name__", "") == request["name"].rpartition(".")[2]
+    is_plain = is_plain and not tracing.is_transformed(function)
+    jitted = jaxprs.jitted_in(traced.jaxpr, entries.text_of(request["file"])) if is_plain else []
+    about = {"jax": jax.__version__, "files": _files(inside), "notes": notes, "jitted": jitted}
+    room.say("traced", {**_of(reading), **about})
     if request["level"] < 2:
         return
     begin("lowering")

@@ -40,6 +40,11 @@ def _of_jit(traced: Any) -> Traced:
     return Traced(traced.jaxpr, traced.lower, out)
 
 
+def is_transformed(function: Any) -> bool:
+    """Returns whether `jit` or `pmap` compiles a function as a whole."""
+    return _is_jitted(function) or _is_old_pmap(function)
+
+
 def _is_jitted(function: Any) -> bool:
     return (
         hasattr(function, "trace")
