@@ -124,7 +124,7 @@ def _keywords(view: FileView) -> Iterator[Finding]:
 def _mesh_contexts(view: FileView) -> Iterator[Finding]:
     """Yields a finding for each mesh entered by `with`, unless its constructor was removed (AX501).
 
-    There is no fix if the project uses `thread_resources`, which does not see the mesh of `jax.set_mesh`.
+    The finding has no fix if the project uses `thread_resources`, which does not see the mesh of `jax.set_mesh`.
     """
     seen: set[Span] = set()
     since = version_words(BEHAVIOURS["mesh-context-is-deprecated"])

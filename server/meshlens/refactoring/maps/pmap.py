@@ -200,7 +200,7 @@ def rows(pmap: Pmap) -> set[int]:
             if size is not None:
                 sizes.add(size)
             if arg.label == "*":
-                # The places of the arguments behind it are unknown.
+                # The places of the arguments after it are unknown.
                 break
     return sizes
 
