@@ -303,6 +303,8 @@ def rows_here(array: Value, site: Site) -> Data | None:
 
 def _sized_at(value: Value, axis: str) -> Site | None:
     """Returns where the number of a device's rows was read, if the rows are split over an axis."""
+    if type(value) is Const:
+        return value.part.site if value.part is not None and axis in value.part.axes else None
     sites = (label[2] for label in labels_of(value) if isinstance(label, tuple) and label[:2] == (_ROWS_HERE, axis))
     return next(sites, None)
 

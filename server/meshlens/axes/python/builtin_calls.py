@@ -76,11 +76,9 @@ _LONGEST_NAME, _MOST_STARS = 200, 4
 _ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain", "itertools.islice"})
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
 _SCOPED = frozenset({CONTEXT_VARIABLE, THREAD_LOCAL})
+_SETS = frozenset({"setattr", "object.__setattr__"})
 _OTHERS = (
-    REPLACES
-    | PARSERS
-    | _SCOPED
-    | {"getattr", "setattr", "enum.auto", "hasattr", "re.compile", "importlib.import_module"}
+    REPLACES | PARSERS | _SCOPED | {"getattr", *_SETS, "enum.auto", "hasattr", "re.compile", "importlib.import_module"}
 )
 _RANGE = "range"
 """The kind of a sequence of unknown length that begins with 0."""
@@ -124,7 +122,7 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
         return _getattr(run, args, site, call.ctx)
     if name == "importlib.import_module":
         return load_module(run, args, call.frame)
-    if name == "setattr":
+    if name in _SETS:
         return _setattr(run, args, call.ctx)
     if name in REPLACES and args and isinstance(args[0].value, Instance):
         return _replace(run, args[0].value, args[1:], site)
