@@ -144,6 +144,15 @@ PROGRAMS: dict[str, str] = {
     + "last = N(None)\n"
     + "last = N(last)\n" * 2_000
     + "jax.pmap(last.m, axis_name='i')(1)\n",
+    "command lines with many lists": "import argparse\nparser = argparse.ArgumentParser()\n"
+    + "".join(f"parser.add_argument('x{n}', nargs='*')\n" for n in range(100))
+    + "parser.add_argument('y', nargs=60)\nparser.add_argument('--z', nargs=10**9)\n"
+    + "last = parser.parse_args(['a'] * 50)\n"
+    + USED,
+    "many command lines": "import argparse\nparser = argparse.ArgumentParser()\n"
+    + "".join(f"parser.add_argument('--x{n}', type=int, default='1')\n" for n in range(100))
+    + "last = [parser.parse_args(['--x1', str(n)]) for n in range(1_000)]\n" * 100
+    + USED,
     "classes that inherit in a circle": "class A(B): pass\nclass B(A): pass\nclass A(B):\n    m = total\nlast = A().m\n"
     + USED,
 }

@@ -43,6 +43,7 @@ first operation on the value.
     axis-size              computed from the number of devices along an axis
     ("pieces", n, width, place)   columns of n arrays that were concatenated, as wide as all of them together
     ("size-of", axis)      computed from the number of devices along this axis
+    ("mesh-axis", axis)    the same for the size of an axis that a mesh gives, perhaps not the mesh of the map
     some-count             exactly the number of devices along an axis, if that number is unknown
     ("own-index", axis)    exactly the index of the device along this axis
     ("scaled-index", axis, n, place)   exactly the index of the device along this axis times n, which is written there;

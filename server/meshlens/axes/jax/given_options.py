@@ -14,7 +14,11 @@ from meshlens.axes.runs.invocation import Invocation
 from meshlens.axes.runs.run import Run
 
 _MOST_WORDS, _MOST_OPTIONS = 64, 128
-_PLAIN = frozenset({"nargs", "required", "dest"})
+_WORK_OF_AN_OPTION = 10
+_PLAIN = frozenset({"required", "dest"})
+_ANY_NUMBER = frozenset({"?", "*", "+"})
+_COUNTS = frozenset({None, *_ANY_NUMBER, *range(1, _MOST_WORDS)})
+"""The values of `nargs` that are followed."""
 _ACTIONS = frozenset({"store", "store_true", "store_false", "append", "extend", "count"})
 _SAY_NOTHING = frozenset({"help", "metavar", "choices", "description", "prog", "epilog", "usage", "formatter_class"})
 
@@ -26,16 +30,6 @@ class _Unclear(Exception):
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise _Unclear(message)
-
-
-class _Word(str):
-    """An argument of a command line.
-
-    Attributes:
-        written: the constant in the program.
-    """
-
-    written: Const
 
 
 @dataclass(frozen=True)
@@ -76,9 +70,11 @@ def parsed(run: Run, parser: Made, words: tuple[Const, ...], call: Invocation) -
     is_plain = all(name in _SAY_NOTHING for name, _ in parser.arguments if isinstance(name, str))
     if not options or len(options) > _MOST_OPTIONS or not is_plain:
         return None
+    run.work += _WORK_OF_AN_OPTION * len(options)
     try:
         found, kinds = _read(list(options.values()), words)
-        items = [(name, _value(run, value, kinds.get(name), call)) for name, value in vars(found).items()]
+        written = {str(word.value): word for word in words}
+        items = [(name, _value(run, value, kinds.get(name), written, call)) for name, value in vars(found).items()]
     except _Unclear:
         return None
     return Dict(tuple(items), attributes=True)
@@ -91,6 +87,7 @@ def _key(parser: Made) -> tuple[str, object]:
 def _read(options: list[Value], words: tuple[Const, ...]) -> tuple[argparse.Namespace, dict[str, Value]]:
     """Returns what the standard library's parser finds, and the type of each option that has one."""
     parser, kinds = _Parser(add_help=False, exit_on_error=False), {}
+    is_ambiguous = False
     try:
         for option in options:
             if not isinstance(option, Made):
@@ -101,10 +98,15 @@ def _read(options: list[Value], words: tuple[Const, ...]) -> tuple[argparse.Name
             spelled = [_text(value) for name, value in option.arguments if isinstance(name, int)]
             keywords = _keywords({name: value for name, value in option.arguments if isinstance(name, str)})
             kind = dict(option.arguments).get("type")
+            if keywords.get("nargs") in _ANY_NUMBER and spelled and not spelled[0].startswith("-"):
+                # With several of these, the parser may try very many ways to share out the words.
+                if is_ambiguous:
+                    raise _Unclear
+                is_ambiguous = True
             dest = parser.add_argument(*spelled, **keywords).dest
             if kind is not None:
                 kinds[dest] = kind
-        return parser.parse_args([_word(one) for one in words]), kinds
+        return parser.parse_args([one.value for one in words]), kinds
     except (ValueError, TypeError, argparse.ArgumentError, argparse.ArgumentTypeError) as error:
         raise _Unclear from error
 
@@ -120,7 +122,7 @@ def _keywords(given: dict[str, Value]) -> dict[str, Any]:
     for name, value in given.items():
         if name == "default":
             found["default"] = _Held(value)
-        elif name in _PLAIN and isinstance(value, Const):
+        elif isinstance(value, Const) and (name in _PLAIN or (name == "nargs" and value.value in _COUNTS)):
             found[name] = value.value
         elif name not in _SAY_NOTHING and name not in ("action", "type"):
             raise _Unclear
@@ -138,22 +140,23 @@ def _text(value: Value) -> str:
     raise _Unclear
 
 
-def _word(written: Const) -> str:
-    word = _Word(written.value)
-    word.written = written
-    return word
+def _value(run: Run, found: object, kind: Value | None, written: dict[str, Const], call: Invocation) -> Value:
+    """Returns what an option holds.
 
-
-def _value(run: Run, found: object, kind: Value | None, call: Invocation) -> Value:
+    Args:
+        run: the run.
+        found: what the standard library's parser found.
+        kind: the type of the option, if it has one.
+        written: the words of the command line, by their texts.
+        call: the call of the parser.
+    """
     if isinstance(found, list):
-        return Seq("list", tuple([_value(run, item, kind, call) for item in found]))
+        return Seq("list", tuple([_value(run, item, kind, written, call) for item in found]))
     if isinstance(found, _Held):
         is_text = isinstance(found.value, Const) and isinstance(found.value.value, str)
         return _converted(run, found.value, kind, call) if is_text else found.value
-    if isinstance(found, _Word):
-        return _converted(run, found.written, kind, call)
     if isinstance(found, str):
-        return _converted(run, Const(found, call.site), kind, call)
+        return _converted(run, written.get(found, Const(found, call.site)), kind, call)
     return Const(found)
 
 
