@@ -159,7 +159,7 @@ def of_operation(operator: str, left: Value, right: Value, site: Site) -> frozen
         scaled = _normalized(left, right) | _normalized(right, left) if operator == "*" else NONE
         return kept(operator, labels) | squares | scaled
     if operator == "/":
-        return kept("reciprocal", labels[1:]) | kept("*", labels[:1]) | _normalized(left, right)
+        return kept("reciprocal", labels[1:]).union(of_kinds(labels[0], _NORMALIZED)) | _normalized(left, right)
     if operator != "-":
         return kept(operator, labels)
     below = {(_BELOW, axis) for _, axis in of_kinds(labels[1], _MAXIMUM)}
