@@ -223,14 +223,15 @@ def _with_module(found: Trace, room: Path, after: tuple[Module, str], request: T
             "this release of XLA wrote no partitioned module, so the costs are those of the module compiled for CPUs, "
             "in which bfloat16 collectives count double"
         )
-    if kind == "lowered" and not found.mesh and not found.collectives and request.target.count > 1:
-        notes.append(
-            jitted
-            or "no argument is sharded and the program shards nothing, so it runs on one device; "
-            "give an argument a NamedSharding"
-        )
     # If XLA has nothing to partition, only collectives in the jaxpr move data, and the jaxpr has more precise lines.
     collectives = found.collectives if kind == "lowered" else read.collectives
+    if not collectives and request.target.count > 1 and jitted:
+        notes.append(jitted)
+    elif kind == "lowered" and not found.mesh and not collectives and request.target.count > 1:
+        notes.append(
+            "no argument is sharded and the program shards nothing, so it runs on one device; "
+            "give an argument a NamedSharding"
+        )
     found = replace(
         found,
         level="compiled" if kind == "compiled" else "partitioned",
