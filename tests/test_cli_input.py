@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -260,6 +262,33 @@ def test_ctrl_c_leaves_every_file_whole(tmp_path):
     assert b"Traceback" not in err
     assert {path.suffix for path in tmp_path.iterdir()} == {".py"}
     assert {path.read_text() for path in tmp_path.iterdir()} <= {TYPO, TYPO.replace("bacth", "batch")}
+
+
+SWALLOWED = """\
+import sys
+import time
+
+from meshlens.cli.main import strike_again
+
+
+class Struck:
+    def __del__(self):
+        raise KeyboardInterrupt
+
+
+sys.unraisablehook = strike_again
+try:
+    Struck()
+    time.sleep(30)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of another kind")
+def test_ctrl_c_in_a_callback_of_python_is_repeated():
+    run = subprocess.run([sys.executable, "-c", SWALLOWED], capture_output=True, text=True, check=False, timeout=60)
+    assert (run.stdout, run.stderr) == ("stopped\n", "")
 
 
 def test_a_write_that_fails_leaves_everything_as_it_was(tmp_path, monkeypatch):

@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import signal
 import sys
+import threading
 from typing import NoReturn
 
 import click
@@ -18,6 +20,7 @@ import meshlens
 from meshlens.cli.printing.visible import log_to_stderr, visible
 
 CLEAN, FOUND, BROKEN, STOPPED = 0, 1, 2, 130
+_SOON = 0.05
 
 _COMMANDS = {
     "init": "Write an initial configuration for the project.",
@@ -87,6 +90,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         arguments: the arguments to use instead of the program's own.
     """
     log_to_stderr()
+    if arguments is None:
+        sys.unraisablehook = strike_again
     try:
         code = cli.main(arguments, prog_name="meshlens", standalone_mode=False)
         sys.stdout.flush()
@@ -116,6 +121,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.stderr.flush()
         os._exit(status)
     sys.exit(status)
+
+
+def strike_again(swallowed: sys.UnraisableHookArgs) -> None:
+    """Repeats a Ctrl-C that came while Python ran a callback, from which no exception can reach the program."""
+    if swallowed.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(swallowed)
+        return
+    # At once, it would come while this function runs.
+    threading.Timer(_SOON, signal.raise_signal, (signal.SIGINT,)).start()
 
 
 def _lowered(message: str) -> str:
