@@ -265,6 +265,7 @@ def test_ctrl_c_leaves_every_file_whole(tmp_path):
 
 
 SWALLOWED = """\
+import signal
 import sys
 import time
 
@@ -276,6 +277,8 @@ class Struck:
         raise KeyboardInterrupt
 
 
+# A process that a shell starts in the background ignores Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.unraisablehook = strike_again
 try:
     Struck()
