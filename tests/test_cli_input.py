@@ -282,7 +282,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.unraisablehook = strike_again
 try:
     Struck()
-    time.sleep(30)
+    for _ in range(3_000):
+        time.sleep(0.01)
 except KeyboardInterrupt:
     print("stopped")
 """
