@@ -38,7 +38,6 @@ class Checked:
         failures: one line for each internal error.
         unparsed: the checked files that have syntax errors.
         unread: the number of files that could not be read at all.
-        elsewhere: findings in files that the checked ones import, on a way through the checked ones.
     """
 
     workspace: Workspace
@@ -47,7 +46,6 @@ class Checked:
     failures: tuple[str, ...] = ()
     unparsed: tuple[Unparsed, ...] = ()
     unread: int = 0
-    elsewhere: tuple[Diagnosed, ...] = ()
 
 
 def open_group(group: Group, bar: Progress, cache: Cache | None) -> Workspace:
@@ -96,18 +94,17 @@ def check_workspace(workspace: Workspace, group: Group, bar: Progress) -> Checke
     problems = tuple(f"{shown(path)}: {message}" for path, message in workspace.problems)
     failures = _failures(workspace) if readable else ()
     unread = len(group.files) - len(readable)
-    unparsed, elsewhere = tuple(_unparsed(workspace, readable)), tuple(_elsewhere(workspace, group, found))
-    return Checked(workspace, tuple(found), problems, failures, unparsed, unread, elsewhere)
+    return Checked(workspace, tuple(found), problems, failures, tuple(_unparsed(workspace, readable)), unread)
 
 
-def _elsewhere(workspace: Workspace, group: Group, found: Iterable[Diagnosed]) -> Iterator[Diagnosed]:
+def found_elsewhere(checked: Checked, group: Group) -> Iterator[Diagnosed]:
     """Yields the errors and warnings of other files that the program reaches through the checked ones.
 
     Nothing is searched for if the checked files have findings of their own, or if there are many other files.
     """
-    named = set(group.files)
+    workspace, named = checked.workspace, set(group.files)
     others = [Path(path) for path in workspace.files if Path(path) not in named]
-    if len(others) > _MOST_ELSEWHERE or any(one.severity is not Severity.HINT for one in found):
+    if len(others) > _MOST_ELSEWHERE or any(one.severity is not Severity.HINT for one in checked.found):
         return
     for path in others:
         for one in check(workspace.view(path), group.settings):

@@ -181,13 +181,13 @@ def _check(group: Group, bar: Progress, cache: Cache | None) -> _Found:
         known = results.get(asked, map(str, group.files), _stored)
         if known is not None:
             return known
-    from meshlens.cli.checking import reported
+    from meshlens.cli.checking import found_elsewhere, reported
     from meshlens.cli.printing.report import packed
 
     checked = _checked(group, bar, cache)
     workspace = checked.workspace
     found = tuple(reported(workspace, checked.found))
-    elsewhere = tuple([_in_short(one) for one in reported(workspace, checked.elsewhere)])
+    elsewhere = tuple([_in_short(one) for one in reported(workspace, tuple(found_elsewhere(checked, group)))])
     if results is not None and not checked.problems and not checked.failures:
         results.put(asked, tuple({*workspace.files, *others}), (packed(found), checked.unparsed, elsewhere), started)
     return _Found(found, checked.unparsed, checked.problems, checked.failures, checked.unread, elsewhere)

@@ -37,7 +37,6 @@ from meshlens.axes.domain.values import (
     Partial,
     Seq,
     Site,
-    Spec,
     Value,
     Wrapped,
 )
@@ -205,8 +204,6 @@ def _len(values: Values, args: tuple[Arg, ...]) -> Value:
     value = values[0] if values else UNKNOWN
     if isinstance(value, (Seq, Dict)) and not value.open:
         return Const(len(value.items))
-    if isinstance(value, Spec) and not value.open:
-        return Const(len(value.entries))
     if isinstance(value, Data) and value.labels and (filled := fillers.length(value)) is not None:
         return filled
     if isinstance(value, Data) and value.shape and value.shape[0] is not None:
@@ -300,8 +297,6 @@ def _sequence(kind: str) -> Callable[[Values, tuple[Arg, ...]], Value]:
             return Seq(kind, (*first, *value.items), value.open)
         if isinstance(value, Dict):
             return Seq(kind, tuple(as_value(key) for key, _ in value.items), value.open)
-        if isinstance(value, Spec):
-            return Seq(kind, value.entries, value.open)
         return Seq(kind, (element(value),), True)
 
     return convert

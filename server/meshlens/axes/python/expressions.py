@@ -20,7 +20,7 @@ from meshlens.axes.domain.constants import concatenated
 from meshlens.axes.domain.joining import join, join_all, labels_of, options, variation_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.labels import IMAGINARY, NONE, TRACED, of_verdict, travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Instance, Seq, Spec, Super, Value
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Ext, Instance, Seq, Super, Value
 from meshlens.axes.domain.variation import ANYTHING, EVERYWHERE
 from meshlens.axes.jax import traced
 from meshlens.axes.python import assign, attributes, conditions, containers, tables_of_modules
@@ -237,9 +237,6 @@ def _sequence(run: Run, node: ListDisplay | SetDisplay | TupleDisplay, frame: Fr
             value = as_tuple(run, evaluate(run, item.value, frame, ctx))
             if isinstance(value, Seq):
                 items.extend(value.items)
-                is_open |= value.open
-            elif isinstance(value, Spec):
-                items.extend(value.entries)
                 is_open |= value.open
             else:
                 is_open = True
@@ -471,7 +468,7 @@ def _walrus(run: Run, node: Walrus, frame: Frame, ctx: Context) -> Value:
 def _yield(run: Run, node: Yield, frame: Frame, ctx: Context) -> Value:
     is_from = isinstance(node.value, Starred)
     value = evaluate(run, node.value, frame, ctx) if node.value is not None else Const(None)
-    items, exact = elements(value) if is_from else ([value], True)
+    items, exact = elements(as_tuple(run, value)) if is_from else ([value], True)
     frame.yielded.extend(items)
     frame.yields_surely = not ctx.conditional
     frame.yields_all &= exact and frame.yields_surely and not frame.open_loops

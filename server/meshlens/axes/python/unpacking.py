@@ -10,7 +10,7 @@ from meshlens.axes.data.operating import of_picked
 from meshlens.axes.domain.joining import join_all
 from meshlens.axes.domain.keys import SOME_KEY, as_value
 from meshlens.axes.domain.labels import INTEGERS, travelling
-from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Made, Seq, Spec, Union, Value
+from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Made, Seq, Union, Value
 from meshlens.axes.python.enums import members
 from meshlens.facts.nodes import Starred
 
@@ -91,8 +91,6 @@ def elements(value: Value) -> tuple[list[Value], bool]:
     most_keys = _MOST_PAIRS if isinstance(value, Dict) and value.get(SOME_KEY) is not None else _MOST_KEYS
     if isinstance(value, Dict) and value.open and 0 < len(value.items) <= most_keys:
         return [as_value(key) for key, _ in value.items], False
-    if isinstance(value, Spec) and not value.open:
-        return list(value.entries), True
     # The last pair may stand for those with unknown keys.
     pairs = value.items[: -1 if value.open and len(value.items) > 1 else None] if isinstance(value, Seq) else ()
     most = _MOST_PAIRS if pairs and all(map(_is_pair, pairs)) else _MOST_ROWS

@@ -7,7 +7,7 @@ from operator import is_ as _is
 
 from meshlens.axes.domain.classes import class_attribute, is_named_tuple, names_of_fields
 from meshlens.axes.domain.joining import labels_of, variations_in
-from meshlens.axes.domain.values import Arg, Data, Dict, Instance, Seq, Site, Union, Value
+from meshlens.axes.domain.values import Arg, Data, Dict, Instance, Seq, Site, Spec, Union, Value
 from meshlens.axes.domain.variation import of_tree
 from meshlens.axes.runs.heap import altered, attributes_of
 from meshlens.axes.runs.run import Run
@@ -27,7 +27,9 @@ def fields_of(run: Run, value: Value) -> dict[str, Value] | None:
 
 
 def as_tuple(run: Run, value: Value) -> Value:
-    """Returns a named tuple as a plain tuple; any other value unchanged."""
+    """Returns a named tuple, or a spec, as a plain tuple; any other value unchanged."""
+    if isinstance(value, Spec):
+        return Seq("tuple", value.entries, value.open)
     if not isinstance(value, Instance) or not value.cls.dataclass or not is_named_tuple(value.cls):
         return value
     fields = fields_of(run, value)
@@ -83,7 +85,7 @@ def as_data(run: Run, value: Value, depth: int = 0) -> Value:
         return Seq(value.kind, tuple(as_data(run, item, depth) for item in value.items), value.open)
     if isinstance(value, Dict):
         return Dict(tuple((key, as_data(run, item, depth)) for key, item in value.items), value.open)
-    held = as_tuple(run, value) if depth < DEEPEST else value
+    held = as_tuple(run, value) if isinstance(value, Instance) and depth < DEEPEST else value
     if isinstance(held, Seq):
         return as_data(run, held, depth + 1)
     if isinstance(value, Union):
