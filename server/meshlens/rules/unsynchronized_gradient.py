@@ -150,35 +150,58 @@ def _statistics(view: FileView) -> Iterator[Finding]:
 
 
 def _kept_apart(view: FileView) -> Iterator[Finding]:
-    """Yields running averages of a device's own rows that are kept in one state with others that are reduced."""
-    for (site, axis), (binder, fellow) in sorted(view.solution.once_of_records("kept apart", _apart).items()):
+    """Yields running averages of a device's own rows in a map that reduces others of this state, or gradients."""
+    for (site, axis), (binder, fellow, is_average) in sorted(
+        view.solution.once_of_records("kept apart", _apart).items()
+    ):
         if view.is_here(site) and not in_own_optimizer(view):
-            text = f'a running average is not reduced over "{axis}", but another one in this state is'
-            places = Related(view.path_of(fellow), view.span(fellow), f'this is reduced over "{axis}"')
-            yield Finding(
-                view.span(site), f"{text}, so its copies drift apart", (), (places, _bound(view, binder)), Severity.HINT
-            )
+            others = "another one in this state is" if is_average else "gradients are"
+            text = f'a running average is not reduced over "{axis}", but {others}, so its copies drift apart'
+            where = f'this is reduced over "{axis}"' if is_average else "the gradients are reduced here"
+            places = Related(view.path_of(fellow), view.span(fellow), where), _bound(view, binder)
+            yield Finding(view.span(site), text, (), places, Severity.HINT)
 
 
-def _apart(solution: Solution) -> dict[tuple[Site, str], tuple[Binder, Site]]:
-    """Returns the running averages kept apart, by place and axis, with the map and where another one is reduced."""
-    found = {}
+def _apart(solution: Solution) -> dict[tuple[Site, str], tuple[Binder, Site, bool]]:
+    """Returns the running averages kept apart, by place and axis.
+
+    With each come the map, where another value is reduced, and whether that is another average of the same state rather
+    than a gradient.
+    """
+    found: dict[tuple[Site, str], tuple[Site, Binder, Site, bool]] = {}
     for records in solution.by_file.values():
         for call in records.mapped_calls:
             binders = (*call.context.env.maps, call.binder) if _is_certain(call.context) else ()
             for own, alike in _pairs(call.returned) if binders else ():
                 _, site, axis, step = own
                 _, fellow, _, place = alike
-                binder = next((one for one in reversed(binders) if axis in _names(one)), None)
-                if binder is not None and binder.kind in MAPS_ON_DEVICES:
-                    found[step if site == place else site, axis] = (site, binder, fellow)
+                binder = _binder_of(axis, binders)
+                if binder is not None:
+                    found[step if site == place else site, axis] = (site, binder, fellow, True)
+            for _, site, axis, step in of_kinds(labels_of(call.returned), KEPT_APART) if binders else ():
+                binder = _binder_of(axis, binders)
+                gradients = _reduced_gradients(solution, binder, axis) if binder is not None else None
+                if binder is not None and gradients is not None and (step, axis) not in found:
+                    found.setdefault((site, axis), (site, binder, gradients, False))
     uses = (use for records in solution.by_file.values() for use in records.gradient_uses) if found else ()
     combined = {(use.other, use.axis) for use in uses if use.kind == COMBINED}
     return {
-        (place, axis): (binder, fellow)
-        for (place, axis), (site, binder, fellow) in found.items()
+        (place, axis): (binder, fellow, is_average)
+        for (place, axis), (site, binder, fellow, is_average) in found.items()
         if (site, axis) not in combined
     }
+
+
+def _binder_of(axis: str, binders: tuple[Binder, ...]) -> Binder | None:
+    """Returns the innermost map that binds an axis; None if it does not map over devices."""
+    binder = next((one for one in reversed(binders) if axis in _names(one)), None)
+    return binder if binder is not None and binder.kind in MAPS_ON_DEVICES else None
+
+
+def _reduced_gradients(solution: Solution, binder: Binder, axis: str) -> Site | None:
+    """Returns where a map reduces gradients over an axis; None if nowhere."""
+    reduced = (one for one in reductions_of(solution, binder) if "of-gradient" in one.labels)
+    return min([one.call for one in reduced if literal_name(one.name) == axis], default=None)
 
 
 def _pairs(returned: Value) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
@@ -214,11 +237,10 @@ def _strayed(solution: Solution) -> dict[tuple[Site, str], tuple[Binder, Site]]:
         for call in records.mapped_calls:
             labels = of_kinds(labels_of(call.returned), STRAYED) if _is_certain(call.context) else ()
             for binder in (*call.context.env.maps, call.binder) if labels else ():
-                reduced = [one for one in reductions_of(solution, binder) if "of-gradient" in one.labels]
                 for _, site, axis in labels:
-                    fellows = [one.call for one in reduced if literal_name(one.name) == axis and axis in _names(binder)]
-                    if fellows:
-                        found[site, axis] = binder, min(fellows)
+                    fellow = _reduced_gradients(solution, binder, axis) if axis in _names(binder) else None
+                    if fellow is not None:
+                        found[site, axis] = binder, fellow
     return found
 
 

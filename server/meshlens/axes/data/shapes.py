@@ -6,6 +6,8 @@ An unknown size is None, and so is a shape whose rank is unknown.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from meshlens.axes.data import transfer
 from meshlens.axes.data.arrays import Sizes, broadcast, is_array, literal_shape, product, reshaped, sizes
@@ -14,9 +16,11 @@ from meshlens.axes.data.drawn_shapes import drawn
 from meshlens.axes.data.numpy_shapes import OF_LAX, OF_NUMPY
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.transform_shapes import is_transform, transformed
-from meshlens.axes.domain.labels import INTEGERS
+from meshlens.axes.domain.joining import labels_of
+from meshlens.axes.domain.labels import INTEGERS, LINE, NONE, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Value
 from meshlens.axes.jax.naming import by_parameter
+from meshlens.facts.nodes import Expression, Name
 
 _MODULES = ("jax.numpy.", "numpy.", "jax.nn.", "jax.lax.", "jax.scipy.special.", "jax.ops.", "optax.")
 
@@ -569,9 +573,49 @@ def _is(value: Value, constant: object) -> bool:
 
 
 def _sliced(size: int | None, given: Seq) -> int | None:
+    lower, upper, step = given.items
     bounds = [part.value if isinstance(part, Const) else "?" for part in given.items]
     if bounds == [None, None, None]:
         return size
+    if step == Const(None) and bounds[1] == "?":
+        rows = _numbers_between(lower, upper)
+        return rows if rows is None or size is None else min(rows, size)
     if size is None or not all(bound is None or type(bound) is int for bound in bounds) or bounds[2] == 0:
         return None
     return len(range(*slice(*bounds).indices(size)))
+
+
+def _numbers_between(lower: Value, upper: Value) -> int | None:
+    """Returns how many numbers there are from `i * 4` to `(i + 1) * 4`, whatever `i` is; None if that is unknown."""
+    lines = of_kinds(labels_of(lower), LINE), of_kinds(labels_of(upper), LINE)
+    if len(lines[0]) != 1 or len(lines[1]) != 1:
+        return None
+    (_, *first, start), (_, *second, end) = lines[0][0], lines[1][0]
+    return end - start if first == second and end > start else None
+
+
+def on_line(value: Value, node: Expression) -> Value:
+    """Returns a number with a label that says how it is computed from a variable; the variable itself if it is one."""
+    if not isinstance(node, Name) or type(value) is not Data or value.shape or of_kinds(value.labels, LINE):
+        return value
+    return replace(value, labels=value.labels | {(LINE, node.name, 1, 0)})
+
+
+def moved_line(operator: str, sides: tuple[Expression, Expression], left: Value, right: Value) -> frozenset[Any]:
+    """Returns the label of `i + 4`, `i - 4` or `i * 4`, where `i` is an unknown number; no label for anything else.
+
+    Args:
+        operator: the operator.
+        sides: the expressions of both operands.
+        left: the left operand.
+        right: the right operand.
+    """
+    for number, moved, node in ((right, left, sides[0]), (left, right, sides[1])):
+        if isinstance(number, Const) and type(number.value) is int and not (operator == "-" and number is left):
+            by = number.value
+            lines = of_kinds(labels_of(on_line(moved, node)), LINE)
+            for _, name, factor, start in lines if len(lines) == 1 else ():
+                if operator == "*":
+                    return frozenset([(LINE, name, factor * by, start * by)])
+                return frozenset([(LINE, name, factor, start + by if operator == "+" else start - by)])
+    return NONE

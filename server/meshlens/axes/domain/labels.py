@@ -26,6 +26,7 @@ first operation on the value.
     with-halo              computed from the edge of an adjacent device's part, which a `ppermute` sent
     ("counted", call)      computed from a sum over the device's rows
     ("own-sum", call)      computed from a sum that each device has taken over its own data, perhaps not over its rows
+    ("line", name, factor, start)   exactly the number of this variable times the factor, plus the start
     ("own-product", axis)  exactly a product with the device's part of a matrix whose rows are split over this axis
     ("own-mean", axis)     a gradient divided by a count of the device's own rows, which are split over this axis
     ("rows-here", axis, place)   the number of rows of one device, which are split over this axis
@@ -267,6 +268,9 @@ SCALED_INDEX = "scaled-index"
 KEPT_APART, KEPT_ALIKE, OWN_AVERAGE = "kept-apart", "kept-alike", "own-average"
 """The kinds of labels of copies of a running average, and of what is computed from one that is kept apart."""
 
+LINE = "line"
+"""The kind of the label of a number that is computed from a variable in a straight line, such as `4 * i + 1`."""
+
 OWN_PRODUCT = "own-product"
 """The kind of the label of a product that sums over the device's part of a dimension only."""
 
@@ -289,6 +293,7 @@ _EXACT = frozenset(
         KEPT_ALIKE,
         STATE_OF,
         OWN_PRODUCT,
+        LINE,
         *_OF_AXES,
     }
 )

@@ -196,7 +196,10 @@ def _on_devices(run: Run, value: Value, made: frozenset[object], site: Site, dep
         return replace(value, labels=travelling(value.labels) | made)
     if is_static(value) or (isinstance(value, Const) and isinstance(value.value, str)):
         return value
-    return Data(travelling(labels_of(value)) | made)
+    shape = arrays.shape_of(value)
+    if not made or shape is None:
+        return Data(travelling(labels_of(value)) | made, shape[1:] if shape else None)
+    return Data(travelling(labels_of(value)) | made | _MAY_REPEAT, (_device_count(run, "local", site), *shape))
 
 
 def _joins_others(args: tuple[Arg, ...]) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from meshlens.axes.data.arrays import held_in, is_array
 from meshlens.axes.data.operating import of_picked, of_sliced
 from meshlens.axes.data.shapes import indexed
-from meshlens.axes.domain.constants import counted
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
 from meshlens.axes.domain.labels import COUNTED_AT, FROM_ZERO, INTEGERS, NONE, of_kinds, travelling
@@ -82,7 +81,7 @@ def _of_data(container: Data, index: Value) -> Value:
     labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same", INTEGERS})
     if isinstance(index, Seq) and index.kind == "slice":
         taken = _devices_taken(index) if "devices" in labels and container.shape == (None,) else None
-        shape = (taken,) if taken is not None else _sliced(container.shape, index)
+        shape = (taken,) if taken is not None else indexed(container.shape, index) if container.shape else None
         return Data(labels, shape, container.made_by, over=of_sliced(container, index))
     if isinstance(index, Const) and index.value is None:
         shape = (1, *container.shape) if container.shape is not None else None
@@ -119,19 +118,6 @@ def _devices_taken(index: Seq) -> int | None:
     """Returns how many devices `jax.devices()[:8]` takes; the program is meant for that many."""
     first, count, step = (part.value if isinstance(part, Const) else "?" for part in index.items)
     return count if first is None and step is None and isinstance(count, int) and count > 0 else None
-
-
-def _sliced(shape: tuple[int | None, ...] | None, index: Seq) -> tuple[int | None, ...] | None:
-    if not shape:
-        return None
-    bounds = [part.value if isinstance(part, Const) else "?" for part in index.items]
-    if bounds == [None, None, None]:
-        return shape
-    if shape[0] is None or not all(bound is None or isinstance(bound, int) for bound in bounds):
-        return (None, *shape[1:])
-    if bounds[2:] == [0]:
-        return None
-    return (counted(range(*slice(*bounds).indices(shape[0]))), *shape[1:])
 
 
 def mutate(run: Run, callee: Attribute, args: tuple[Arg, ...], frame: Frame, ctx: Context) -> Value | None:

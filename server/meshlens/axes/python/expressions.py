@@ -14,6 +14,7 @@ from meshlens.axes.data.halos import edge_of
 from meshlens.axes.data.parts import of_item
 from meshlens.axes.data.pipelines import at_own_place, part_of_held
 from meshlens.axes.data.positions import note_compared_index, note_picked, note_traced
+from meshlens.axes.data.shapes import on_line
 from meshlens.axes.data.transfer import across
 from meshlens.axes.data.typed_shardings import is_typed, item_of, with_sharding
 from meshlens.axes.domain.constants import concatenated
@@ -412,10 +413,6 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     if ctx.env.maps and type(container) is Data and type(found) is Data and container.made_by != AT:
         taken = coordinates.of_rows(container, index, site, ctx)
         found = replace(found, labels=found.labels | taken) if taken else found
-    if type(found) is Data and found.shape and found.shape[0] is None and isinstance(node.key, Slice):
-        rows = _rows_from(run, node.key, frame, ctx)
-        whole = container.shape[0] if type(container) is Data and container.shape else None
-        return replace(found, shape=(min(rows, whole or rows), *found.shape[1:])) if rows is not None else found
     if ctx.env.maps and type(container) is Data and type(found) is Data and container.labels:
         picked = note_picked(run, container, index, ctx) | of_item(container, index, site)
         picked |= coordinates.of_item(container, index) | coordinates.size_at(container, found, index)
@@ -432,18 +429,6 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     return found
 
 
-def _rows_from(run: Run, key: Slice, frame: Frame, ctx: Context) -> int | None:
-    """Returns the number of rows in `x[i : i + 20]`, ignoring a shorter last slice; None if it is unknown."""
-    lower, upper = key.lower, key.upper
-    if key.step is not None or not isinstance(lower, Name) or not isinstance(upper, BinaryOperation):
-        return None
-    is_shifted = upper.operator == "+" and isinstance(upper.left, Name) and upper.left.name == lower.name
-    if not is_shifted or not isinstance(upper.right, (Attribute, Constant, Name)):
-        return None
-    count = evaluate(run, upper.right, frame, ctx)
-    return count.value if isinstance(count, Const) and type(count.value) is int and count.value > 0 else None
-
-
 def _array_of_first_size(node: Subscript) -> Name | None:
     """Returns the variable `x` of `x.shape[0]`, whose value can be looked up again."""
     shape, key = node.object, node.key
@@ -453,7 +438,7 @@ def _array_of_first_size(node: Subscript) -> Name | None:
 
 def _slice(run: Run, node: Slice, frame: Frame, ctx: Context) -> Value:
     parts = [
-        evaluate(run, part, frame, ctx) if part is not None else Const(None)
+        on_line(evaluate(run, part, frame, ctx), part) if part is not None else Const(None)
         for part in (node.lower, node.upper, node.step)
     ]
     return Seq("slice", tuple(parts))

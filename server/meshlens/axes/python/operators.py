@@ -16,6 +16,7 @@ from meshlens.axes.data.parts import note_scaled, of_operation
 from meshlens.axes.data.positions import last_index, note_shifted
 from meshlens.axes.data.rings import note_owner, of_sum
 from meshlens.axes.data.running_averages import kept
+from meshlens.axes.data.shapes import moved_line
 from meshlens.axes.data.slices import divided_by_norm, note_restored, note_root, scaled_by_share, share_of_state
 from meshlens.axes.data.typed_shardings import with_sharding
 from meshlens.axes.domain.axis_sizes import as_number, counts_devices
@@ -63,6 +64,8 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             labels |= strayed(left, right)
     if operator == "*" and (counts_devices(left) or counts_devices(right)):
         labels |= AXIS_SIZE
+    if operator in ("+", "-", "*"):
+        labels |= moved_line(operator, sides, left, right)
     combined = matmul if operator == "@" else arrays.broadcast
     shapes = arrays.shape_of(left), arrays.shape_of(right)
     shape = combined(*shapes)

@@ -223,7 +223,7 @@ class Interest:
             return True
         if env.open and not env.maps and not reach.makes_functions:
             return False
-        return reach.uses or (reach.draws and bool(env.maps))
+        return reach.uses or (bool(env.maps) and (reach.draws or reach.is_short))
 
     def makes_arrays(self, path: str, key: str) -> bool:
         """Returns whether a block is short and creates arrays, judging by the names that it mentions."""
