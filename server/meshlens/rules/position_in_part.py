@@ -85,6 +85,10 @@ _MESSAGES = {
         'dimension is split over "{axis}"; compute those of the whole dimension and take the slice that starts at '
         'lax.axis_index("{axis}") times the size of a part'
     ),
+    "offset-of-part": (
+        'the offset of each device\'s part along "{axis}" should be lax.axis_index("{axis}") times the size of a part, '
+        "but the factor is another number"
+    ),
     "slices-overlap": (
         "each slice has several rows but starts at the bare device index, so the slices overlap; multiply "
         'lax.axis_index("{axis}") by the number of rows in a slice'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from meshlens.axes.domain.constants import formatted, worked_out
-from meshlens.axes.domain.labels import COUNT, UNPLACED, travelling
+from meshlens.axes.domain.labels import COUNT, PLACES, UNPLACED, travelling
 from meshlens.axes.domain.values import Const, Data, Dict, Ext, Made, Seq, Value
 from meshlens.jaxapi.layers import PARAMETERS
 
@@ -14,6 +14,7 @@ _NUMBERS = frozenset(
     f"{module}.{name}" for module in ("math", "numpy", "jax.numpy") for name in ("pi", "e", "inf", "nan", "tau")
 )
 _NOT_PLACED = UNPLACED | {"key", "keys"}
+_PLACED = PLACES - UNPLACED
 
 
 def shape_of(value: Value) -> Sizes | None:
@@ -169,7 +170,7 @@ def product(shape: Sizes | None) -> int | None:
 def is_unplaced(value: Value) -> bool:
     """Returns whether a value is a number, a key, a type, or an array computed from these and not placed on a mesh."""
     if isinstance(value, Data):
-        return not value.labels.isdisjoint(_NOT_PLACED)
+        return not value.labels.isdisjoint(_NOT_PLACED) and value.labels.isdisjoint(_PLACED)
     if isinstance(value, Seq):
         return not value.open and all(map(is_unplaced, value.items))
     return isinstance(value, (Const, Ext))

@@ -24,11 +24,11 @@ _AT_THE_FRONT, _AT_THE_BACK = (1, "last"), (-1, "first")
 Edge = Literal["first", "last"]
 
 
-def edge_of(key: Expression) -> frozenset[Any]:
-    """Returns the label of `x[key]` if it takes the first or last rows along one dimension."""
+def edge_of(key: Expression, site: Site) -> frozenset[Any]:
+    """Returns the label of `x[key]`, which is at this site, if it takes the first or last rows along one dimension."""
     parts = key.items if isinstance(key, TupleDisplay) else (key,)
     edges = [edge for part in parts if (edge := _edge(part)) is not None]
-    return frozenset([(_EDGE, edges[0])]) if len(edges) == 1 else NONE
+    return frozenset([(_EDGE, edges[0], site)]) if len(edges) == 1 else NONE
 
 
 def _edge(key: Expression) -> Edge | None:
@@ -40,15 +40,15 @@ def _edge(key: Expression) -> Edge | None:
     return "last" if key.lower is not None and key.upper is None and _is_negative(key.lower) else None
 
 
-def _edge_of_slice(args: tuple[Arg, ...]) -> frozenset[Any]:
+def _edge_of_slice(args: tuple[Arg, ...], site: Site) -> frozenset[Any]:
     """Returns the label of `slice_in_dim(x, start, stop)`; a slice with computed bounds counts as the last rows."""
     array, start, stop = args[0].value, args[1].value, args[2].value
     if start == Const(0):
-        return frozenset([(_EDGE, "first")])
+        return frozenset([(_EDGE, "first", site)])
     if isinstance(start, Const) != isinstance(stop, Const):
         return NONE
     is_last = not isinstance(stop, Const) or stop.value in (shape_of(array) or ())
-    return frozenset([(_EDGE, "last")]) if is_last else NONE
+    return frozenset([(_EDGE, "last", site)]) if is_last else NONE
 
 
 def _is_negative(node: Expression) -> bool:
@@ -72,7 +72,7 @@ def sent_edge(value: Value, perm: Value, result: Data, axis: str) -> Data:
     # An edge alone does not tell a device what all others have, as a whole part that is sent around a ring does.
     labels = result.labels if "opaque" in labels_of(value) else result.labels - {"opaque"} | {"with-halo"}
     direction = direction_of(perm) if len(edges) == 1 else None
-    halo = NONE if direction is None else {(_HALO, axis, direction, edges[0][1])}
+    halo = NONE if direction is None else {(_HALO, axis, direction, *edges[0][1:])}
     return replace(result, labels=labels | halo)
 
 
@@ -91,17 +91,17 @@ def direction_of(perm: Value) -> int | None:
 def follow_edges(run: Run, name: str, args: tuple[Arg, ...], site: Site, ctx: Context) -> frozenset[Any]:
     """Notes halos that are joined to the wrong end of a part; returns the label of an edge that a slice takes."""
     if name == _SLICE and len(args) > 2:
-        return _edge_of_slice(args)
+        return _edge_of_slice(args, site)
     parts = args[0].value if name in _JOIN and args else None
     if not isinstance(parts, Seq) or parts.open:
         return NONE
     halos = [next(iter(of_kinds(labels_of(part), _HALO)), None) for part in parts.items]
     if len(halos) != 3 or halos[0] is None or halos[1] is not None or halos[2] is None:
         return NONE
-    ends = {halos[0][3], halos[2][3]}
-    # If both halos are the same edge, they may not be halos but the best rows of a sorted population.
+    ends = {halos[0][3:], halos[2][3:]}
+    # If one edge is sent to both neighbors, it may not be a halo but the best rows of a sorted population.
     for halo, right, kind in ((halos[0], _AT_THE_FRONT, "halo-at-front"), (halos[2], _AT_THE_BACK, "halo-at-back")):
-        if halo[2:] != right and len(ends) == 2:
+        if halo[2:4] != right and len(ends) == 2:
             run.records.gradient_uses.append(GradientUse(kind, site, None, ctx, halo[1]))
             return NONE
     return NONE

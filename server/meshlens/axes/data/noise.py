@@ -93,7 +93,7 @@ def handed_to_dropout(run: Run, key: Arg | None, data: Arg | None, call: Invocat
     if isinstance(key.value, Const) or not _draws(call.callee, call.args):
         return
     place, labels = place_of_key(key), labels_of(key.value)
-    if place is not None and _certainly_differs(labels_of(data.value), ctx):
+    if place is not None and _certainly_differs(data.value, ctx):
         run.records.random_uses.append(RandomUse(site, place, labels, ctx, "dropped", made=sharer_of(labels)))
 
 
@@ -329,7 +329,7 @@ def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
             if is_alike and any(variation_of(other).over(axis).truth in (ROWS, ROW) for other in operands):
                 made = _only_place(labels, _FOLDED)
                 run.records.random_uses.append(RandomUse(call, key, labels, ctx, "along", made=made))
-    if not any(_certainly_differs(labels, ctx) for labels in parts):
+    if not any(_certainly_differs(operand, ctx) for operand in operands):
         return
     for labels in parts:
         if "varying" in labels:
@@ -338,9 +338,12 @@ def meet(run: Run, operands: tuple[Value, ...], ctx: Context) -> None:
             run.records.random_uses.append(RandomUse(call, key, labels, ctx, "noise", made=sharer_of(labels)))
 
 
-def _certainly_differs(labels: frozenset[Any], ctx: Context) -> bool:
+def _certainly_differs(value: Value, ctx: Context) -> bool:
     """Returns whether a value certainly differs between devices; an unknown spec in a `shard_map` may replicate it."""
-    binder = device_map(ctx)
+    labels, binder = labels_of(value), device_map(ctx)
     if binder is None or "varying" not in labels:
         return False
-    return binder.kind not in ("shard_map", "smap") or not labels.isdisjoint({"data", "index"})
+    if binder.kind not in ("shard_map", "smap") or not labels.isdisjoint({"data", "index"}):
+        return True
+    over = variation_of(value)
+    return any(is_different(over.over(axis).truth) for axis in axes_of(binder))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.data.arrays import count_of
+from meshlens.axes.data.arrays import count_of, shape_of
 from meshlens.axes.data.parts import OWN_INDEX
 from meshlens.axes.domain.axis_sizes import SOME_COUNT, size_along
 from meshlens.axes.domain.joining import labels_of, variation_of
-from meshlens.axes.domain.labels import COUNT, COUNTED_AT, FROM_ZERO, NONE, of_kinds
+from meshlens.axes.domain.labels import COUNT, COUNTED_AT, FROM_ZERO, NONE, SCALED_INDEX, of_kinds
 from meshlens.axes.domain.values import Arg, Const, Data, Seq, Site, Value
 from meshlens.axes.domain.variation import APART, CHOICE, COLUMNS, NUMBER, ROWS, VARYING
 from meshlens.axes.runs.context import Context
@@ -41,7 +41,9 @@ def with_positions(name: str, args: tuple[Arg, ...], found: Data, site: Site) ->
     if not args or not (name == TOP_K or (name in _POSITIONS and _is_last(args))):
         return found
     split = [axis for axis, along in variation_of(args[0].value).axes if along.truth == COLUMNS]
-    places = replace(found, labels=found.labels | {(_IN_PART, axis) for axis in split})
+    shape = shape_of(args[0].value)
+    size, taken = (shape[-1] if shape else None), (count_of(args[1].value) if name == TOP_K and len(args) > 1 else None)
+    places = replace(found, labels=found.labels | {(_IN_PART, axis, size, taken) for axis in split})
     return Seq("tuple", (found, places)) if name == TOP_K else places
 
 
@@ -72,7 +74,7 @@ def _is_last(args: tuple[Arg, ...]) -> bool:
 
 def gathered_positions(value: Value, names: tuple[str, ...], site: Site) -> frozenset[object]:
     """Returns the labels of positions that an `all_gather` over the given axes collects from all devices."""
-    return frozenset([(_GATHERED, axis, site) for _, axis in of_kinds(labels_of(value), _IN_PART) if axis in names])
+    return frozenset([(_GATHERED, axis, site) for _, axis, *_ in of_kinds(labels_of(value), _IN_PART) if axis in names])
 
 
 def note_picked(run: Run, array: Value, index: Value, ctx: Context) -> frozenset[object]:
@@ -93,11 +95,19 @@ def note_traced(run: Run, test: Value, site: Site, ctx: Context) -> None:
             run.records.gradient_uses.append(GradientUse("index-tested", site, None, ctx, axis))
 
 
-def note_shifted(run: Run, left: Value, right: Value, ctx: Context) -> None:
-    """Notes that a value, perhaps the offset of each part, is added to positions that were gathered or selected."""
-    for value in (left, right):
-        for _, axis, site in of_kinds(labels_of(value), _GATHERED):
-            run.records.gradient_uses.append(GradientUse("positions-shifted", site, None, ctx, axis))
+def note_shifted(run: Run, left: Value, right: Value, site: Site, ctx: Context) -> None:
+    """Notes that a value, perhaps the offset of each part, is added to positions that were gathered or selected.
+
+    Also notes that a part's offset is computed from a number that is not the size of a part.
+    """
+    for value, other in ((left, right), (right, left)):
+        for _, axis, gathering in of_kinds(labels_of(value), _GATHERED):
+            run.records.gradient_uses.append(GradientUse("positions-shifted", gathering, None, ctx, axis))
+        for _, axis, size, taken in of_kinds(labels_of(value), _IN_PART):
+            for _, own, factor, _ in of_kinds(labels_of(other), SCALED_INDEX):
+                is_size = factor == size if size is not None else factor != taken
+                if own == axis and not is_size:
+                    run.records.gradient_uses.append(GradientUse("offset-of-part", site, None, ctx, axis))
 
 
 _SEEN_FROM_RIGHT = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

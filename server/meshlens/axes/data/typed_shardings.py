@@ -6,8 +6,9 @@ These rules were observed in JAX 0.7.2, 0.9.0, 0.9.2 and 0.10.2, which agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from meshlens.axes.data.arrays import Sizes, is_unplaced, shape_of
@@ -149,7 +150,7 @@ def with_sharding(run: Run, name: str, args: tuple[Arg, ...], value: Data, site:
     mesh = next((one for arg in args if (one := mesh_of(arg.value)) is not None), None)
     entries = found.entries if mesh is not None else None
     result = _labelled(_of_full_rank(value, entries), mesh, entries) if entries is not None else value
-    if len([arg for arg in args if arg.label is None]) > 1:
+    if len([arg for arg in args if arg.label is None]) > 1 or name.rpartition(".")[2] in _REFUSE:
         _note(run, name, args, _outcome(found.fault, result), site, ctx)
     return result
 
@@ -223,6 +224,8 @@ def combined(name: str, args: tuple[Arg, ...]) -> Combined | None:
         return _product(values, is_told, name == "jax.numpy.dot") if len(values) == 2 else None
     if name == _EINSUM:
         return _einsum(args, is_told)
+    if module == "jax.numpy" and values and (special := _SPECIAL.get(short)) is not None:
+        return special(args)
     if short in _KEEP and values and module in ("jax.numpy", "jax.nn", "jax.lax"):
         found = sharding_of(values[0])
         is_alone = not any(isinstance(value, (Data, Seq, Dict)) for value in values[1:])
@@ -372,13 +375,108 @@ def _reduced(args: tuple[Arg, ...]) -> Combined | None:
     return Combined(tuple([entry for place, entry in entries if place not in axes]))
 
 
+def _like(args: tuple[Arg, ...]) -> Combined | None:
+    """Returns the sharding of `ones_like(x)`, which is that of `x` unless another shape is given."""
+    found = sharding_of(args[0].value) if all(arg.label in (None, "dtype") for arg in args) else None
+    return Combined(found.entries) if found is not None else None
+
+
+def _padded(args: tuple[Arg, ...]) -> Combined | None:
+    found = sharding_of(args[0].value)
+    return Combined(found.entries) if found is not None else None
+
+
+def _joined(args: tuple[Arg, ...]) -> Combined | None:
+    """Returns the sharding of concatenated arrays, which must all have the same."""
+    known = [sharding_of(item) for item in _operands_of(args)]
+    shardings = [one.entries for one in known if one is not None]
+    if not shardings or len(shardings) < len(known) or any(None in entries for entries in shardings):
+        return None
+    if len({len(entries) for entries in shardings}) > 1:
+        return None
+    if len({*shardings}) > 1:
+        return Combined(None, "arrays that are concatenated must all have the same sharding, and these differ")
+    return Combined(shardings[0])
+
+
+def _operands_of(args: tuple[Arg, ...]) -> tuple[Value, ...]:
+    items = args[0].value
+    return items.items if isinstance(items, Seq) and not items.open else ()
+
+
+def _stacked(args: tuple[Arg, ...]) -> Combined | None:
+    found, axis = _joined(args), _axis(args, 1, 0)
+    if found is None or found.entries is None or axis is None:
+        return found
+    place = axis + len(found.entries) + 1 if axis < 0 else axis
+    return Combined((*found.entries[:place], (), *found.entries[place:]))
+
+
+def _along(args: tuple[Arg, ...], default: int | None) -> Combined | None:
+    """Returns the sharding of `cumsum(x, axis)` or `sort(x, axis)`, which need a whole axis on each device."""
+    found = sharding_of(args[0].value) if shape_of(args[0].value) is not None else None
+    axis = _axis(args, 1, default)
+    if found is None or axis is None or not -len(found.entries) <= axis < len(found.entries):
+        return None
+    entry = found.entries[axis]
+    fault = (
+        f"the operation runs along axis {axis % len(found.entries)}, which is split over {_said(entry)}"
+        if entry
+        else ""
+    )
+    return Combined(None if fault else found.entries, fault)
+
+
+def _axis(args: tuple[Arg, ...], place: int, default: int | None) -> int | None:
+    """Returns the axis that a call names at this place or as `axis=`; None if it is unknown."""
+    given = [arg.value for arg in args if arg.label is None]
+    axis = next((arg.value for arg in args if arg.label == "axis"), given[place] if len(given) > place else None)
+    if axis is None:
+        return default
+    return axis.value if isinstance(axis, Const) and type(axis.value) is int else None
+
+
+def _outer(args: tuple[Arg, ...]) -> Combined | None:
+    operands = _of_rank(arg.value for arg in args)
+    if operands is None or [len(one) for one in operands] != [1, 1]:
+        return None
+    return _checked((*operands[0], *operands[1]))
+
+
+def _with_axes(args: tuple[Arg, ...]) -> Combined | None:
+    """Returns the sharding of `expand_dims(x, axis)`."""
+    found, axis = sharding_of(args[0].value), _axis(args, 1, None)
+    if found is None or axis is None:
+        return None
+    place = axis + len(found.entries) + 1 if axis < 0 else axis
+    return Combined((*found.entries[:place], (), *found.entries[place:]))
+
+
+def _swapped(args: tuple[Arg, ...]) -> Combined | None:
+    """Returns the sharding of `swapaxes(x, 0, 1)`."""
+    found, axes = sharding_of(args[0].value), [arg.value for arg in args[1:] if arg.label is None]
+    places = [axis.value for axis in axes if isinstance(axis, Const) and type(axis.value) is int]
+    if found is None or len(places) != 2 or not all(-len(found.entries) <= one < len(found.entries) for one in places):
+        return None
+    entries = list(found.entries)
+    one, other = places
+    entries[one], entries[other] = entries[other], entries[one]
+    return Combined(tuple(entries))
+
+
 def _part(entries: tuple[Entry | None, ...], shape: Sizes, key: Expression) -> Combined | None:
     """Returns the sharding that JAX gives a part of an array; None if it is unknown."""
     keys = key.items if isinstance(key, TupleDisplay) else (key,)
-    if len(keys) > len(shape):
+    taking = [one for one in keys if not _is_new_axis(one)]
+    if len(taking) > len(shape):
         return None
     rest: list[Entry | None] = []
-    for place, one in enumerate(keys):
+    place = -1
+    for one in keys:
+        if _is_new_axis(one):
+            rest.append(())
+            continue
+        place += 1
         kept = _kept(one, shape[place])
         if kept is None:
             return None
@@ -386,7 +484,11 @@ def _part(entries: tuple[Entry | None, ...], shape: Sizes, key: Expression) -> C
             return Combined(None, f"axis {place} is split over {_said(entry)}, but this index takes only part of it")
         if kept != "one":
             rest.append(entries[place])
-    return Combined((*rest, *entries[len(keys) :]))
+    return Combined((*rest, *entries[len(taking) :]))
+
+
+def _is_new_axis(key: Expression) -> bool:
+    return isinstance(key, Constant) and key.value is None
 
 
 def _kept(key: Expression, size: int | None) -> str | None:
@@ -423,3 +525,22 @@ def _first_split(value: Value) -> Entry | None:
         return next((found for part in _parts(value) if (found := _first_split(part)) is not None), None)
     sharding = sharding_of(value)
     return (sharding.entries[0] or None) if sharding is not None and sharding.entries else None
+
+
+_SPECIAL: dict[str, Callable[[tuple[Arg, ...]], Combined | None]] = {
+    **dict.fromkeys(("zeros_like", "ones_like", "empty_like", "full_like"), _like),
+    "pad": _padded,
+    "concatenate": _joined,
+    "stack": _stacked,
+    "vstack": _joined,
+    "hstack": _joined,
+    "cumsum": partial(_along, default=None),
+    "cumprod": partial(_along, default=None),
+    "sort": partial(_along, default=-1),
+    "outer": _outer,
+    "expand_dims": _with_axes,
+    "swapaxes": _swapped,
+}
+"""Functions of `jax.numpy` whose results have shardings by rules of their own."""
+_REFUSE = frozenset({"concatenate", "stack", "vstack", "hstack", "cumsum", "cumprod", "sort"})
+"""Those that refuse some shardings of their first argument."""

@@ -93,7 +93,8 @@ first operation on the value.
     from-zero              exactly the numbers 0, 1, 2, …, as from `arange`
     ("counted-at", call)   such numbers, made there
     integers               certainly integers, such as the places of rows
-    ("position-in-part", axis)   a position along an axis that is split over the devices, counted in the device's part
+    ("position-in-part", axis, n, k)   a position along an axis that is split over the devices, counted in the device's
+                           part; n is the size of a part, and k how many positions `top_k` took, if they are known
     ("gathered-position", axis, call)   such positions, gathered from all devices
     reduced-behind         has its own derivative rule, which reduces over the devices
     version                tells which JAX version this is, or which features it has

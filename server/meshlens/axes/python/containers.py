@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.data.arrays import held_in, is_array
+from meshlens.axes.data.arrays import held_in, is_array, is_unplaced
 from meshlens.axes.data.operating import of_picked, of_sliced
 from meshlens.axes.data.shapes import indexed
 from meshlens.axes.domain.joining import entry_of_table, join_all, labels_of
 from meshlens.axes.domain.keys import SOME_KEY, key_of
-from meshlens.axes.domain.labels import COUNTED_AT, FROM_ZERO, INTEGERS, NONE, of_kinds, travelling
+from meshlens.axes.domain.labels import COUNTED_AT, FROM_ZERO, INTEGERS, NONE, UNPLACED, of_kinds, travelling
 from meshlens.axes.domain.values import UNKNOWN, Arg, Class, Const, Data, Dict, Ext, Made, Seq, Site, Union, Value
 from meshlens.axes.jax.parameter_trees import part_at
 from meshlens.axes.python.assign import change_in_place
@@ -78,7 +78,8 @@ def _of_data(container: Data, index: Value) -> Value:
         return Data(labels) if labels else UNKNOWN
     if container.made_by == AT:
         return container
-    labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same", INTEGERS})
+    kept = container.labels & UNPLACED if is_unplaced(index) else NONE
+    labels = travelling(container.labels) | (container.labels & {"fresh", "devices", "keys", "same", INTEGERS}) | kept
     if isinstance(index, Seq) and index.kind == "slice":
         taken = _devices_taken(index) if "devices" in labels and container.shape == (None,) else None
         shape = (taken,) if taken is not None else indexed(container.shape, index) if container.shape else None
@@ -98,7 +99,7 @@ def _of_data(container: Data, index: Value) -> Value:
             over=of_picked(container, index),
         )
     shape = indexed(container.shape, index) if container.shape is not None else None
-    labels = travelling(container.labels) | travelling(labels_of(index)) | (container.labels & _OF_ITEMS)
+    labels = travelling(container.labels) | travelling(labels_of(index)) | (container.labels & _OF_ITEMS) | kept
     labels |= part_at(container.labels, index)
     labels |= container.labels & {"sharded"} if isinstance(index, Const) and isinstance(index.value, str) else NONE
     labels |= {"uniform"} if shape is not None else set()

@@ -416,7 +416,7 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
     if ctx.env.maps and type(container) is Data and type(found) is Data and container.labels:
         picked = note_picked(run, container, index, ctx) | of_item(container, index, site)
         picked |= coordinates.of_item(container, index) | coordinates.size_at(container, found, index)
-        picked |= edge_of(node.key) | corners.of_item(run, container, index, node.key, site, ctx)
+        picked |= edge_of(node.key, site) | corners.of_item(run, container, index, node.key, site, ctx)
         picked |= part_of_held(container) if isinstance(node.key, Slice) else NONE
         found = replace(found, labels=found.labels | picked) if picked else found
     elif not ctx.env.maps and type(container) is Data and type(found) is Data and (kept := moments.of_item(container)):

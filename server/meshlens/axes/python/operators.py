@@ -88,7 +88,7 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             labels |= noise.noised((left, right))
         labels |= exchanges.of_operation(operator, left, right)
         if operator in ("+", "-"):
-            note_shifted(run, left, right, ctx)
+            note_shifted(run, left, right, site, ctx)
             labels |= kept(left, right, site, ctx)
             labels |= of_sum(operator, left, right, site)
             labels |= last_index(left, right) if operator == "-" else NONE

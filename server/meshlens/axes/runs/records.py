@@ -188,7 +188,8 @@ class GradientUse:
             each device added a value common to all), "mean-summed" (a `psum` of gradients of means), "means-summed" (a
             `psum` of other means), "scattered" (`all_gather` is differentiated, which sums gradients of means over the
             devices), "positions-picked" (positions in the parts of all devices are picked by another array),
-            "positions-shifted" (a value is added to such positions), "own-rows-of-all" (class labels 0, 1, 2, … count a
+            "positions-shifted" (a value is added to such positions), "offset-of-part" (their offset is not computed
+            with the size of a part), "own-rows-of-all" (class labels 0, 1, 2, … count a
             device's own rows, but the columns represent the rows of all devices), "norm-of-slice" (a norm of a device's
             part of a gradient), "slice-norm-reduced" (such a norm is reduced), "state-scaled" (a device's part of a
             state whose parts exchange halos is divided by the norm of the part), "state-shared-out" (it is multiplied
