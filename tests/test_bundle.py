@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 BUNDLED = ROOT / "bundled"
@@ -33,9 +34,9 @@ def locked() -> dict[str, str]:
 def test_every_dependency_is_locked_at_a_version_that_is_allowed():
     """Allows one exception: rich draws in a terminal, and the extension has none."""
     wanted = [Requirement(one) for one in project()["dependencies"]]
-    missing = [one.name for one in wanted if one.name not in locked()]
-    assert missing == ["rich"]
-    assert [one for one in wanted if one.name != "rich" and locked()[one.name] not in one.specifier] == []
+    found = {canonicalize_name(one.name): one.specifier for one in wanted}
+    assert [name for name in found if name not in locked()] == ["rich"]
+    assert [name for name, allowed in found.items() if name != "rich" and locked()[name] not in allowed] == []
 
 
 def test_every_locked_wheel_has_its_hashes():

@@ -31,6 +31,7 @@ LEVELS = (
 LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}
 
 HOMES = {
+    "ruamel": "project/disk/yaml_text.py",
     "tree_sitter": "syntax/",
     "tree_sitter_python": "syntax/",
     "jedi": "project/jedi_bridge.py",

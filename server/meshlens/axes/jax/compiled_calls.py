@@ -267,7 +267,7 @@ def as_arrays(run: Run, value: Value, site: Site, place: frozenset[str] = NONE, 
     if isinstance(value, Dict):
         items = tuple([(key, as_arrays(run, item, site, place, depth)) for key, item in value.items])
         return Dict(items, value.open, value.attributes)
-    if isinstance(value, Instance) and is_named_tuple(value.cls) and depth < DEEPEST and fields_of(run, value):
+    if isinstance(value, Instance) and depth < DEEPEST and fields_of(run, value):
         return with_fields(run, value, lambda _, held: as_arrays(run, held, site, place, depth + 1), site)
     return (
         replace(value, labels=(value.labels - PLACES - {TRACED}) | {OF_JAX} | place)

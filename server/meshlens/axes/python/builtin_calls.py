@@ -6,6 +6,7 @@ import fnmatch
 import itertools
 import math
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeGuard
@@ -71,7 +72,7 @@ _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
 _MOST_ITEMS = 16
 _MOST_CHOICES = 64
 _DEEPEST_DICTIONARY = 8
-_LONGEST_NAME, _MOST_STARS = 200, 4
+_LONGEST_NAME, _MOST_STARS, _LONGEST_TEXT = 200, 4, 20_000
 _ITERATE = frozenset({"enumerate", "zip", "iter", "itertools.product", "itertools.chain", "itertools.islice"})
 _OF_ITEMS = _ITERATE | frozenset("len tuple list set frozenset next reversed".split())
 _SCOPED = frozenset({CONTEXT_VARIABLE, THREAD_LOCAL})
@@ -137,7 +138,8 @@ def call_builtin(run: Run, name: str, call: Invocation) -> Value | None:
             return Const(not _lacks(args[0].value, args[1].value.value))
         return Data(frozenset({"version"}))
     if name in PARSERS:
-        return parsed(run, name, args[0].value) if len(args) == 1 and args[0].label is None else None
+        is_text_alone = len(args) == 1 or (len(args) == 2 and name == "yaml.load")
+        return parsed(run, name, args[0].value) if is_text_alone and args[0].label is None else None
     if handler is None or any(arg.label in ("*", "**") for arg in args):
         return None
     values = [arg.value for arg in args if arg.label is None]
@@ -448,6 +450,11 @@ def _sorted(values: Values, args: tuple[Arg, ...]) -> Value:
     return Seq("list", (join_all(value.items),), True)
 
 
+def _dedented(values: Values, args: tuple[Arg, ...]) -> Value:
+    text = values[0].value if len(values) == 1 and isinstance(values[0], Const) else None
+    return Const(textwrap.dedent(text)) if isinstance(text, str) and len(text) <= _LONGEST_TEXT else UNKNOWN
+
+
 def _wildcards(values: Values, args: tuple[Arg, ...]) -> Value:
     """Returns whether a name matches a pattern with wildcards, such as `*/kernel`."""
     texts = [value.value for value in values if isinstance(value, Const) and isinstance(value.value, str)]
@@ -666,6 +673,7 @@ _HANDLERS: dict[str, Callable[[Values, tuple[Arg, ...]], Value | None]] = {
     "sorted": _sorted,
     "numpy.prod": _product,
     "math.prod": _product,
+    "textwrap.dedent": _dedented,
     "fnmatch.fnmatch": _wildcards,
     "fnmatch.fnmatchcase": _wildcards,
     **{f"math.{name}": _computed(name) for name in _IN_MATH},

@@ -268,6 +268,18 @@ def _dict(run: Run, node: DictDisplay, frame: Frame, ctx: Context) -> Value:
     return Dict(tuple(items.items()), is_open)
 
 
+def _asks_for_argument(run: Run, test: Expression, frame: Frame, ctx: Context) -> bool:
+    """Returns whether a test such as `len(sys.argv) > 1` asks if there is an argument on the command line."""
+    if not isinstance(test, Comparison) or test.operators not in ((">",), (">=",)):
+        return False
+    count, limit = test.operands
+    if not isinstance(count, Call) or not isinstance(count.callee, Name) or count.callee.name != "len":
+        return False
+    if not isinstance(limit, Constant) or type(limit.value) is not int or limit.value < len(test.operators[0]):
+        return False
+    return len(count.arguments) == 1 and evaluate(run, count.arguments[0].value, frame, ctx) == Ext(ARGUMENTS)
+
+
 def _if_expression(run: Run, node: IfExpression, frame: Frame, ctx: Context) -> Value:
     test, then, otherwise = node.test, node.then, node.otherwise
     value = evaluate(run, test, frame, ctx)
@@ -275,6 +287,8 @@ def _if_expression(run: Run, node: IfExpression, frame: Frame, ctx: Context) -> 
     traced.note_condition(run, value, test, frame, ctx)
     if truth is not None:
         return evaluate(run, then if truth else otherwise, frame, ctx)
+    if run.world.by_default and _asks_for_argument(run, test, frame, ctx):
+        return evaluate(run, otherwise, frame, ctx)
     note_traced(run, value, site_of(frame, test), ctx)
     said, before = words.said_by(test), dict(frame.vars)
     inner = ctx.under_condition(ctx.guarded or said.axes)

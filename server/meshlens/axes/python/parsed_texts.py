@@ -1,4 +1,4 @@
-"""Settings that a program reads from a text that is written in it, as JSON or TOML."""
+"""Settings that a program reads from a text that is written in it, as JSON, TOML or YAML."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import json
 from meshlens.axes.domain.values import UNKNOWN, Const, Dict, Seq, Value
 from meshlens.axes.runs.run import Run
 
-PARSERS = frozenset({"json.loads", "tomllib.loads", "tomli.loads"})
+_OF_YAML = frozenset({"yaml.safe_load", "yaml.load", "yaml.full_load"})
+PARSERS = frozenset({"json.loads", "tomllib.loads", "tomli.loads"}) | _OF_YAML
 _MOST_CHARACTERS = 20_000
+_NOTHING = Const(None)
 
 
 def parsed(run: Run, name: str, text: Value) -> Value:
@@ -21,6 +23,8 @@ def parsed(run: Run, name: str, text: Value) -> Value:
     """
     if not isinstance(text, Const) or type(text.value) is not str or len(text.value) > _MOST_CHARACTERS:
         return UNKNOWN
+    if name in _OF_YAML:
+        return _value(run.world.parse_yaml(text.value), UNKNOWN)
     if name != "json.loads":
         return _value(run.world.parse_toml(text.value) or UNKNOWN)
     try:
@@ -29,9 +33,11 @@ def parsed(run: Run, name: str, text: Value) -> Value:
         return UNKNOWN
 
 
-def _value(found: object) -> Value:
-    if isinstance(found, dict):
+def _value(found: object, nothing: Value = _NOTHING) -> Value:
+    if isinstance(found, dict) and all(isinstance(key, (str, int, float)) for key in found):
         return Dict(tuple([(key, _value(entry)) for key, entry in found.items()]))
     if isinstance(found, list):
         return Seq("list", tuple(map(_value, found)))
-    return Const(found) if found is None or isinstance(found, (str, int, float)) else UNKNOWN
+    if found is None:
+        return nothing
+    return Const(found) if isinstance(found, (str, int, float)) else UNKNOWN

@@ -107,6 +107,10 @@ class World(Protocol):
         """Returns the contents of a TOML text; None if it is invalid."""
         ...
 
+    def parse_yaml(self, text: str) -> object:
+        """Returns the value of a YAML text; None if it is invalid."""
+        ...
+
     def jax_version_of(self, path: str) -> tuple[int, ...]:
         """Returns the JAX version that a file targets."""
         ...

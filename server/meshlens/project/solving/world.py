@@ -14,6 +14,7 @@ from meshlens.axes.worth.interest import Interest
 from meshlens.devices.topology import Topology
 from meshlens.facts.model import FileFacts, Shape
 from meshlens.project.disk.toml_text import Table, parse_toml
+from meshlens.project.disk.yaml_text import parse_yaml
 from meshlens.project.failures import contained
 from meshlens.project.modules import imported_by
 from meshlens.project.settings.devices import devices_for
@@ -71,6 +72,10 @@ class SolvingWorld:
         """Returns the contents of a TOML text; None if it is invalid."""
         found = parse_toml(text)
         return found if isinstance(found, dict) else None
+
+    def parse_yaml(self, text: str) -> object:
+        """Returns the value of a YAML text; None if it is invalid."""
+        return parse_yaml(text)
 
     def jax_version_of(self, path: str) -> tuple[int, ...]:
         """Returns the version of JAX that a file uses."""
