@@ -40,6 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from meshlens.axes.data import fillers
 from meshlens.axes.domain.values import Site
 from meshlens.axes.runs.records import GradientUse
 from meshlens.checking.model import Finding, Related, Severity
@@ -66,6 +67,7 @@ _HINTS = {
     "of-fewer-axes": "the total is summed over {axis}, but its divisor is not; sum the divisor over it too",
     "fillers-counted": "these weights are 1 and are filled up with 1, so the rows that fill up the batch count too",
     "length-of-filled": "the number of rows is taken after the batch was filled up, so the added rows count too",
+    fillers.COUNTED_ALL: "this counts the rows that fill up the batch, which the masked sum leaves out; sum the mask",
     "shifted-summed": "a value all devices share is added before this sum over {axis}, which counts it once per device",
 }
 _WARNINGS = {
@@ -82,7 +84,9 @@ _MAY_GO_ON = frozenset({"of-size-here", "means-summed"})
 def uneven_average(view: FileView) -> Iterator[Finding]:
     """Reports averages that combine values from different sets of devices."""
     seen: set[Span] = set()
-    for use in view.records.gradient_uses:
+    uses = view.records.gradient_uses
+    masking = {(use.site.path, use.site.block) for use in uses if use.kind == fillers.MASKED_SUM}
+    for use in uses:
         context = use.context
         if use.kind not in _HINTS and use.kind not in _WARNINGS:
             continue
@@ -94,6 +98,8 @@ def uneven_average(view: FileView) -> Iterator[Finding]:
         if use.kind in ("means-summed", "own-means-summed") and use.site in divided_later(view):
             continue
         if use.kind == "fillers-counted" and use.site in _cleared(view):
+            continue
+        if use.kind == fillers.COUNTED_ALL and (use.site.path, use.site.block) not in masking:
             continue
         span = view.span(site)
         if span not in seen:

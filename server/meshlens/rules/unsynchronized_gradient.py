@@ -72,12 +72,14 @@ from meshlens.axes.domain.joining import labels_of
 from meshlens.axes.domain.labels import KEPT_ALIKE, KEPT_APART, of_kinds
 from meshlens.axes.domain.values import Binder, Const, Data, Dict, Seq, Site, Value
 from meshlens.axes.domain.variation import EVERYWHERE
+from meshlens.axes.jax.optimizers import MOMENTS_APART
 from meshlens.axes.runs.context import Context
 from meshlens.axes.runs.records import AxisUse, GradientUse, MappedCall, literal_name
 from meshlens.checking.callees import callee_span
 from meshlens.checking.model import Finding, Fix, Related, Severity
 from meshlens.checking.places import axis_site, quoted
 from meshlens.checking.registry import rule
+from meshlens.checking.routes import certain_uses
 from meshlens.jaxapi.binders import MAPS_ON_DEVICES
 from meshlens.project.solving.solution import Solution
 from meshlens.project.view import FileView
@@ -135,6 +137,15 @@ def unsynchronized_gradient(view: FileView) -> Iterator[Finding]:
     yield from _beside_averages(view, told)
     yield from _statistics(view)
     yield from _kept_apart(view)
+    yield from _moments(view)
+
+
+def _moments(view: FileView) -> Iterator[Finding]:
+    """Yields links of optimizer chains that keep moments of each device's own gradients."""
+    for use in certain_uses(view, {MOMENTS_APART}):
+        text = f'the gradients are reduced over "{use.axis}" only after this, so each device keeps moments of its own'
+        places = (Related(view.path_of(use.other), view.span(use.other), "reduced here"),) if use.other else ()
+        yield Finding(view.span(use.site), text, (), places, Severity.HINT)
 
 
 def _statistics(view: FileView) -> Iterator[Finding]:

@@ -16,12 +16,17 @@ from meshlens.axes.runs.run import Run
 
 _FILLED, _LENGTH = "filled", "length-of-filled"
 """The kinds of labels of an array that was filled up, and of the number of its rows."""
-_KINDS = (_FILLED, FILLED_ONES)
+_MASK, _MASKED, _ONE_EACH = "mask", "masked", "one-each"
+"""The kinds of labels of weights that are 0 for the fillers, of what is multiplied by them, and of ones for all."""
+_KINDS = (_FILLED, FILLED_ONES, _MASK, _ONE_EACH)
+MASKED_SUM, COUNTED_ALL = "masked-sum", "all-rows-counted"
+"""The kinds of the records of a sum without the fillers, and of a count that includes them."""
 
 _MODULES = ("numpy.", "jax.numpy.", "jax.device_put")
 _MAKE_ONES = frozenset({"ones", "ones_like"})
 _FILL = frozenset({"pad", "resize"})
 _MOVE = frozenset("asarray array astype reshape ravel squeeze copy device_put float32".split())
+_COUNT = frozenset({"float32", "asarray", "array"})
 _CONCERNED = _MAKE_ONES | _FILL | _MOVE | {"sum", "full"}
 _REPEAT = frozenset({"edge", "wrap", "reflect", "symmetric"})
 """The modes in which `pad` repeats entries of the array."""
@@ -44,16 +49,24 @@ def of_call(run: Run, name: str, args: tuple[Arg, ...], found: Data, site: Site,
     labels = labels_of(args[0].value)
     more: frozenset[Any] = NONE
     if short in _MAKE_ONES or (short == "full" and len(args) > 1 and args[1].value in (Const(1), Const(1.0))):
-        more = NONE | {ONES}
+        is_of_mask = short == "ones_like" and bool(of_kinds(labels, _MASK))
+        more = NONE | {ONES, (_ONE_EACH, site)} if is_of_mask else NONE | {ONES}
     elif short in _MOVE:
         more = frozenset(of_kinds(labels, *_KINDS)) | (labels & {ONES})
+        if short in _COUNT:
+            note_counted(run, args[0].value, site, ctx)
     elif short == "sum":
         for _, place in of_kinds(labels, FILLED_ONES):
             run.records.gradient_uses.append(GradientUse("fillers-counted", place, None, ctx))
+        for kind, _ in of_kinds(labels, _MASKED, _ONE_EACH):
+            how = MASKED_SUM if kind == _MASKED else COUNTED_ALL
+            run.records.gradient_uses.append(GradientUse(how, site, None, ctx))
     elif short == "resize" or _fills_up(args):
         more = NONE | {(_FILLED, site)}
         if ONES in labels and (short == "resize" or _fills_with_ones(args)):
             more |= {(FILLED_ONES, site)}
+        elif ONES in labels:
+            more |= {(_MASK, site)}
     return replace(found, labels=found.labels | more) if more else found
 
 
@@ -77,14 +90,31 @@ def _fills_with_ones(args: tuple[Arg, ...]) -> bool:
     return mode is not None and isinstance(mode.value, Const) and mode.value.value in _REPEAT
 
 
-def length(array: Value) -> Data | None:
-    """Returns the number of rows of an array that was filled up; None for another array."""
+def masked(left: Value, right: Value, site: Site) -> frozenset[Any]:
+    """Returns the label of a product with weights that are 0 for the rows that fill up a batch."""
+    is_masked = of_kinds(labels_of(left), _MASK) or of_kinds(labels_of(right), _MASK)
+    return NONE | {(_MASKED, site)} if is_masked else NONE
+
+
+def mask_of(operator: str, site: Site) -> frozenset[Any]:
+    """Returns the label of `arange(size) < count`, which tells rows from those that fill up a batch."""
+    return NONE | {(_MASK, site)} if operator == "<" else NONE
+
+
+def note_counted(run: Run, count: Value, site: Site, ctx: Context) -> None:
+    """Notes that the number of rows of a filled array becomes a count of rows, by which something may be divided."""
+    if of_kinds(labels_of(count), _LENGTH):
+        run.records.gradient_uses.append(GradientUse(COUNTED_ALL, site, None, ctx))
+
+
+def length(array: Value) -> frozenset[Any]:
+    """Returns the labels of the number of rows of an array if it was filled up."""
     filled = of_kinds(labels_of(array), _FILLED)
     if not filled or not isinstance(array, Data):
-        return None
+        return NONE
     count = array.shape[0] if array.shape else None
     counts = {(COUNT, count)} if count is not None else NONE
-    return Data(frozenset({(_LENGTH, site) for _, site in filled}) | counts, ())
+    return frozenset({(_LENGTH, site) for _, site in filled}) | counts
 
 
 def note_compared(run: Run, operator: str, count: Value, site: Site, ctx: Context) -> None:

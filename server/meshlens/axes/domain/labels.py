@@ -26,6 +26,9 @@ first operation on the value.
     with-halo              computed from the edge of an adjacent device's part, which a `ppermute` sent
     ("counted", call)      computed from a sum over the device's rows
     ("own-sum", call)      computed from a sum that each device has taken over its own data, perhaps not over its rows
+    ("mask", place)        weights that are 0 for the rows that fill up a batch, and 1 for others
+    ("masked", place)      exactly a product with such weights
+    ("one-each", place)    exactly ones, as many as there are such weights
     ("line", name, factor, start)   exactly the number of this variable times the factor, plus the start
     ("own-product", axis)  exactly a product with the device's part of a matrix whose rows are split over this axis
     ("own-mean", axis)     a gradient divided by a count of the device's own rows, which are split over this axis

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from meshlens.axes.data.arrays import shape_of
 from meshlens.axes.domain.joining import labels_of, options
-from meshlens.axes.domain.labels import NONE, STATE_OF, travelling
-from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Value
+from meshlens.axes.domain.labels import NONE, STATE_OF, of_kinds, travelling
+from meshlens.axes.domain.values import UNKNOWN, Arg, Const, Data, Dict, Made, Seq, Site, Value
 from meshlens.axes.jax.transparent import wraps_function
 from meshlens.axes.jax.tree_maps import leaves_of
 from meshlens.axes.runs.invocation import Invocation, from_inside
+from meshlens.axes.runs.records import GradientUse
 from meshlens.axes.runs.run import Run
 from meshlens.jaxapi.names import canonical
 
@@ -24,6 +25,8 @@ _CHAINS = frozenset({"optax.chain", "optax.named_chain"})
 _STATELESS = frozenset({"optax.stateless", "optax.stateless_with_tree_map"})
 _CLIPS = frozenset({"optax.clip_by_global_norm"})
 _METHODS = ("init", "update")
+MOMENTS_APART = "moments-apart"
+"""The kind of the record of a link of a chain that gets gradients which only a later link reduces."""
 _OF_MOMENTS = frozenset(
     f"optax.{name}"
     for name in (
@@ -51,7 +54,12 @@ def call_composed(run: Run, made: Made, name: str, call: Invocation) -> Value | 
     parts = [made] if canonical(made.dotted) in _STATELESS else _parts(made)
     labels = frozenset().union(*(travelling(labels_of(arg.value)) for arg in args)) if args else frozenset()
     updates = args[0].value if args and args[0].label is None else UNKNOWN
+    is_in_turn = name == "update" and canonical(made.dotted) in _CHAINS
+    apart: Site | None = None
     for part in parts:
+        keeps_own = is_in_turn and {"gradient", "varying"} <= labels_of(updates)
+        if keeps_own and _keeps_moments(part) and not _is_own(part):
+            apart = part.site
         function = own_function(part, name)
         place = args[0].site if args else None
         if canonical(part.dotted) in _STATELESS:
@@ -67,6 +75,9 @@ def call_composed(run: Run, made: Made, name: str, call: Invocation) -> Value | 
             given = (Arg(None, updates, None, call.site), *args[1:])
             inner = call_composed(run, part, name, call.of(part, given))
             updates = inner.items[0] if name == "update" and isinstance(inner, Seq) and inner.items else updates
+    if apart is not None:
+        for _, axis, reduction in of_kinds(labels_of(updates), "reduced-at"):
+            run.records.gradient_uses.append(GradientUse(MOMENTS_APART, apart, reduction, call.ctx, axis))
     return Seq("tuple", (updates, Data(labels))) if name == "update" else Data(frozenset({"fresh"}))
 
 

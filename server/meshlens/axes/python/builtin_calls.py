@@ -206,8 +206,8 @@ def _len(values: Values, args: tuple[Arg, ...]) -> Value:
     value = values[0] if values else UNKNOWN
     if isinstance(value, (Seq, Dict)) and not value.open:
         return Const(len(value.items))
-    if isinstance(value, Data) and value.labels and (filled := fillers.length(value)) is not None:
-        return filled
+    if isinstance(value, Data) and value.labels and (filled := fillers.length(value)):
+        return Data(filled, ())
     if isinstance(value, Data) and value.shape and value.shape[0] is not None:
         return Const(value.shape[0], counts="devices" in value.labels)
     if isinstance(value, Data) and "devices" in value.labels:

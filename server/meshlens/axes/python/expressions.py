@@ -379,13 +379,14 @@ def _compare(run: Run, node: Comparison, frame: Frame, ctx: Context) -> Value:
     is_of_arrays = ctx.env.maps and "is" not in node.operators[0].split()
     over = across(transfer.judged, *map(variation_of, items)) if is_of_arrays else ANYTHING
     own = coordinates.combined(run, node.operators[0], items, ctx) if is_of_arrays and any(labels) else NONE
-    if not any(labels):
+    numbers = next(iter(node.operands))
+    if len(items) == 2 and isinstance(numbers, Call) and last_name(numbers.callee) == "arange":
+        own |= fillers.mask_of(node.operators[0], site_of(frame, node))
+        fillers.note_compared(run, node.operators[0], items[1], site_of(frame, node), ctx)
+    if not any(labels) and not own:
         unlabeled = UNKNOWN if over == ANYTHING and shape is None else Data(frozenset(), shape, over=over)
         return traced.of_comparison(unlabeled, node.operators[0], items, ctx)
     noise.meet(run, tuple(items), ctx)
-    numbers = next(iter(node.operands))
-    if len(items) == 2 and isinstance(numbers, Call) and last_name(numbers.callee) == "arange":
-        fillers.note_compared(run, node.operators[0], items[1], site_of(frame, node), ctx)
     decided = of_comparison(*items) if ctx.env.maps and len(items) == 2 else NONE
     result = Data(own.union(decided, *map(of_verdict, labels)), shape, over=over)
     return traced.of_comparison(result, node.operators[0], items, ctx)
@@ -419,11 +420,13 @@ def _subscript(run: Run, node: Subscript, frame: Frame, ctx: Context) -> Value:
         if isinstance(index, Const) and type(index.value) is int:
             key = Constant("const", key.site, index.value)
         found = item_of(run, container, key, found, site, ctx)
-    if ctx.env.maps and type(found) is Data and (array := _array_of_first_size(node)) is not None:
-        here = rows_here(evaluate(run, array, frame, ctx), site)
-        of_part = coordinates.size_at(container, found, index)
+    if type(found) is Data and (name := _array_of_first_size(node)) is not None:
+        array = evaluate(run, name, frame, ctx)
+        here = rows_here(array, site) if ctx.env.maps else None
+        more = fillers.length(array) | (coordinates.size_at(container, found, index) if ctx.env.maps else NONE)
         found = here if here is not None else found
-        return replace(found, labels=found.labels | of_part) if of_part else found
+        if more or ctx.env.maps:
+            return replace(found, labels=found.labels | more) if more else found
     if ctx.env.maps and type(container) is Data and type(found) is Data and container.made_by != AT:
         taken = coordinates.of_rows(container, index, site, ctx)
         found = replace(found, labels=found.labels | taken) if taken else found

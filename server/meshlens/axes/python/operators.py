@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from meshlens.axes.data import arrays, corners, exchanges, moments, noise
+from meshlens.axes.data import arrays, corners, exchanges, fillers, moments, noise
 from meshlens.axes.data.contractions import matmul
 from meshlens.axes.data.coordinates import combined as coordinates_combined
 from meshlens.axes.data.coordinates import quotient, unknown_quotient
@@ -64,6 +64,10 @@ def binary(run: Run, operation: Operation, frame: Frame, ctx: Context) -> Value:
             labels |= strayed(left, right)
     if operator == "*" and (counts_devices(left) or counts_devices(right)):
         labels |= AXIS_SIZE
+    if operator == "*" and (left_labels or right_labels):
+        labels |= fillers.masked(left, right, site)
+    elif operator == "/" and right_labels:
+        fillers.note_counted(run, right, site, ctx)
     if operator in ("+", "-", "*"):
         labels |= moved_line(operator, sides, left, right)
     combined = matmul if operator == "@" else arrays.broadcast

@@ -201,7 +201,8 @@ class GradientUse:
             (code lists the shards of an array, some of which are copies), "copies-summed" (a `psum` of a copy to which
             each device added a value), "of-fewer-axes" (a total is divided by a sum over only some of its axes),
             "fillers-counted" (weights of 1 are filled up with 1 and summed), "fillers-cleared" (entries of such weights
-            are set), "length-of-filled" (rows count up to the length of a filled array),
+            are set), "length-of-filled" (rows count up to the length of a filled array), "masked-sum" (a sum
+            without the rows that fill up a batch), "all-rows-counted" (a count that includes them),
             "slices-overlap" (each device takes several rows, starting at the row of its index),
             and for values that each device computes from its part alone: "own-maxima-summed" (a `psum` of exponentials
             from which each device subtracted its own maximum), "picked-summed" (a `psum` of entries that devices picked
