@@ -367,7 +367,9 @@ def of_picked(array: Data, index: Value) -> Variation:
             return across(transfer.picked, array.over) if not _is_none(first) else of_all((array,))
     if isinstance(index, Const) and not array.array and array.shape is None:
         # The index may pick an entry of a container or a row of an array.
-        return joined(array.over, of_all((array,)))
+        return joined(array.over, across(transfer.entry, array.over))
+    if isinstance(index, Const) and type(index.value) is int:
+        return across(transfer.entry, array.over)
     if type(index) is Data:
         return across(transfer.looked_up, array.over, index.over)
     return of_all((array, index))

@@ -53,6 +53,8 @@ _ROWWISE = frozenset({ROWS, COLUMNS, ROW, PAIRS, CHOICE})
 _LINEAR = frozenset({ROWS, COLUMNS, ROW, PAIRS, SUM, SHARE, SHIFTED, MEAN, PAIRS_MEAN, PIECE, CURVED})
 _REDUCED = frozenset({SUM, MEAN, RATIO, CURVED})
 _OF_ROWS = frozenset({ROW, SUM, MEAN, RATIO, SHARE, SHIFTED, PAIRS_MEAN, CURVED, PIECE})
+_OF_EACH_ENTRY = frozenset({SUM, MEAN, RATIO, SHARE, CURVED, SHIFTED, PAIRS_MEAN})
+"""Truths that hold for each entry of an array."""
 _KEPT_OF_SAME = frozenset({ZERO, TOTAL, AVERAGE, MEANS_SUMMED, SUMS_AVERAGED, RATIOS_AVERAGED})
 
 
@@ -323,6 +325,11 @@ def layered(first: Along, *others: Along) -> Along:
     return Along(DIFFERS, result.typed) if is_different(result.truth) else result
 
 
+def entry(part: Along) -> Along:
+    """Returns the result of selecting an entry along the first dimension, as of the losses that a `scan` stacks."""
+    return part if part.truth in _OF_EACH_ENTRY or is_same(part.truth) else mixed(part)
+
+
 def picked(part: Along) -> Along:
     """Returns the result of selecting or summing entries along dimensions other than the first."""
     kept = part.truth in _OF_ROWS - {ROW} or is_same(part.truth)
@@ -446,7 +453,7 @@ def taken_apart(part: Along) -> Along:
 
 def stacked(part: Along) -> Along:
     """Returns the stacked output of a `scan`, given the output of one step."""
-    return Along(part.truth if is_same(part.truth) else mixed(part).truth, part.typed)
+    return entry(part)
 
 
 def differentiated(loss: Along, value: Along) -> Along:

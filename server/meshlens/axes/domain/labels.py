@@ -103,6 +103,7 @@ first operation on the value.
     version                tells which JAX version this is, or which features it has
     same                   certainly the same on every device of the innermost map
     uniform                an array that may hold the same value along every axis
+    written                an array of which entries were set, one after the other
     sharded                rows split over the devices along a leading axis
     normed                 output of a normalization layer that uses only the device's rows for its statistics
     own-statistics         the running statistics of such layers
@@ -271,6 +272,9 @@ SCALED_INDEX = "scaled-index"
 
 KEPT_APART, KEPT_ALIKE, OWN_AVERAGE = "kept-apart", "kept-alike", "own-average"
 """The kinds of labels of copies of a running average, and of what is computed from one that is kept apart."""
+
+WRITTEN = "written"
+"""The label of an array after some of its entries were set, so that its rows differ even if it was uniform before."""
 
 LINE = "line"
 """The kind of the label of a number that is computed from a variable in a straight line, such as `4 * i + 1`."""

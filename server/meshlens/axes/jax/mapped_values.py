@@ -18,7 +18,7 @@ from meshlens.axes.data.operating import of_all
 from meshlens.axes.data.sharded_shapes import part_of, size_of_axis, whole_of
 from meshlens.axes.data.transfer import across
 from meshlens.axes.domain.joining import join_all, labels_of, variation_of
-from meshlens.axes.domain.labels import NONE, ON_DEVICES, OWN_AVERAGE, of_kinds, travelling, without_dimensions
+from meshlens.axes.domain.labels import NONE, ON_DEVICES, OWN_AVERAGE, WRITTEN, of_kinds, travelling, without_dimensions
 from meshlens.axes.domain.values import (
     UNKNOWN,
     Arg,
@@ -302,7 +302,8 @@ def _split(value: Data | Const, over: Variation, entry: Const) -> str:
     shape = value.shape if isinstance(value, Data) else None
     if shape is None and "sharded" in labels_of(value) and entry.value == 0:
         return ROWS
-    if shape is None or "uniform" in labels_of(value) or entry.value != 0:
+    labels = labels_of(value)
+    if shape is None or ("uniform" in labels and WRITTEN not in labels) or entry.value != 0:
         return APART
     return ROWS if len(shape) > 1 else ROW
 

@@ -8,7 +8,7 @@ from meshlens.axes.data import fillers
 from meshlens.axes.data.typed_shardings import without_sharding
 from meshlens.axes.domain.joining import join, join_all, labels_of, options
 from meshlens.axes.domain.keys import key_of
-from meshlens.axes.domain.labels import ONES
+from meshlens.axes.domain.labels import ONES, WRITTEN
 from meshlens.axes.domain.values import UNKNOWN, Class, Const, Data, Dict, Ext, Instance, Made, Mesh, Seq, Value
 from meshlens.axes.jax.new_variables import may_stop_sharding, sets_sharding
 from meshlens.axes.python.class_variables import change_variable, set_variable
@@ -180,7 +180,7 @@ def _to_item(run: Run, target: Subscript, value: Value, frame: Frame, ctx: Conte
     elif isinstance(container, Data):
         if container.labels:
             fillers.note_set(run, container, index, site_of(frame, target), ctx)
-        labels = fillers.changed(container.labels) | (labels_of(value) - {ONES})
+        labels = fillers.changed(container.labels) | (labels_of(value) - {ONES}) | {WRITTEN}
         after = without_sharding(Data(labels, container.shape, container.made_by))
     elif any(isinstance(option, (Dict, Seq)) for option in options(container)):
         key = key_of(index)
